@@ -1,0 +1,270 @@
+//! Refs: how actors are reached. A ref outlives restarts; after the actor's end it reaches nobody.
+
+use std::any::{Any, TypeId};
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::actor::Actor;
+use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System};
+use crate::dead_letter::DeadLetterReason;
+use crate::mailbox::{Control, Pushed};
+use crate::path::{ActorPath, Uid};
+use crate::request::{SendError, SendErrorReason};
+use crate::supervision::Effect;
+
+/// A ref to an actor of type `A`. Cheap to clone; dropping it stops nobody.
+///
+/// Equal are refs to the same incarnation. `#[actor]` wraps it into the actor's own ref type with a method for each
+/// handler; what every ref can do is here.
+pub struct ActorRef<A: Actor>(pub(crate) Arc<Cell<A>>);
+
+impl<A: Actor> ActorRef<A> {
+    /// Where the actor stands.
+    pub fn path(&self) -> ActorPath {
+        self.0.core.path()
+    }
+
+    /// Which incarnation it is.
+    pub fn uid(&self) -> Uid {
+        self.0.core.uid
+    }
+
+    /// The same ref without its type.
+    pub fn to_any(&self) -> AnyActorRef {
+        AnyActorRef(Arc::clone(&self.0) as Arc<dyn AnyCell>)
+    }
+
+    /// Sends a message by hand; the methods of a generated ref make requests instead.
+    ///
+    /// # Errors
+    ///
+    /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
+    pub fn tell(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        self.push(message)
+    }
+
+    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
+    pub fn stop(&self) {
+        self.to_any().stop();
+    }
+
+    /// Lets the actor stop when it has handled what was sent before.
+    pub fn poison(&self) {
+        self.to_any().poison();
+    }
+
+    /// Lets the actor fail with [`Killed`](crate::FailureKind::Killed) when it has handled what was sent before.
+    pub fn kill(&self) {
+        self.to_any().kill();
+    }
+
+    /// Whether the actor has ended.
+    pub fn has_ended(&self) -> bool {
+        self.0.mailbox.is_closed()
+    }
+
+    pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        match self.0.mailbox.push(message) {
+            Pushed::Taken => Ok(()),
+            Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
+            Pushed::Closed(message) => {
+                self.0.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                Err(SendError::new(message, SendErrorReason::Stopped))
+            }
+            Pushed::Displaced(message) => {
+                self.0.core.dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
+                crate::unwind::drop_quietly(message);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) async fn push_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        self.0.mailbox.push_when_room(message).await.map_err(|message| {
+            self.0.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+            SendError::new(message, SendErrorReason::Stopped)
+        })
+    }
+}
+
+impl<A: Actor> Clone for ActorRef<A> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<A: Actor> PartialEq for ActorRef<A> {
+    fn eq(&self, other: &Self) -> bool {
+        self.uid() == other.uid()
+    }
+}
+
+impl<A: Actor> Eq for ActorRef<A> {}
+
+impl<A: Actor> Hash for ActorRef<A> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.uid().hash(state);
+    }
+}
+
+impl<A: Actor> fmt::Debug for ActorRef<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.core, f)
+    }
+}
+
+impl<A: Actor> fmt::Display for ActorRef<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.core, f)
+    }
+}
+
+/// A ref that knows its actor's type. `#[actor]` implements it for the generated ref.
+pub trait TypedRef: Clone + Send + Sync + From<ActorRef<Self::Actor>> + 'static {
+    /// The type behind it.
+    type Actor: Actor;
+
+    /// What every ref can do.
+    fn actor_ref(&self) -> &ActorRef<Self::Actor>;
+}
+
+impl<A: Actor> TypedRef for ActorRef<A> {
+    type Actor = A;
+
+    fn actor_ref(&self) -> &ActorRef<A> {
+        self
+    }
+}
+
+/// A ref to an actor of any type.
+#[derive(Clone)]
+pub struct AnyActorRef(pub(crate) Arc<dyn AnyCell>);
+
+impl AnyActorRef {
+    /// Where the actor stands.
+    pub fn path(&self) -> ActorPath {
+        self.core().path()
+    }
+
+    /// Which incarnation it is.
+    pub fn uid(&self) -> Uid {
+        self.core().uid
+    }
+
+    /// The actor's name under its parent.
+    pub fn name(&self) -> &str {
+        &self.core().name
+    }
+
+    /// The typed ref, if the actor is an `A`.
+    pub fn downcast<A: Actor>(&self) -> Option<ActorRef<A>> {
+        let cell: Arc<dyn Any + Send + Sync> = Arc::clone(&self.0) as _;
+        cell.downcast::<Cell<A>>().ok().map(ActorRef)
+    }
+
+    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
+    pub fn stop(&self) {
+        match &self.core().parent {
+            // So that the parent knows whom it waits for.
+            Some(parent) => parent.command(|protocol, effects| protocol.stop_child(self.core().id, effects)),
+            None => self.send_system(System::Terminate),
+        }
+    }
+
+    /// Lets the actor stop when it has handled what was sent before.
+    pub fn poison(&self) {
+        // A poison pill that finds nobody has done its work.
+        let _gone = self.0.push_control(Control::PoisonPill);
+    }
+
+    /// Lets the actor fail with [`Killed`](crate::FailureKind::Killed) when it has handled what was sent before.
+    pub fn kill(&self) {
+        if self.0.push_control(Control::Kill).is_err() {
+            self.core().dead_letter("Kill", DeadLetterReason::Stopped);
+        }
+    }
+
+    /// Whether the actor has ended.
+    pub fn has_ended(&self) -> bool {
+        self.0.has_ended()
+    }
+
+    pub(crate) fn actor_type(&self) -> TypeId {
+        self.0.actor_type()
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        self.0.core()
+    }
+
+    /// Gives this actor's protocol a command and sends what comes of it. For commands whose effects are messages only.
+    pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
+        let mut effects = Effects::new();
+        let answer = command(&mut self.core().protocol(), &mut effects);
+        for effect in effects {
+            match effect {
+                Effect::Send(to, message) => to.send_system(message),
+                Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
+                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
+                other => unreachable!("a command has no such effect: {other:?}"),
+            }
+        }
+        answer
+    }
+
+    /// Puts a message on the system lane. Where nobody is left to read it, those who wait for an answer get it.
+    pub(crate) fn send_system(&self, message: System) {
+        if let Err(message) = self.0.push_system(message) {
+            self.answer_for_the_dead(message);
+        }
+    }
+
+    pub(crate) fn answer_for_the_dead(&self, message: System) {
+        if let System::Watch(watcher) = message {
+            let how = crate::supervision::HowEnded::AlreadyGone;
+            watcher.send_system(System::Ended { subject: self.clone(), child: None, how });
+        } else {
+            crate::unwind::drop_quietly(message);
+        }
+    }
+}
+
+impl PartialEq for AnyActorRef {
+    fn eq(&self, other: &Self) -> bool {
+        self.uid() == other.uid()
+    }
+}
+
+impl Eq for AnyActorRef {}
+
+impl PartialOrd for AnyActorRef {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for AnyActorRef {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.uid().cmp(&other.uid())
+    }
+}
+
+impl Hash for AnyActorRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.uid().hash(state);
+    }
+}
+
+impl fmt::Debug for AnyActorRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.core(), f)
+    }
+}
+
+impl fmt::Display for AnyActorRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.core(), f)
+    }
+}

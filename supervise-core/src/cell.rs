@@ -1,0 +1,247 @@
+//! The running actor: performs what the [protocol](crate::supervision::Protocol) decides.
+//!
+//! ```text
+//!            system lane                    ┌────────────► effects: messages to other cells, timers, notes
+//!   others ───────────────►  Protocol::step ┤
+//!            user code comes back ────────► └─ the last ─► one call into user code: factory, hook, decider
+//!            user lane ──(only if the protocol accepts messages)──► handler
+//! ```
+//!
+//! Two parts, so that the handler may borrow one while the other goes on working:
+//!
+//! - [`Cell`]: what others reach through a ref: identity, mailbox, protocol. Shared, one allocation.
+//! - `Runner`: what only the cell's own future touches: the instance, its context, what is about to be handled.
+//!
+//! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
+//!    system messages (A1).
+//! 2. The protocol's lock is held for one step, never around user code, never across an await.
+//! 3. Every drop of a user's value is contained (A3).
+
+mod run;
+mod user_code;
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::actor::Actor;
+use crate::actor_ref::{ActorRef, AnyActorRef};
+use crate::dead_letter::DeadLetterReason;
+use crate::failure::Failure;
+use crate::mailbox::{Control, Mailbox};
+use crate::path::{ActorPath, InvalidName, Uid, check_name, made_up_name};
+use crate::props::Props;
+use crate::supervision::{Cause, ChildId, Effect, Protocol, SpawnRefusal, SystemMessage};
+use crate::system::SystemCore;
+use crate::{dispatch, observe};
+
+pub(crate) use run::Runner;
+
+pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
+pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
+pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
+
+impl Cause for Failure {
+    fn at_initialization(self) -> Self {
+        Failure::at_initialization(self)
+    }
+
+    fn at_restart(self, original: Self) -> Self {
+        Failure::at_restart(self, original)
+    }
+
+    fn is_initialization(&self) -> bool {
+        Failure::is_initialization(self)
+    }
+}
+
+/// What others reach of an actor through its ref.
+pub(crate) struct Cell<A: Actor> {
+    pub(crate) core: Core,
+    pub(crate) mailbox: Mailbox<A::Message, System>,
+}
+
+/// What does not depend on the actor's type.
+pub(crate) struct Core {
+    pub(crate) name: Arc<str>,
+    pub(crate) uid: Uid,
+    /// Its id under its parent.
+    pub(crate) id: ChildId,
+    pub(crate) parent: Option<AnyActorRef>,
+    pub(crate) system: Arc<SystemCore>,
+    protocol: Mutex<CellProtocol>,
+    /// For those who wait for the stop request. Appears with the first.
+    stopping: OnceLock<Box<Notify>>,
+}
+
+/// A cell of any type.
+pub(crate) trait AnyCell: Any + Send + Sync {
+    fn core(&self) -> &Core;
+    fn push_system(&self, message: System) -> Result<(), System>;
+    fn push_control(&self, control: Control) -> Result<(), Control>;
+    fn actor_type(&self) -> TypeId;
+    fn has_ended(&self) -> bool;
+}
+
+impl<A: Actor> AnyCell for Cell<A> {
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
+    fn push_system(&self, message: System) -> Result<(), System> {
+        self.mailbox.push_system(message)
+    }
+
+    fn push_control(&self, control: Control) -> Result<(), Control> {
+        self.mailbox.push_control(control)
+    }
+
+    fn actor_type(&self) -> TypeId {
+        TypeId::of::<A>()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.mailbox.is_closed()
+    }
+}
+
+impl<A: Actor> Cell<A> {
+    /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
+    pub(crate) fn spawn_under<C>(
+        parent: &AnyActorRef,
+        name: NewName<'_>,
+        props: Props<A, C>,
+    ) -> Result<ActorRef<A>, SpawnError> {
+        let above = parent.core();
+        let mut made = None;
+        let mut make = |name: &Arc<str>| {
+            above.protocol().spawn(name, |id, inherited| {
+                let core =
+                    Core::new(Arc::clone(name), id, Some(parent.clone()), Arc::clone(&above.system), inherited);
+                let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
+                made = Some(ActorRef(Arc::clone(&cell)));
+                AnyActorRef(cell)
+            })
+        };
+        let refused = match name {
+            NewName::Given(name) => {
+                check_name(name).map_err(|reason| SpawnError::InvalidName { parent: above.path(), reason })?;
+                make(&Arc::from(name)).err().map(|refusal| (refusal, name.to_owned()))
+            }
+            NewName::MadeUp => {
+                let name = made_up_name(above.system.next_name());
+                make(&Arc::from(name.as_str())).err().map(|refusal| (refusal, name))
+            }
+        };
+        match (made, refused) {
+            (Some(actor), _) => {
+                dispatch::start(&above.system, Runner::new(Arc::clone(&actor.0), props).run());
+                Ok(actor)
+            }
+            (None, Some((SpawnRefusal::NameTaken, name))) => {
+                Err(SpawnError::NameTaken { parent: above.path(), name })
+            }
+            (None, _) => Err(SpawnError::Stopping { parent: above.path() }),
+        }
+    }
+}
+
+/// The name of an actor to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NewName<'a> {
+    Given(&'a str),
+    MadeUp,
+}
+
+/// Why an actor could not be spawned. A factory that fails is no such error: it is a failure of the child.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// The name is none.
+    #[error("cannot spawn under {parent}: {reason}")]
+    InvalidName {
+        /// The parent to be.
+        parent: ActorPath,
+        /// What is wrong with the name.
+        reason: InvalidName,
+    },
+    /// A child of this name exists, or is still ending: its name is free when its parent has been told of its end.
+    #[error("cannot spawn `{name}` under {parent}: the name is taken")]
+    NameTaken {
+        /// The parent to be.
+        parent: ActorPath,
+        /// The name.
+        name: String,
+    },
+    /// The parent is ending.
+    #[error("cannot spawn under {parent}: it is stopping")]
+    Stopping {
+        /// The parent.
+        parent: ActorPath,
+    },
+}
+
+impl Core {
+    pub(crate) fn new(
+        name: Arc<str>,
+        id: ChildId,
+        parent: Option<AnyActorRef>,
+        system: Arc<SystemCore>,
+        inherited: u32,
+    ) -> Self {
+        Self {
+            name,
+            uid: Uid::random(),
+            id,
+            parent,
+            system,
+            protocol: Mutex::new(Protocol::new(inherited)),
+            stopping: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> ActorPath {
+        let mut names = Vec::new();
+        let mut core = self;
+        while let Some(parent) = &core.parent {
+            names.push(&*core.name);
+            core = parent.core();
+        }
+        ActorPath::from_innermost(Arc::clone(self.system.name()), names)
+    }
+
+    /// Invariant 2.
+    pub(crate) fn protocol(&self) -> MutexGuard<'_, CellProtocol> {
+        self.protocol.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
+        observe::dead_letter(self, message, reason);
+    }
+
+    /// Waits for the stop request of this actor.
+    pub(crate) async fn stop_requested(&self) {
+        let notify = self.stopping.get_or_init(|| Box::new(Notify::new()));
+        loop {
+            let notified = notify.notified();
+            if self.protocol().is_stopping() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    fn announce_stop(&self) {
+        if let Some(stopping) = self.stopping.get() {
+            stopping.notify_waiters();
+        }
+    }
+}
+
+impl fmt::Display for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.path(), self.uid)
+    }
+}

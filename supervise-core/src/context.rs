@@ -1,0 +1,252 @@
+//! What an actor can do with itself and its surroundings, from within a handler or hook.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use crate::actor::{Actor, Built, DecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, WatchableBy};
+use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::cell::{Cell, NewName, SpawnError, System};
+use crate::path::ActorPath;
+use crate::props::Props;
+use crate::request::{ErasedSlot, Request};
+use crate::supervision::WatchKind;
+use crate::system::ActorSystem;
+
+/// An actor's view of itself and its surroundings.
+pub struct Context<A: Actor> {
+    cell: Arc<Cell<A>>,
+    /// The asker of the message that is being handled.
+    held: Option<Arc<dyn ErasedSlot>>,
+    /// What comes instead of `Terminated`. Appears with the first.
+    watch_messages: Option<Box<HashMap<AnyActorRef, A::Message>>>,
+    aborted: bool,
+}
+
+impl<A: Actor> Context<A> {
+    pub(crate) fn new(cell: Arc<Cell<A>>) -> Self {
+        Self { cell, held: None, watch_messages: None, aborted: false }
+    }
+
+    // ---- itself --------------------------------------------------------------------------------------------------
+
+    /// This actor's own ref. It stays valid across restarts.
+    pub fn me(&self) -> A::Ref {
+        ActorRef(Arc::clone(&self.cell)).into()
+    }
+
+    /// Where this actor stands.
+    pub fn path(&self) -> ActorPath {
+        self.cell.core.path()
+    }
+
+    /// The system this actor lives in.
+    pub fn system(&self) -> ActorSystem {
+        ActorSystem::of(&self.cell.core)
+    }
+
+    /// This actor's supervisor. Only the root guardian has none.
+    pub fn parent(&self) -> Option<&AnyActorRef> {
+        self.cell.core.parent.as_ref()
+    }
+
+    /// Requests the stop of this actor: after the current message its children stop, then it does.
+    pub fn stop_self(&mut self) {
+        self.me_any().send_system(System::Terminate);
+    }
+
+    /// Waits until the stop of this actor is requested. A handler that waits long should wait for this too: it has
+    /// the stop timeout to finish, then its future is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets nothing.
+    pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<A> {
+        let cell = Arc::clone(&self.cell);
+        async move { cell.core.stop_requested().await }
+    }
+
+    /// In `post_stop`: whether a handler or hook of this instance was dropped at an await point, so that its state may
+    /// be half-updated.
+    pub fn was_aborted(&self) -> bool {
+        self.aborted
+    }
+
+    // ---- children ------------------------------------------------------------------------------------------------
+
+    /// Makes a child. The ref can be used at once; the factory runs on the child's own turn, and again at each restart.
+    ///
+    /// # Errors
+    ///
+    /// If the name is invalid or taken, or this actor is stopping. What the factory fails with is no error here but
+    /// a failure of the child.
+    pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+        B::Actor: SupervisedBy<A>,
+        B::Cause: DecidedBy<A>,
+    {
+        self.spawn_named(NewName::Given(name.as_ref()), Props::new(factory))
+    }
+
+    /// Like [`spawn`](Self::spawn), under a made-up name: `$a`, `$b`, …
+    ///
+    /// # Errors
+    ///
+    /// If this actor is stopping.
+    pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+        B::Actor: SupervisedBy<A>,
+        B::Cause: DecidedBy<A>,
+    {
+        self.spawn_named(NewName::MadeUp, Props::new(factory))
+    }
+
+    /// Like [`spawn`](Self::spawn), with settings of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_with<C, E>(&mut self, name: impl AsRef<str>, props: Props<C, E>) -> Result<RefOf<C>, SpawnError>
+    where
+        C: Actor + SupervisedBy<A>,
+        E: DecidedBy<A>,
+    {
+        self.spawn_named(NewName::Given(name.as_ref()), props)
+    }
+
+    /// Makes a child of an instance that cannot be built twice, under a table that never restarts.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_once<C>(&mut self, name: impl AsRef<str>, instance: C) -> Result<RefOf<C>, SpawnError>
+    where
+        C: Actor + SupervisedBy<A>,
+        A: NeverRestarts,
+    {
+        self.spawn_named(NewName::Given(name.as_ref()), Props::<C, Infallibly>::once(instance))
+    }
+
+    fn spawn_named<C: Actor, E>(&mut self, name: NewName<'_>, props: Props<C, E>) -> Result<RefOf<C>, SpawnError> {
+        Cell::spawn_under(&self.me_any(), name, props).map(Into::into)
+    }
+
+    /// The child of this name, which may be ending.
+    pub fn child(&self, name: &str) -> Option<AnyActorRef> {
+        self.cell.core.protocol().child_named(name).cloned()
+    }
+
+    /// All children in start order, those that are ending included.
+    pub fn children(&self) -> Vec<AnyActorRef> {
+        self.cell.core.protocol().children().map(|(_, child)| child.clone()).collect()
+    }
+
+    /// Requests the stop of an actor; of this one too.
+    pub fn stop<R: TypedRef>(&mut self, actor: &R) {
+        actor.actor_ref().stop();
+    }
+
+    /// Unwatches all children and requests their stop, the last one first. What `pre_restart` does by default.
+    pub fn stop_children(&mut self) {
+        self.me_any().command(|protocol, effects| protocol.stop_children(effects));
+    }
+
+    // ---- death watch ---------------------------------------------------------------------------------------------
+
+    /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
+    /// has ended already. A restart is no end. Watching oneself does nothing, watching twice is watching once.
+    pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
+        self.watch_as(subject.actor_ref().to_any(), WatchKind::Notify);
+    }
+
+    /// Ends together with another actor: this one fails with [`DeathPact`](crate::FailureKind::DeathPact) when it ends.
+    pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
+        self.watch_as(subject.actor_ref().to_any(), WatchKind::DeathPact);
+    }
+
+    /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`.
+    ///
+    /// # Errors
+    ///
+    /// If the actor is watched already; `unwatch` it first.
+    pub fn watch_with<R: TypedRef, T: Send + 'static>(
+        &mut self,
+        subject: &R,
+        message: Request<'_, A, T>,
+    ) -> Result<(), AlreadyWatched> {
+        let subject = subject.actor_ref().to_any();
+        if self.watch_as(subject.clone(), WatchKind::Message).is_some() {
+            return Err(AlreadyWatched { subject: subject.path() });
+        }
+        self.watch_messages.get_or_insert_default().insert(subject, message.into_message());
+        Ok(())
+    }
+
+    /// Takes a watch back. News of the actor's end that is on its way is not delivered.
+    pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
+        let subject = subject.actor_ref().to_any();
+        self.take_watch_message(&subject);
+        self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
+    }
+
+    /// For actors that handle the end of any actor by hand.
+    pub(crate) fn watch_any(&mut self, subject: &AnyActorRef) {
+        self.watch_as(subject.clone(), WatchKind::Notify);
+    }
+
+    /// Answers the kind of an earlier watch.
+    fn watch_as(&mut self, subject: AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
+        let me = self.me_any();
+        if subject == me {
+            return None;
+        }
+        me.command(|protocol, effects| protocol.watch(&subject, kind, effects))
+    }
+
+    pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
+        self.watch_messages.as_mut()?.remove(subject)
+    }
+
+    // ---- the runner's side ---------------------------------------------------------------------------------------
+
+    fn me_any(&self) -> AnyActorRef {
+        AnyActorRef(Arc::clone(&self.cell) as _)
+    }
+
+    pub(crate) fn hold(&mut self, reply: Option<Arc<dyn ErasedSlot>>) {
+        self.held = reply;
+    }
+
+    pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.held.take()
+    }
+
+    pub(crate) fn set_aborted(&mut self, aborted: bool) {
+        self.aborted = aborted;
+    }
+
+    /// Forgets what belonged to the instance.
+    pub(crate) fn clear(&mut self) {
+        self.held = None;
+        self.aborted = false;
+    }
+}
+
+/// An actor was to be watched with a message although it is watched already.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{subject} is watched already: unwatch it before watching it with another message")]
+pub struct AlreadyWatched {
+    /// Which actor.
+    pub subject: ActorPath,
+}
+
+impl<A: Actor> fmt::Debug for Context<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("actor", &format_args!("{}", self.cell.core)).finish_non_exhaustive()
+    }
+}

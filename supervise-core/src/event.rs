@@ -1,0 +1,149 @@
+//! What happens in a system, for whoever listens. Costs one load when nobody does.
+
+use tokio::sync::broadcast;
+
+use crate::dead_letter::DeadLetter;
+use crate::failure::Failure;
+use crate::path::ActorPath;
+use crate::supervision::{Directive, Hook, HowEnded, Outcome};
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Event {
+    /// An actor is ready for its first message.
+    Started {
+        /// Which.
+        actor: ActorPath,
+    },
+    /// A supervisor decided about a failed child.
+    Decided {
+        /// Who decided.
+        supervisor: ActorPath,
+        /// Who failed.
+        child: ActorPath,
+        /// Why.
+        failure: Failure,
+        /// What the table said.
+        directive: Directive,
+        /// What came of it: a restart may be refused by the limit.
+        outcome: Outcome,
+    },
+    /// A decider failed, so its supervisor fails.
+    DeciderFailed {
+        /// Who tried to decide.
+        supervisor: ActorPath,
+        /// About whom.
+        child: ActorPath,
+        /// The decider's failure.
+        failure: Failure,
+    },
+    /// A supervisor is not well itself and decides about a child later.
+    ReportDeferred {
+        /// Who decides later.
+        supervisor: ActorPath,
+        /// About whom.
+        child: ActorPath,
+    },
+    /// A failure nobody decides: its actor is gone, or its supervisor is ending.
+    ReportDropped {
+        /// Who received the report.
+        supervisor: ActorPath,
+        /// The failure.
+        failure: Failure,
+    },
+    /// An actor has a new instance.
+    Restarted {
+        /// Which.
+        actor: ActorPath,
+        /// Why.
+        failure: Failure,
+    },
+    /// A failed actor goes on with its instance.
+    Resumed {
+        /// Which.
+        actor: ActorPath,
+    },
+    /// A hook failed, and things went on.
+    HookFailed {
+        /// Whose.
+        actor: ActorPath,
+        /// Which hook.
+        hook: Hook,
+        /// Why.
+        failure: Failure,
+    },
+    /// A handler or hook outlived the stop timeout and was dropped at its await point.
+    Aborted {
+        /// Whose.
+        actor: ActorPath,
+    },
+    /// An actor ended.
+    Stopped {
+        /// Which.
+        actor: ActorPath,
+        /// How.
+        how: HowEnded,
+    },
+    /// A message reached nobody.
+    DeadLetter(DeadLetter),
+    /// The subscriber was too slow and missed this many events.
+    Missed(u64),
+}
+
+/// The events of one system.
+#[derive(Debug)]
+pub struct EventStream {
+    sender: broadcast::Sender<Event>,
+}
+
+impl EventStream {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { sender: broadcast::Sender::new(capacity.max(1)) }
+    }
+
+    /// Listens from now on.
+    pub fn subscribe(&self) -> Events {
+        Events { receiver: self.sender.subscribe() }
+    }
+
+    /// Whether anybody listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.sender.receiver_count() > 0
+    }
+
+    pub(crate) fn publish(&self, event: Event) {
+        // An error says that nobody listens any more.
+        let _unheard = self.sender.send(event);
+    }
+}
+
+/// A subscription to the events of a system. Dropping it ends it.
+#[derive(Debug)]
+pub struct Events {
+    receiver: broadcast::Receiver<Event>,
+}
+
+impl Events {
+    /// The next event, in the order of publication; `None` when the system is gone.
+    ///
+    /// # Cancel safety
+    ///
+    /// No event is lost when the future is dropped.
+    pub async fn recv(&mut self) -> Option<Event> {
+        match self.receiver.recv().await {
+            Ok(event) => Some(event),
+            Err(broadcast::error::RecvError::Lagged(missed)) => Some(Event::Missed(missed)),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+
+    /// The next event that is there already.
+    pub fn try_recv(&mut self) -> Option<Event> {
+        match self.receiver.try_recv() {
+            Ok(event) => Some(event),
+            Err(broadcast::error::TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
+            Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => None,
+        }
+    }
+}

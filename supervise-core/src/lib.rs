@@ -1,0 +1,78 @@
+//! The runtime of `supervise`: supervised actors on tokio.
+//!
+//! Users depend on the facade `supervise`, which re-exports this crate and adds the attributes. Start reading at
+//! `cell.rs`.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `actor` | [`Actor`], [`Supervisor`], and the checks across the edge from parent to child |
+//! | `actor_ref` | [`ActorRef`], [`AnyActorRef`]: how actors are reached |
+//! | `request` | [`Request`]: one message told or asked, and its reply |
+//! | `context` | [`Context`]: what an actor can do from within |
+//! | `props` | [`Props`]: factory and settings |
+//! | `path` | [`ActorPath`], [`Uid`], names |
+//! | `failure` | [`Failure`]: what a decider sees |
+//! | `death_watch` | [`Terminated`]: the news of an end |
+//! | `mailbox` | two lanes, parking, closing |
+//! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
+//! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/user_code` containment |
+//! | `timers` | the timers of one cell |
+//! | `dispatch` | who polls a cell |
+//! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
+//! | `event`, `dead_letter`, `observe` | what happened, for whoever listens |
+//! | `unwind` | containing panics |
+//! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
+//! | `generated` | what generated code calls |
+//!
+//! Architecture invariants:
+//!
+//! 1. `supervision` knows no runtime, clock, lock or user code. One place decides, one place performs.
+//! 2. A restart replaces only the user's instance; ref, path, uid, mailbox, watchers and statistics stay.
+//! 3. No user code runs while a lock is held; no lock is held across an await.
+//! 4. Nothing is global: every [`ActorSystem`] stands alone.
+//! 5. There is no `unsafe` code.
+
+mod actor;
+mod actor_ref;
+mod cell;
+mod context;
+mod dead_letter;
+mod death_watch;
+mod dispatch;
+mod event;
+mod failure;
+#[doc(hidden)]
+pub mod generated;
+mod guardian;
+mod mailbox;
+mod observe;
+mod path;
+mod props;
+mod request;
+pub mod supervision;
+mod system;
+#[cfg(feature = "testkit")]
+pub mod testkit;
+mod timers;
+mod unwind;
+
+pub use actor::{
+    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
+    FailuresDecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
+};
+pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
+pub use cell::SpawnError;
+pub use context::{AlreadyWatched, Context};
+pub use dead_letter::{DeadLetter, DeadLetterReason};
+pub use death_watch::{AnyActor, Terminated};
+pub use event::{Event, EventStream, Events};
+pub use failure::{Failure, FailureKind, Stage};
+pub use mailbox::{MailboxKind, Overflow};
+pub use path::{ActorPath, InvalidName, InvalidPath, Uid};
+pub use props::{Props, SpentInstance};
+pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
+pub use supervision::{
+    AutoShutdown, Backoff, ChildInfo, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
+    Outcome, Reset, Scope, Strategy, Window, default_decider, stopping_decider,
+};
+pub use system::{ActorSystem, ActorSystemBuilder, StartError};

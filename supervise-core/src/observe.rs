@@ -1,0 +1,201 @@
+//! Telling what happened: to the event stream and as `tracing` events under the target `supervise`.
+//!
+//! Each thing is said once, here. What happened is decided elsewhere.
+
+use crate::cell::Core;
+use crate::dead_letter::{DeadLetter, DeadLetterReason};
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::path::ActorPath;
+use crate::supervision::{ChildId, Note, Strategy};
+
+/// Tells what a cell's protocol noted. `path_of` names the child a note is about.
+pub(crate) fn note(
+    core: &Core,
+    note: Note<Failure>,
+    path_of: impl FnOnce(ChildId) -> Option<ActorPath>,
+    strategy: &Strategy,
+) {
+    let events = core.system.events();
+    if !events.is_heard() && !log::is_on() {
+        return;
+    }
+    let actor = core.path();
+    let child = note.child().and_then(path_of);
+    log::note(&actor, &note, child.as_ref(), strategy);
+    let unknown = || actor.clone();
+    let event = match note {
+        Note::Started => Event::Started { actor },
+        Note::Restarted(failure) => Event::Restarted { actor, failure },
+        Note::Resumed => Event::Resumed { actor },
+        Note::Stopped(how) => Event::Stopped { actor, how },
+        Note::Decided { cause, directive, outcome, .. } => Event::Decided {
+            child: child.unwrap_or_else(unknown),
+            supervisor: actor,
+            failure: cause,
+            directive,
+            outcome,
+        },
+        Note::DeciderFailed { cause, .. } => {
+            Event::DeciderFailed { child: child.unwrap_or_else(unknown), supervisor: actor, failure: cause }
+        }
+        Note::ReportDeferred(_) => {
+            Event::ReportDeferred { child: child.unwrap_or_else(unknown), supervisor: actor }
+        }
+        Note::ReportDropped(_, failure) => Event::ReportDropped { supervisor: actor, failure },
+        Note::HookFailed(hook, failure) => Event::HookFailed { actor, hook, failure },
+        Note::Aborted => Event::Aborted { actor },
+        Note::TurnedIntoCreate | Note::TurnedIntoRestart => return,
+    };
+    events.publish(event);
+}
+
+/// Tells that a message reached nobody.
+pub(crate) fn dead_letter(core: &Core, message: &'static str, reason: DeadLetterReason) {
+    let events = core.system.events();
+    if !events.is_heard() && !log::is_on() {
+        return;
+    }
+    let letter = DeadLetter { recipient: core.path(), message, reason };
+    log::dead_letter(&letter);
+    events.publish(Event::DeadLetter(letter));
+}
+
+/// Tells that a user's value panicked while it was dropped.
+pub(crate) fn drop_panicked(type_name: &str) {
+    log::drop_panicked(type_name);
+}
+
+/// Tells that the root guardian itself failed, so that the system ends.
+pub(crate) fn root_failed(failure: &Failure) {
+    log::root_failed(failure);
+}
+
+#[cfg(feature = "tracing")]
+mod log {
+    use tracing::{Level, debug, enabled, error, info, trace, warn};
+
+    use crate::dead_letter::DeadLetter;
+    use crate::failure::Failure;
+    use crate::path::ActorPath;
+    use crate::supervision::{Directive, Log, LogLevel, Note, Outcome, Strategy};
+
+    const TARGET: &str = "supervise";
+
+    pub(super) fn is_on() -> bool {
+        enabled!(target: TARGET, Level::ERROR)
+    }
+
+    pub(super) fn note(actor: &ActorPath, note: &Note<Failure>, child: Option<&ActorPath>, strategy: &Strategy) {
+        let child = child.map(tracing::field::display);
+        match note {
+            Note::Decided { cause, directive, outcome, .. } => {
+                macro_rules! say {
+                    ($level:ident) => {
+                        $level!(
+                            target: TARGET, supervisor = %actor, child, failure = cause.type_name(),
+                            ?directive, ?outcome, "{}", Chain(cause)
+                        )
+                    };
+                }
+                match level_of(directive, *outcome, strategy) {
+                    None => {}
+                    Some(LogLevel::Error) => say!(error),
+                    Some(LogLevel::Warn) => say!(warn),
+                    Some(LogLevel::Info) => say!(info),
+                    Some(LogLevel::Debug) => say!(debug),
+                    Some(LogLevel::Trace) => say!(trace),
+                }
+            }
+            Note::DeciderFailed { cause, .. } => {
+                error!(target: TARGET, supervisor = %actor, child, "the decider failed: {}", Chain(cause));
+            }
+            Note::HookFailed(hook, cause) => {
+                error!(target: TARGET, %actor, ?hook, "a hook failed, going on: {}", Chain(cause));
+            }
+            Note::TurnedIntoCreate => {
+                error!(target: TARGET, %actor, "there is no instance to restart or resume: creating one");
+            }
+            Note::TurnedIntoRestart => {
+                error!(target: TARGET, %actor, "the last restart failed, there is nothing to resume: restarting");
+            }
+            Note::Aborted => {
+                warn!(target: TARGET, %actor, "a handler or hook outlived the stop timeout and was dropped");
+            }
+            Note::ReportDropped(_, cause) => {
+                debug!(target: TARGET, supervisor = %actor, child, "a report was dropped: {cause}");
+            }
+            Note::ReportDeferred(_) => {
+                debug!(target: TARGET, supervisor = %actor, child, "a report has to wait")
+            }
+            Note::Started => debug!(target: TARGET, %actor, "started"),
+            Note::Restarted(_) => debug!(target: TARGET, %actor, "restarted"),
+            Note::Resumed => debug!(target: TARGET, %actor, "resumed"),
+            Note::Stopped(how) => debug!(target: TARGET, %actor, ?how, "stopped"),
+        }
+    }
+
+    pub(super) fn dead_letter(letter: &DeadLetter) {
+        info!(
+            target: TARGET, recipient = %letter.recipient, message = letter.message, reason = ?letter.reason,
+            "a message reached nobody"
+        );
+    }
+
+    pub(super) fn drop_panicked(type_name: &str) {
+        error!(target: TARGET, r#type = type_name, "a value panicked while it was dropped");
+    }
+
+    pub(super) fn root_failed(failure: &Failure) {
+        error!(target: TARGET, "the root guardian failed, the system ends: {}", Chain(failure));
+    }
+
+    /// How loudly a decision is said, or that it is not.
+    fn level_of(directive: &Directive, outcome: Outcome, strategy: &Strategy) -> Option<LogLevel> {
+        match strategy.log {
+            Log::Off => None,
+            Log::At(level) => Some(level),
+            // Said one level up, where it is decided.
+            Log::Default if outcome == Outcome::Escalated => None,
+            Log::Default => Some(match directive {
+                Directive::Resume => LogLevel::Warn,
+                _ => LogLevel::Error,
+            }),
+        }
+    }
+
+    /// A failure with all that caused it.
+    struct Chain<'a>(&'a Failure);
+
+    impl std::fmt::Display for Chain<'_> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{}", self.0)?;
+            let mut source = std::error::Error::source(self.0);
+            while let Some(error) = source {
+                write!(f, ": {error}")?;
+                source = error.source();
+            }
+            Ok(())
+        }
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod log {
+    use crate::dead_letter::DeadLetter;
+    use crate::failure::Failure;
+    use crate::path::ActorPath;
+    use crate::supervision::{Note, Strategy};
+
+    pub(super) fn is_on() -> bool {
+        false
+    }
+
+    pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy) {}
+
+    pub(super) fn dead_letter(_: &DeadLetter) {}
+
+    pub(super) fn drop_panicked(_: &str) {}
+
+    pub(super) fn root_failed(_: &Failure) {}
+}

@@ -1,0 +1,94 @@
+//! How to make an actor: its factory, and settings that differ from what its type declares.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use crate::actor::{Actor, Built, Infallibly};
+use crate::failure::Failure;
+use crate::mailbox::MailboxKind;
+use crate::supervision::{ChildInfo, Directive, Strategy};
+
+pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
+type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send>;
+
+/// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for what the factory
+/// can fail with.
+///
+/// What is not set here is as the actor's type declares it.
+pub struct Props<A: Actor, C = Infallibly> {
+    pub(crate) factory: Factory<A>,
+    pub(crate) mailbox: MailboxKind,
+    pub(crate) stop_timeout: Duration,
+    pub(crate) policy: Option<Box<Policy>>,
+    cause: PhantomData<fn() -> C>,
+}
+
+/// A strategy and decider chosen at run time, in place of the compiled table.
+pub(crate) struct Policy {
+    pub(crate) strategy: Strategy,
+    pub(crate) decide: Decider,
+}
+
+impl<A: Actor, C> Props<A, C> {
+    /// The factory runs once for the first instance and once for each restart, on the actor's own turn.
+    pub fn new<B>(mut factory: impl FnMut() -> B + Send + 'static) -> Self
+    where
+        B: Built<Actor = A, Cause = C>,
+    {
+        Self::from_factory(Box::new(move || factory().built()))
+    }
+
+    fn from_factory(factory: Factory<A>) -> Self {
+        Self { factory, mailbox: A::MAILBOX, stop_timeout: A::STOP_TIMEOUT, policy: None, cause: PhantomData }
+    }
+
+    /// Sets where messages wait.
+    #[must_use]
+    pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
+        self.mailbox = mailbox;
+        self
+    }
+
+    /// Sets how long a running handler or hook may go on after a stop request.
+    #[must_use]
+    pub fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
+        self.stop_timeout = stop_timeout;
+        self
+    }
+
+    /// Replaces the compiled table, for policies that come from configuration. The children were checked against
+    /// the compiled one all the same.
+    #[must_use]
+    pub fn supervision(
+        mut self,
+        strategy: Strategy,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
+    ) -> Self {
+        self.policy = Some(Box::new(Policy { strategy, decide: Box::new(decide) }));
+        self
+    }
+}
+
+impl<A: Actor> Props<A> {
+    /// For an instance that cannot be built twice. A restart finds nothing and fails.
+    pub(crate) fn once(instance: A) -> Self {
+        let mut instance = Some(instance);
+        Self::from_factory(Box::new(move || instance.take().ok_or_else(|| Failure::new(SpentInstance))))
+    }
+}
+
+/// An actor spawned with `spawn_once` was to be built a second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this actor was spawned with `spawn_once` and cannot be built a second time")]
+pub struct SpentInstance;
+
+impl<A: Actor, C> fmt::Debug for Props<A, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Props")
+            .field("actor", &std::any::type_name::<A>())
+            .field("mailbox", &self.mailbox)
+            .field("stop_timeout", &self.stop_timeout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,373 @@
+//! A request: one message on its way to an actor, told or asked. And the slot its answer comes back in.
+//!
+//! Every ask resolves exactly once: with the reply, with the failure it caused, because the actor stopped, because
+//! its mailbox was full, or by its timeout. Which of them is not decided here but by whoever holds the [`ReplyTo`].
+
+use std::any::Any;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+
+use crate::actor::Actor;
+use crate::actor_ref::ActorRef;
+use crate::failure::Failure;
+
+/// One message to one actor, not sent yet.
+///
+/// `.await` asks and gives the reply, [`tell`](Self::tell) sends and forgets, [`send`](Self::send) waits for room in
+/// a bounded mailbox, [`timeout`](Self::timeout) bounds an ask. Dropping it sends nothing.
+#[must_use = "a request does nothing until it is awaited or told"]
+pub struct Request<'a, A: Actor, T> {
+    to: &'a ActorRef<A>,
+    message: A::Message,
+    attach: fn(&mut A::Message, ReplyTo<T>),
+}
+
+impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
+    /// A request whose message has an empty reply slot; `attach` fills it in when the request is asked.
+    pub fn new(to: &'a ActorRef<A>, message: A::Message, attach: fn(&mut A::Message, ReplyTo<T>)) -> Self {
+        Self { to, message, attach }
+    }
+
+    /// Sends the message and forgets it. The handler's reply is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
+    pub fn tell(self) -> Result<(), SendError<A::Message>> {
+        self.to.push(self.message)
+    }
+
+    /// Sends the message as soon as there is room for it and forgets it. Waiting senders are served in order.
+    ///
+    /// # Errors
+    ///
+    /// Gives the message back when the actor has stopped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped before it completes, nothing was sent, and the place in the queue is lost.
+    pub async fn send(self) -> Result<(), SendError<A::Message>> {
+        self.to.push_when_room(self.message).await
+    }
+
+    /// Sends the message now and gives the answer to wait for.
+    ///
+    /// # Errors
+    ///
+    /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
+    pub fn ask(self) -> Result<Answer<T>, SendError<A::Message>> {
+        let slot = Slot::new();
+        let mut message = self.message;
+        (self.attach)(&mut message, ReplyTo(Some(Arc::clone(&slot))));
+        self.to.push(message).map(|()| Answer { slot })
+    }
+
+    /// Asks, and gives up after `limit`. The handler may still run; its reply is dropped.
+    pub fn timeout(self, limit: Duration) -> AskWithin<'a, A, T> {
+        AskWithin { ask: self.into_future(), limit, sleep: None }
+    }
+
+    /// The message itself, for [`Context::watch_with`](crate::Context::watch_with) and timers.
+    pub fn into_message(self) -> A::Message {
+        self.message
+    }
+}
+
+impl<A: Actor, T> fmt::Debug for Request<'_, A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("to", self.to)
+            .field("message", &A::message_name(&self.message))
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, A: Actor, T: Send + 'static> IntoFuture for Request<'a, A, T> {
+    type Output = Result<T, AskError>;
+    type IntoFuture = Ask<'a, A, T>;
+
+    fn into_future(self) -> Ask<'a, A, T> {
+        Ask(AskState::Unsent(self))
+    }
+}
+
+/// An ask under way: sends when first polled, completes with the answer.
+///
+/// # Cancel safety
+///
+/// Dropped before the first poll, nothing was sent. Dropped later, the handler still runs and its reply is dropped.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Ask<'a, A: Actor, T>(AskState<'a, A, T>);
+
+enum AskState<'a, A: Actor, T> {
+    Unsent(Request<'a, A, T>),
+    Waiting(Answer<T>),
+    Done,
+}
+
+// The message is moved out whole, never pinned.
+impl<A: Actor, T> Unpin for Ask<'_, A, T> {}
+
+impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
+    type Output = Result<T, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        if let AskState::Waiting(answer) = &mut self.0 {
+            return Pin::new(answer).poll(cx);
+        }
+        match std::mem::replace(&mut self.0, AskState::Done) {
+            AskState::Unsent(request) => match request.ask() {
+                Ok(mut answer) => {
+                    let poll = Pin::new(&mut answer).poll(cx);
+                    self.0 = AskState::Waiting(answer);
+                    poll
+                }
+                Err(refused) => Poll::Ready(Err(refused.reason().into())),
+            },
+            AskState::Waiting(_) | AskState::Done => {
+                panic!("an ask was polled after it had completed")
+            }
+        }
+    }
+}
+
+impl<A: Actor, T> fmt::Debug for Ask<'_, A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ask").finish_non_exhaustive()
+    }
+}
+
+/// An ask bounded in time, see [`Request::timeout`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct AskWithin<'a, A: Actor, T> {
+    ask: Ask<'a, A, T>,
+    limit: Duration,
+    /// Made at the first poll, so that the time counts from there.
+    sleep: Option<Pin<Box<tokio::time::Sleep>>>,
+}
+
+impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
+    type Output = Result<T, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        if let Poll::Ready(answer) = Pin::new(&mut self.ask).poll(cx) {
+            return Poll::Ready(answer);
+        }
+        let limit = self.limit;
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        sleep.as_mut().poll(cx).map(|()| Err(AskError::Timeout(limit)))
+    }
+}
+
+impl<A: Actor, T> fmt::Debug for AskWithin<'_, A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AskWithin").field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
+/// The answer to a message already sent.
+///
+/// # Cancel safety
+///
+/// Dropping it drops the reply; the handler still runs.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Answer<T> {
+    slot: Arc<Slot<T>>,
+}
+
+impl<T> Future for Answer<T> {
+    type Output = Result<T, AskError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.slot.poll(cx)
+    }
+}
+
+impl<T> fmt::Debug for Answer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").finish_non_exhaustive()
+    }
+}
+
+/// Why a message was not taken. Holds the message.
+pub struct SendError<M> {
+    message: M,
+    reason: SendErrorReason,
+}
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendErrorReason {
+    /// The actor has stopped. A retry cannot help.
+    #[error("the actor has stopped")]
+    Stopped,
+    /// The bounded mailbox is full. A retry may help, `send().await` waits for room.
+    #[error("the actor's mailbox is full")]
+    MailboxFull,
+}
+
+impl<M> SendError<M> {
+    pub(crate) fn new(message: M, reason: SendErrorReason) -> Self {
+        Self { message, reason }
+    }
+
+    /// Why it was not taken.
+    pub fn reason(&self) -> SendErrorReason {
+        self.reason
+    }
+
+    /// The message.
+    pub fn into_message(self) -> M {
+        self.message
+    }
+}
+
+impl<M> fmt::Display for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.reason, f)
+    }
+}
+
+// Not derived: messages need no `Debug`.
+impl<M> fmt::Debug for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendError").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<M> std::error::Error for SendError<M> {}
+
+/// Why an ask has no reply.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The message made the actor fail.
+    #[error("the actor failed: {0}")]
+    Failed(#[source] Failure),
+    /// The actor stopped before it answered.
+    #[error("the actor stopped before it answered")]
+    Stopped,
+    /// The bounded mailbox had no room.
+    #[error("the actor's mailbox is full")]
+    MailboxFull,
+    /// No answer came in time.
+    #[error("no answer within {0:?}")]
+    Timeout(Duration),
+}
+
+impl From<SendErrorReason> for AskError {
+    fn from(reason: SendErrorReason) -> Self {
+        match reason {
+            SendErrorReason::Stopped => Self::Stopped,
+            SendErrorReason::MailboxFull => Self::MailboxFull,
+        }
+    }
+}
+
+/// A reply that is an answer, not a failure: a handler that returns `Reply<Result<T, E>>` answers with either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply<T>(pub T);
+
+/// Where a message's reply goes: the asker's slot, or nowhere when the message was told.
+///
+/// Dropped without a reply, the asker learns that the actor stopped.
+pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
+
+impl<T: Send + 'static> ReplyTo<T> {
+    /// For a message nobody waits for.
+    pub const fn nowhere() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn erase(mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.0.take().map(|slot| slot as Arc<dyn ErasedSlot>)
+    }
+}
+
+impl<T> Drop for ReplyTo<T> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            slot.put(Err(AskError::Stopped));
+        }
+    }
+}
+
+impl<T> fmt::Debug for ReplyTo<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "ReplyTo(asker)" } else { "ReplyTo(nobody)" })
+    }
+}
+
+/// What the asker and the actor share for one ask.
+pub(crate) struct Slot<T>(Mutex<SlotState<T>>);
+
+enum SlotState<T> {
+    Empty(Option<Waker>),
+    Full(Result<T, AskError>),
+    Taken,
+}
+
+impl<T> Slot<T> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(SlotState::Empty(None))))
+    }
+
+    /// Only the first answer counts. The asker is woken, and what is refused is dropped, outside the lock.
+    fn put(&self, answer: Result<T, AskError>) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::Empty(waker) = &mut *state {
+            let waker = waker.take();
+            *state = SlotState::Full(answer);
+            drop(state);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        } else {
+            drop(state);
+            drop(answer);
+        }
+    }
+
+    fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *state {
+            SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => Poll::Pending,
+            SlotState::Empty(waker) => {
+                *waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
+                SlotState::Full(answer) => Poll::Ready(answer),
+                SlotState::Empty(_) | SlotState::Taken => {
+                    unreachable!("the slot was full a line above")
+                }
+            },
+            SlotState::Taken => panic!("an ask was polled after it had completed"),
+        }
+    }
+}
+
+/// A slot whose reply type is not known, so that whoever runs the handler can fail it.
+pub(crate) trait ErasedSlot: Any + Send + Sync {
+    fn fail(&self, error: AskError);
+}
+
+impl<T: Send + 'static> ErasedSlot for Slot<T> {
+    fn fail(&self, error: AskError) {
+        self.put(Err(error));
+    }
+}
+
+/// Answers through a slot that was erased.
+pub(crate) fn answer<T: Send + 'static>(slot: Arc<dyn ErasedSlot>, value: T) {
+    let slot: Arc<dyn Any + Send + Sync> = slot;
+    match slot.downcast::<Slot<T>>() {
+        Ok(slot) => slot.put(Ok(value)),
+        Err(_) => unreachable!("a handler answers with the type its message was asked for"),
+    }
+}

@@ -1,0 +1,218 @@
+//! How long to wait before a restart: plain arithmetic on counts and times. Who waits is not known here.
+
+use std::time::Duration;
+
+use super::Time;
+
+/// A delay before a restart, growing with each consecutive failure of the same child.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Backoff {
+    /// How the delay grows.
+    pub growth: Growth,
+    /// When the count of consecutive failures starts anew.
+    pub reset: Reset,
+}
+
+/// How a delay grows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Growth {
+    /// `min · 2^k` for the k-th consecutive failure, at most `max`, then up to `jitter` of it on top.
+    Exponential {
+        /// The first delay.
+        min: Duration,
+        /// The cap, before jitter.
+        max: Duration,
+        /// Random share on top, `0.0..=1.0`.
+        jitter: f64,
+    },
+    /// `initial · n` for the n-th failure; the count is cleared when the last failure is older than `window`
+    /// (Proto.Actor's strategy).
+    Linear {
+        /// The first delay and the step.
+        initial: Duration,
+        /// How long a failure is remembered.
+        window: Duration,
+    },
+}
+
+/// When the count of consecutive failures starts anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reset {
+    /// When a restarted child has not failed for this long.
+    After(Duration),
+    /// When the child asks for it.
+    Manual,
+}
+
+impl Backoff {
+    /// Doubles from `min` to `max`; starts anew when a child has not failed for `min`.
+    ///
+    /// # Panics
+    ///
+    /// If `min` is zero or longer than `max`.
+    pub const fn exponential(min: Duration, max: Duration) -> Self {
+        assert!(!min.is_zero(), "the shortest delay of a backoff must be longer than zero");
+        assert!(min.as_nanos() <= max.as_nanos(), "the shortest delay of a backoff must not exceed the longest");
+        Self { growth: Growth::Exponential { min, max, jitter: 0.0 }, reset: Reset::After(min) }
+    }
+
+    /// Proto.Actor's arithmetic: `count · initial`, cleared when the last failure is older than `window`.
+    ///
+    /// # Panics
+    ///
+    /// If either is zero.
+    pub const fn linear(window: Duration, initial: Duration) -> Self {
+        assert!(!initial.is_zero() && !window.is_zero(), "a backoff's window and step must be longer than zero");
+        Self { growth: Growth::Linear { initial, window }, reset: Reset::After(window) }
+    }
+
+    /// Adds a random share of up to `jitter` to each delay.
+    ///
+    /// # Panics
+    ///
+    /// If `jitter` is not within `0.0..=1.0`, or the growth is linear.
+    pub const fn jitter(mut self, jitter: f64) -> Self {
+        assert!(jitter >= 0.0 && jitter <= 1.0, "the jitter of a backoff lies between 0.0 and 1.0");
+        match &mut self.growth {
+            Growth::Exponential { jitter: own, .. } => *own = jitter,
+            Growth::Linear { .. } => panic!("a linear backoff has no jitter"),
+        }
+        self
+    }
+
+    /// Starts anew when a child has not failed for `quiet`.
+    pub const fn reset_after(mut self, quiet: Duration) -> Self {
+        self.reset = Reset::After(quiet);
+        self
+    }
+
+    /// Starts anew only when the child asks for it.
+    pub const fn manual_reset(mut self) -> Self {
+        self.reset = Reset::Manual;
+        self
+    }
+
+    /// The delay of the k-th consecutive failure, `k` starting at 0. `draw` lies in `[0, 1)`.
+    pub fn delay(&self, k: u32, draw: f64) -> Duration {
+        match self.growth {
+            Growth::Exponential { min, max, jitter } => {
+                let doubled = 1_u32.checked_shl(k).and_then(|factor| min.checked_mul(factor)).unwrap_or(max);
+                let capped = doubled.min(max);
+                capped.saturating_add(capped.mul_f64((draw * jitter).clamp(0.0, 1.0)))
+            }
+            Growth::Linear { initial, .. } => initial.saturating_mul(k.saturating_add(1)),
+        }
+    }
+}
+
+/// The consecutive failures of one child under a backoff.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackoffCount {
+    count: u32,
+    /// When the last delayed restart was due.
+    last_due: Option<Time>,
+    /// When the last failure was.
+    last_failure: Option<Time>,
+}
+
+impl BackoffCount {
+    /// Counts a failure at `now` and says how long the restart has to wait.
+    pub fn failed(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
+        let forgotten = match (backoff.growth, backoff.reset) {
+            (Growth::Linear { window, .. }, _) => {
+                self.last_failure.is_some_and(|last| now.saturating_sub(last) >= window)
+            }
+            (Growth::Exponential { .. }, Reset::After(quiet)) => {
+                self.last_due.is_some_and(|due| now.saturating_sub(due) >= quiet && now >= due)
+            }
+            (Growth::Exponential { .. }, Reset::Manual) => false,
+        };
+        if forgotten {
+            self.count = 0;
+        }
+        let delay = backoff.delay(self.count, draw);
+        self.count = self.count.saturating_add(1);
+        self.last_failure = Some(now);
+        self.last_due = Some(now.saturating_add(delay));
+        delay
+    }
+
+    /// Starts anew.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// How many consecutive failures were counted.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    #[test]
+    fn exponential_delays_double_up_to_the_cap() {
+        let backoff = Backoff::exponential(seconds(3), seconds(30));
+        let delays: Vec<_> = (0..6).map(|k| backoff.delay(k, 0.0).as_secs()).collect();
+        assert_eq!(delays, [3, 6, 12, 24, 30, 30]);
+    }
+
+    #[test]
+    fn jitter_comes_on_top_of_the_cap() {
+        let backoff = Backoff::exponential(seconds(3), seconds(30)).jitter(0.2);
+        assert_eq!(backoff.delay(10, 1.0), seconds(36));
+        assert_eq!(backoff.delay(10, 0.0), seconds(30));
+    }
+
+    #[test]
+    fn an_overflowing_delay_is_the_cap() {
+        let backoff = Backoff::exponential(seconds(3), seconds(30));
+        for k in [31, 32, 33, 64, u32::MAX] {
+            assert_eq!(backoff.delay(k, 0.0), seconds(30), "k = {k}");
+        }
+    }
+
+    #[test]
+    fn a_quiet_child_starts_anew() {
+        let backoff = Backoff::exponential(seconds(1), seconds(8)).reset_after(seconds(5));
+        let mut count = BackoffCount::default();
+        assert_eq!(count.failed(&backoff, seconds(0), 0.0), seconds(1));
+        assert_eq!(count.failed(&backoff, seconds(2), 0.0), seconds(2));
+        // Restarted at 4, quiet until 9: that is long enough.
+        assert_eq!(count.failed(&backoff, seconds(9), 0.0), seconds(1));
+        // Restarted at 10, failed at 14: it is not.
+        assert_eq!(count.failed(&backoff, seconds(14), 0.0), seconds(2));
+    }
+
+    #[test]
+    fn a_manual_count_is_never_forgotten() {
+        let backoff = Backoff::exponential(seconds(1), seconds(60)).manual_reset();
+        let mut count = BackoffCount::default();
+        assert_eq!(count.failed(&backoff, seconds(0), 0.0), seconds(1));
+        assert_eq!(count.failed(&backoff, seconds(9_999), 0.0), seconds(2));
+        count.reset();
+        assert_eq!(count.failed(&backoff, seconds(10_000), 0.0), seconds(1));
+    }
+
+    #[test]
+    fn the_linear_count_is_cleared_past_its_window() {
+        // Window 2 s, step 1 s, failing again as soon as restarted: 1, 2, 1, 2 s.
+        let backoff = Backoff::linear(seconds(2), seconds(1));
+        let mut count = BackoffCount::default();
+        let mut now = seconds(0);
+        let mut delays = Vec::new();
+        for _ in 0..4 {
+            let delay = count.failed(&backoff, now, 0.0);
+            delays.push(delay.as_secs());
+            now += delay;
+        }
+        assert_eq!(delays, [1, 2, 1, 2]);
+    }
+}

@@ -1,0 +1,209 @@
+//! The children of one actor, in start order.
+//!
+//! ```text
+//!   started first ────────────────────────────► started last
+//!   ChildId(0)   ChildId(1)   ChildId(4)   ChildId(5)            ids grow, and are never used twice
+//!      alive       dying        alive       alive
+//! ```
+//!
+//! 1. A name is taken from its reservation until the child's end has been processed, so while it is dying too.
+//! 2. `dying` counts exactly the children whose stop was requested and whose end has not come.
+//! 3. Order lives in the map's key, never in a later sort.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::backoff::BackoffCount;
+use super::restart_window::RestartStatistics;
+use super::strategy::Scope;
+use super::vocabulary::ChildId;
+
+/// One child.
+#[derive(Debug, Clone)]
+pub(crate) struct Child<R> {
+    pub(crate) name: Arc<str>,
+    pub(crate) target: R,
+    dying: bool,
+    /// Appears with the child's first restart.
+    history: Option<Box<History>>,
+}
+
+/// What a supervisor remembers of a child's failures.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct History {
+    pub(crate) restarts: RestartStatistics,
+    pub(crate) backoff: BackoffCount,
+    pub(crate) delayed: Option<Delayed>,
+}
+
+/// A child that waits, suspended, for a delayed restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delayed {
+    /// The round that will restart it.
+    pub(crate) round: u64,
+    /// How many suspensions its answer has to undo.
+    pub(crate) owed: u32,
+}
+
+impl<R> Child<R> {
+    pub(crate) fn history_mut(&mut self) -> &mut History {
+        self.history.get_or_insert_default()
+    }
+
+    pub(crate) fn restarts(&self) -> u32 {
+        self.history.as_ref().map_or(0, |history| history.restarts.count())
+    }
+
+    /// Ends a wait for a delayed restart: how many suspensions are still to be undone.
+    pub(crate) fn take_delayed(&mut self) -> Option<Delayed> {
+        self.history.as_mut()?.delayed.take()
+    }
+
+    pub(crate) fn delayed(&self) -> Option<Delayed> {
+        self.history.as_ref()?.delayed
+    }
+
+    pub(crate) fn is_dying(&self) -> bool {
+        self.dying
+    }
+}
+
+/// One delayed restart of a child and those its strategy takes along.
+#[derive(Debug, Clone)]
+pub(crate) struct Round<C> {
+    pub(crate) id: u64,
+    pub(crate) cause: C,
+    pub(crate) affected: Vec<ChildId>,
+}
+
+/// All children of one actor.
+#[derive(Debug, Clone)]
+pub(crate) struct Children<R, C> {
+    in_start_order: BTreeMap<ChildId, Child<R>>,
+    by_name: HashMap<Arc<str>, ChildId>,
+    dying: usize,
+    next: u64,
+    /// Restarts of any child, for limits that count per supervisor.
+    pub(crate) restarts: RestartStatistics,
+    /// Delayed restarts, the round's cause with whom it affects.
+    pub(crate) rounds: Vec<Round<C>>,
+    next_round: u64,
+}
+
+impl<R, C> Default for Children<R, C> {
+    fn default() -> Self {
+        Self {
+            in_start_order: BTreeMap::new(),
+            by_name: HashMap::new(),
+            dying: 0,
+            next: 0,
+            restarts: RestartStatistics::default(),
+            rounds: Vec::new(),
+            next_round: 0,
+        }
+    }
+}
+
+impl<R: Clone, C> Children<R, C> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.in_start_order.is_empty()
+    }
+
+    /// Whether every child whose stop was requested has ended.
+    pub(crate) fn none_dying(&self) -> bool {
+        self.dying == 0
+    }
+
+    /// The id the next child will have. Every present child's is smaller.
+    pub(crate) fn next_id(&self) -> ChildId {
+        ChildId(self.next)
+    }
+
+    pub(crate) fn is_taken(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// Adds a child. The caller has checked that its name is free.
+    pub(crate) fn add(&mut self, name: Arc<str>, target: R) -> ChildId {
+        let id = self.next_id();
+        self.next += 1;
+        let taken = self.by_name.insert(Arc::clone(&name), id);
+        debug_assert!(taken.is_none(), "the name was checked to be free");
+        self.in_start_order.insert(id, Child { name, target, dying: false, history: None });
+        id
+    }
+
+    pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {
+        let child = self.in_start_order.remove(&id)?;
+        self.by_name.remove(&child.name);
+        if child.dying {
+            self.dying -= 1;
+        }
+        Some(child)
+    }
+
+    pub(crate) fn find(&self, id: ChildId) -> Option<&Child<R>> {
+        self.in_start_order.get(&id)
+    }
+
+    pub(crate) fn find_mut(&mut self, id: ChildId) -> Option<&mut Child<R>> {
+        self.in_start_order.get_mut(&id)
+    }
+
+    pub(crate) fn named(&self, name: &str) -> Option<&Child<R>> {
+        self.find(*self.by_name.get(name)?)
+    }
+
+    /// In start order.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
+        self.in_start_order.iter().map(|(id, child)| (*id, child))
+    }
+
+    /// Whom a directive about `culprit` reaches, in start order.
+    pub(crate) fn affected(&self, scope: Scope, culprit: ChildId) -> Vec<ChildId> {
+        match scope {
+            Scope::OneForOne => vec![culprit],
+            Scope::AllForOne => self.in_start_order.keys().copied().collect(),
+            Scope::RestForOne => self.in_start_order.range(culprit..).map(|(id, _)| *id).collect(),
+        }
+    }
+
+    /// Notes that a child's stop was requested. Answers whether it had not been before.
+    pub(crate) fn mark_dying(&mut self, id: ChildId) -> bool {
+        let Some(child) = self.in_start_order.get_mut(&id) else {
+            return false;
+        };
+        if child.dying {
+            return false;
+        }
+        child.dying = true;
+        child.take_delayed();
+        self.dying += 1;
+        true
+    }
+
+    pub(crate) fn open_round(&mut self) -> u64 {
+        self.next_round += 1;
+        self.next_round
+    }
+
+    /// The round's delay is over: its cause, and who still waits for it, with the suspensions each is owed.
+    pub(crate) fn take_round(&mut self, round: u64) -> Option<(C, Vec<(R, u32)>)> {
+        let at = self.rounds.iter().position(|open| open.id == round)?;
+        let Round { cause, affected, .. } = self.rounds.swap_remove(at);
+        let waiting = affected.into_iter().filter_map(|id| {
+            let child = self.in_start_order.get_mut(&id)?;
+            child.delayed().filter(|delayed| delayed.round == round)?;
+            Some((child.target.clone(), child.take_delayed()?.owed))
+        });
+        Some((cause, waiting.collect()))
+    }
+
+    /// The children that were there before a restart, with the suspensions a delayed restart still owed each.
+    pub(crate) fn take_survivors(&mut self, below: ChildId) -> Vec<(R, u32)> {
+        let survivors = self.in_start_order.range_mut(..below);
+        survivors
+            .map(|(_, child)| (child.target.clone(), child.take_delayed().map_or(0, |delayed| delayed.owed)))
+            .collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! The four answers to a failure, and what a decider is told about the child. No policy lives here.
+
+use std::sync::Arc;
+
+use super::backoff::Backoff;
+use crate::failure::{Failure, FailureKind};
+
+/// What a supervisor does about a failed child.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Directive {
+    /// Keep the instance and go on with the next message. The failing message is lost.
+    Resume,
+    /// Replace the instance, keep ref, path and mailbox. Counts against the restart limit.
+    Restart,
+    /// Like `Restart`, after a delay that grows with every consecutive failure.
+    RestartAfter(Backoff),
+    /// End the child for good.
+    Stop,
+    /// Fail oneself with the same cause and let one's own parent decide.
+    Escalate,
+}
+
+/// Which child failed, for deciders that want to know. A table looks at the failure alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChildInfo {
+    /// The child's name, unique under its parent.
+    pub name: Arc<str>,
+    /// How many restarts its current limit window has seen so far.
+    pub restarts: u32,
+}
+
+/// The default table: an actor that could not start, was killed, or broke a death pact stops; everything else restarts.
+pub fn default_decider(failure: &Failure) -> Directive {
+    if failure.is_initialization() {
+        return Directive::Stop;
+    }
+    match failure.kind() {
+        FailureKind::Killed | FailureKind::DeathPact => Directive::Stop,
+        FailureKind::Error | FailureKind::Panic => Directive::Restart,
+    }
+}
+
+/// The table that never restarts: every failure stops the child.
+pub fn stopping_decider(_: &Failure) -> Directive {
+    Directive::Stop
+}

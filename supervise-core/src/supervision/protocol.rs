@@ -1,0 +1,425 @@
+//! One actor's part in supervision, as a state machine: inputs in, effects out. No clock, no user code, no runtime.
+//!
+//! ```text
+//!            Begin                     Returned(Ok)
+//!   New ───────────► Creating ───────────────────────► Running ◄────────────────┐
+//!                       ▲                               │   │                   │ Returned(Ok)
+//!                       │ no instance                   │   │ Recreate          │
+//!                       └──────── Waiting(Create) ◄─────┘   ▼                   │
+//!                                                        Restarting             │
+//!                                                           │ pre_restart done  │
+//!                                 children gone             ▼                   │
+//!                       Rebuilding ◄──────────── Waiting(Rebuild)               │
+//!                           └───────────────────────────────────────────────────┘
+//!   from any phase, Terminate:  Terminating ──children gone──► Stopping ──post_stop done──► Ended
+//! ```
+//!
+//! Which phase takes what (rows: S32 of the semantics; a parked handler or hook holds up only what needs the
+//! instance):
+//!
+//! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
+//! |---|---|---|---|---|---|
+//! | Failed | decide | defer | defer | defer | drop |
+//! | Suspend | count | count | count | defer | count |
+//! | Resume | – | count | count | defer | count |
+//! | Recreate | – | restart | defer | defer | count |
+//! | Terminate | stop | stop | stop after the hook | stop | – |
+//! | Ended | tables | tables | tables | tables, go on when the last dying child is gone | the same |
+//!
+//! Invariants:
+//!
+//! 1. `suspended` is the number of own failures and received Suspends that no Resume or Recreate has answered.
+//! 2. At most one call is out; while it is, no other call is made. Deciding is a slot of its own.
+//! 3. Every failure is reported exactly once, with exactly one suspension.
+//! 4. No user message is handled unless the phase is Running, with an instance, not suspended, and no call out.
+//! 5. `pre_restart` and `post_stop` run at most once on an instance, and only on one that had started.
+//! 6. After Ended there are no effects.
+
+mod fault;
+mod lifecycle;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::children::{Child, Children};
+use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
+use super::watch::{WatchKind, WatchTables};
+
+/// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
+#[derive(Debug, Clone)]
+pub struct Protocol<R, C> {
+    phase: Phase<C>,
+    instance: Instance,
+    /// Invariant 1.
+    suspended: u32,
+    /// Who made this actor fail, until it is resumed with a cause or recreated.
+    failed: Option<Perpetrator>,
+    /// Invariant 2.
+    out: Option<Out>,
+    /// The call to make as soon as no decision is outstanding.
+    wanted: Option<Call<C>>,
+    /// What waits for the user code that is out.
+    pending: Option<Pending<C>>,
+    deciding: Option<(ChildId, C)>,
+    /// Whether the abort timer runs.
+    armed: bool,
+    /// Whether a handler or hook of the current instance was aborted.
+    aborted: bool,
+    /// Whether user code was aborted because of the stop.
+    aborted_by_stop: bool,
+    /// Children with a smaller id were there before the last restart began.
+    survivors_below: ChildId,
+    children: Option<Box<Children<R, C>>>,
+    watch: Option<Box<WatchTables<R>>>,
+    deferred: Option<Box<Deferred<R, C>>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Phase<C> {
+    New,
+    Creating,
+    Running,
+    Restarting(C),
+    Waiting(Goal<C>),
+    Rebuilding(C),
+    Terminating,
+    Stopping,
+    Ended,
+}
+
+/// What happens when the last dying child is gone.
+#[derive(Debug, Clone, PartialEq)]
+enum Goal<C> {
+    Create,
+    Rebuild(C),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Instance {
+    /// None, and none ever completed its start.
+    None,
+    Live,
+    /// None, because the last restart failed.
+    HalfBuilt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Perpetrator {
+    Myself,
+    Child(ChildId),
+}
+
+/// Which user code is out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Out {
+    Handler,
+    Create,
+    PreRestart,
+    Rebuild,
+    PostStop,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Pending<C> {
+    Recreate(C),
+    Terminate,
+}
+
+#[derive(Debug, Clone)]
+struct Deferred<R, C> {
+    /// Reports, until the actor is well itself.
+    failures: VecDeque<(ChildId, C)>,
+    /// The rest, until a restart is over.
+    control: VecDeque<SystemMessage<R, C>>,
+}
+
+impl<R, C> Default for Deferred<R, C> {
+    fn default() -> Self {
+        Self { failures: VecDeque::new(), control: VecDeque::new() }
+    }
+}
+
+/// Why a child could not be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpawnRefusal {
+    /// Another child has the name. It is free once that child's end has been processed.
+    NameTaken,
+    /// The actor is ending.
+    Stopping,
+}
+
+impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+    /// The state of a new actor whose parent is suspended `inherited` times.
+    pub fn new(inherited: u32) -> Self {
+        Self {
+            phase: Phase::New,
+            instance: Instance::None,
+            suspended: inherited,
+            failed: None,
+            out: None,
+            wanted: None,
+            pending: None,
+            deciding: None,
+            armed: false,
+            aborted: false,
+            aborted_by_stop: false,
+            survivors_below: ChildId(0),
+            children: None,
+            watch: None,
+            deferred: None,
+        }
+    }
+
+    /// Takes one input and appends what is to be done.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, when the performer breaks its part: a return or an answer that nobody asked for.
+    pub fn step(&mut self, input: Input<'_, R, C>, effects: &mut Vec<Effect<R, C>>) {
+        if matches!(self.phase, Phase::Ended) {
+            return;
+        }
+        match input {
+            Input::Begin => self.begin(),
+            Input::Message(message) => self.receive(message, effects),
+            Input::Parked => self.parked(effects),
+            Input::Returned(returned) => self.returned(returned, effects),
+            Input::Decided(ruling) => self.decided(ruling, effects),
+            Input::Due(Timer::Abort) => self.abort_due(effects),
+            Input::Due(Timer::Round(round)) => self.round_due(round, effects),
+        }
+        self.settle(effects);
+    }
+
+    fn receive(&mut self, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
+        match message {
+            SystemMessage::Suspend | SystemMessage::Resume(_) if self.is_waiting() => self.defer(message),
+            SystemMessage::Recreate(_) if self.is_waiting() || self.restart_is_under_way() => self.defer(message),
+            SystemMessage::Suspend => self.suspend(effects),
+            SystemMessage::Resume(cause) => self.resume(cause, effects),
+            SystemMessage::Recreate(cause) => self.recreate(cause, effects),
+            SystemMessage::Terminate => self.terminate(effects),
+            SystemMessage::Failed { child, cause } => self.child_failed(child, cause, effects),
+            SystemMessage::Ended { subject, child, how } => self.ended(&subject, child, how, effects),
+            SystemMessage::Watch(watcher) => self.watch_tables().add_watcher(watcher),
+            SystemMessage::Unwatch(watcher) => {
+                if let Some(watch) = &mut self.watch {
+                    watch.remove_watcher(&watcher);
+                }
+            }
+            SystemMessage::ResetBackoff(child) => {
+                if let Some(child) = self.child_mut(child) {
+                    child.history_mut().backoff.reset();
+                }
+            }
+        }
+    }
+
+    /// Goes on with what had to wait, as far as it may now. The call, if one is due, comes last.
+    fn settle(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        while self.deciding.is_none() {
+            if let Some(message) = self.next_deferred_control() {
+                self.receive(message, effects);
+            } else if let Some((child, cause)) = self.next_deferred_failure() {
+                self.child_failed(child, cause, effects);
+            } else if self.out.is_none() && self.wanted.is_none() && self.pending.is_some() {
+                match self.pending.take() {
+                    Some(Pending::Recreate(cause)) => self.recreate(cause, effects),
+                    Some(Pending::Terminate) => self.begin_terminate(effects),
+                    None => {}
+                }
+            } else {
+                if let Some(call) = self.wanted.take() {
+                    self.out = Some(match &call {
+                        Call::Create => Out::Create,
+                        Call::PreRestart { .. } => Out::PreRestart,
+                        Call::Rebuild(_) => Out::Rebuild,
+                        Call::PostStop { .. } => Out::PostStop,
+                    });
+                    effects.push(Effect::Call(call));
+                }
+                break;
+            }
+        }
+    }
+
+    fn defer(&mut self, message: SystemMessage<R, C>) {
+        self.deferred.get_or_insert_default().control.push_back(message);
+    }
+
+    fn next_deferred_control(&mut self) -> Option<SystemMessage<R, C>> {
+        if self.is_waiting() {
+            return None;
+        }
+        let another_restart = self.restart_is_under_way();
+        let control = &mut self.deferred.as_mut()?.control;
+        if another_restart && matches!(control.front(), Some(SystemMessage::Recreate(_))) {
+            return None;
+        }
+        control.pop_front()
+    }
+
+    fn next_deferred_failure(&mut self) -> Option<(ChildId, C)> {
+        if self.decides_now() { self.deferred.as_mut()?.failures.pop_front() } else { None }
+    }
+
+    /// Whether a restart or another creation waits for children to end.
+    fn is_waiting(&self) -> bool {
+        matches!(self.phase, Phase::Waiting(_))
+    }
+
+    /// Whether a restart has begun, or waits for the code that is out, so that another one has to queue.
+    fn restart_is_under_way(&self) -> bool {
+        matches!(self.phase, Phase::Restarting(_)) || matches!(self.pending, Some(Pending::Recreate(_)))
+    }
+
+    fn is_terminating(&self) -> bool {
+        matches!(self.phase, Phase::Terminating | Phase::Stopping | Phase::Ended)
+    }
+
+    /// Whether a child's failure is decided at once.
+    fn decides_now(&self) -> bool {
+        self.suspended == 0
+            && matches!(self.phase, Phase::Creating | Phase::Running | Phase::Rebuilding(_))
+            && !matches!(self.pending, Some(Pending::Terminate))
+    }
+
+    // ---- what the performer may ask ------------------------------------------------------------------------------
+
+    /// Whether the next user message may be handled. Invariant 4.
+    pub fn accepts_messages(&self) -> bool {
+        self.suspended == 0
+            && matches!(self.phase, Phase::Running)
+            && self.instance == Instance::Live
+            && self.out.is_none()
+            && self.pending.is_none()
+            && self.deciding.is_none()
+    }
+
+    /// Whether the actor ended.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    /// Whether the actor was told to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.is_terminating() || matches!(self.pending, Some(Pending::Terminate))
+    }
+
+    /// How many suspensions are not answered yet.
+    pub fn suspensions(&self) -> u32 {
+        self.suspended
+    }
+
+    /// How many system messages wait for a better moment.
+    pub fn deferrals(&self) -> usize {
+        self.deferred.as_ref().map_or(0, |deferred| deferred.failures.len() + deferred.control.len())
+    }
+
+    /// Whether a failure of this actor has not been answered yet.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// The children in start order, those that are ending included.
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = (ChildId, &R)> {
+        self.children.iter().flat_map(|children| children.iter().map(|(id, child)| (id, &child.target)))
+    }
+
+    /// The child of this name.
+    pub fn child_named(&self, name: &str) -> Option<&R> {
+        self.children.as_ref()?.named(name).map(|child| &child.target)
+    }
+
+    /// A child's name, and how many restarts its limit has counted.
+    pub fn child_info(&self, id: ChildId) -> Option<(Arc<str>, u32)> {
+        let child = self.children.as_ref()?.find(id)?;
+        Some((Arc::clone(&child.name), child.restarts()))
+    }
+
+    /// The watched actors.
+    pub fn watched(&self) -> impl Iterator<Item = &R> {
+        self.watch.iter().flat_map(|watch| watch.watched())
+    }
+
+    // ---- commands, answered at once ------------------------------------------------------------------------------
+
+    /// Adds a child. `make` gets its id and the number of suspensions it inherits, and runs only if the name is free.
+    ///
+    /// # Errors
+    ///
+    /// If the name is taken or the actor is ending.
+    pub fn spawn(&mut self, name: &Arc<str>, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
+        if self.is_terminating() {
+            return Err(SpawnRefusal::Stopping);
+        }
+        let inherited = self.suspended;
+        let children = self.children.get_or_insert_default();
+        if children.is_taken(name) {
+            return Err(SpawnRefusal::NameTaken);
+        }
+        let target = make(children.next_id(), inherited);
+        children.add(Arc::clone(name), target.clone());
+        Ok(target)
+    }
+
+    /// Requests the stop of a child.
+    pub fn stop_child(&mut self, id: ChildId, effects: &mut Vec<Effect<R, C>>) {
+        let Some(children) = &mut self.children else {
+            return;
+        };
+        if children.mark_dying(id)
+            && let Some(child) = children.find(id)
+        {
+            effects.push(Effect::Send(child.target.clone(), SystemMessage::Terminate));
+        }
+    }
+
+    /// Unwatches and stops all children, the last one first: the default of `pre_restart`.
+    pub fn stop_children(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        let ids: Vec<(ChildId, R)> = self.children().rev().map(|(id, target)| (id, target.clone())).collect();
+        for (id, target) in ids {
+            self.unwatch(&target, effects);
+            self.stop_child(id, effects);
+        }
+    }
+
+    /// Watches an actor. Answers the kind of an earlier watch, which stays as it is.
+    pub fn watch(&mut self, subject: &R, kind: WatchKind, effects: &mut Vec<Effect<R, C>>) -> Option<WatchKind> {
+        if self.is_terminating() {
+            return None;
+        }
+        let earlier = self.watch_tables().watch(subject, kind);
+        if earlier.is_none() {
+            effects.push(Effect::Watch(subject.clone()));
+        }
+        earlier
+    }
+
+    /// Takes back a watch, with news that is queued already.
+    pub fn unwatch(&mut self, subject: &R, effects: &mut Vec<Effect<R, C>>) {
+        if let Some(watch) = &mut self.watch
+            && watch.unwatch(subject)
+        {
+            effects.push(Effect::Unwatch(subject.clone()));
+        }
+    }
+
+    /// The queued news of an actor's end is about to be delivered. `None`: it is not watched any more.
+    #[must_use]
+    pub fn dequeued(&mut self, subject: &R) -> Option<(WatchKind, HowEnded)> {
+        self.watch.as_mut()?.dequeued(subject)
+    }
+
+    fn watch_tables(&mut self) -> &mut WatchTables<R> {
+        self.watch.get_or_insert_default()
+    }
+
+    fn child_mut(&mut self, id: ChildId) -> Option<&mut Child<R>> {
+        self.children.as_mut()?.find_mut(id)
+    }
+
+    fn note(effects: &mut Vec<Effect<R, C>>, note: Note<C>) {
+        effects.push(Effect::Note(note));
+    }
+}

@@ -1,0 +1,260 @@
+//! Failures: one's own, and those of children that one has to decide about.
+
+use std::time::Duration;
+
+use super::{Instance, Perpetrator, Phase, Protocol};
+use crate::supervision::Time;
+use crate::supervision::backoff::Backoff;
+use crate::supervision::children::{Children, Delayed, Round};
+use crate::supervision::directive::Directive;
+use crate::supervision::strategy::{Count, OnLimit, Strategy};
+use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
+
+/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin.
+pub(crate) const CREATION_BACKOFF: Backoff =
+    Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
+
+impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+    /// This actor failed: it suspends itself and its subtree, and reports.
+    ///
+    /// The perpetrator is suspended already by its own failure; children with an id below `excluded_below` are
+    /// suspended still from before the restart that failed now.
+    pub(super) fn fail(
+        &mut self,
+        cause: C,
+        perpetrator: Perpetrator,
+        excluded_below: ChildId,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        self.suspended += 1;
+        self.failed.get_or_insert(perpetrator);
+        for (id, target) in self.children() {
+            if id >= excluded_below && perpetrator != Perpetrator::Child(id) {
+                effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
+            }
+        }
+        effects.push(Effect::Report(cause));
+    }
+
+    pub(super) fn suspend(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        self.suspended += 1;
+        for (_, target) in self.children() {
+            effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
+        }
+    }
+
+    pub(super) fn resume(&mut self, cause: Option<C>, effects: &mut Vec<Effect<R, C>>) {
+        if let Some(cause) = &cause
+            && matches!(self.phase, Phase::Running)
+            && self.out.is_none()
+        {
+            match self.instance {
+                Instance::Live => {}
+                Instance::None => {
+                    Self::note(effects, Note::TurnedIntoCreate);
+                    return self.create_again(effects);
+                }
+                Instance::HalfBuilt => {
+                    Self::note(effects, Note::TurnedIntoRestart);
+                    return self.recreate(cause.clone(), effects);
+                }
+            }
+        }
+        self.suspended = self.suspended.saturating_sub(1);
+        let perpetrator = if cause.is_some() {
+            if self.failed == Some(Perpetrator::Myself) {
+                Self::note(effects, Note::Resumed);
+            }
+            self.failed.take()
+        } else {
+            None
+        };
+        self.resume_children(cause.as_ref(), perpetrator, effects);
+    }
+
+    /// The perpetrator is resumed with the cause, which answers its own failure; the others merely count down.
+    pub(super) fn resume_children(
+        &self,
+        cause: Option<&C>,
+        perpetrator: Option<Perpetrator>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        for (id, target) in self.children() {
+            let cause = if perpetrator == Some(Perpetrator::Child(id)) { cause.cloned() } else { None };
+            effects.push(Effect::Send(target.clone(), SystemMessage::Resume(cause)));
+        }
+    }
+
+    pub(super) fn child_failed(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        let known = self.children.as_ref().is_some_and(|children| children.find(child).is_some());
+        if !known || self.is_stopping() {
+            Self::note(effects, Note::ReportDropped(child, cause));
+        } else if self.decides_now() && self.deciding.is_none() {
+            self.deciding = Some((child, cause.clone()));
+            effects.push(Effect::Decide(child, cause));
+        } else {
+            Self::note(effects, Note::ReportDeferred(child));
+            self.deferred.get_or_insert_default().failures.push_back((child, cause));
+        }
+    }
+
+    pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
+        debug_assert!(self.deciding.is_some(), "an answer to a question nobody asked");
+        let Some((child, cause)) = self.deciding.take() else {
+            return;
+        };
+        if self.is_terminating() {
+            return Self::note(effects, Note::ReportDropped(child, cause));
+        }
+        let directive = match &ruling.verdict {
+            Ok(directive) => *directive,
+            Err(failure) => {
+                Self::note(effects, Note::DeciderFailed { child, cause: failure.clone() });
+                return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
+            }
+        };
+        // Said before it is done, so that a reader of the log sees the cause before its consequences.
+        let said = effects.len();
+        let outcome = match directive {
+            Directive::Resume if !cause.is_initialization() => {
+                self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
+                Outcome::Resumed
+            }
+            Directive::Resume | Directive::Restart => self.restart(child, &cause, None, &ruling, effects),
+            Directive::RestartAfter(backoff) => self.restart(child, &cause, Some(backoff), &ruling, effects),
+            Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
+            Directive::Escalate => {
+                self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                Outcome::Escalated
+            }
+        };
+        effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+    }
+
+    fn restart(
+        &mut self,
+        culprit: ChildId,
+        cause: &C,
+        backoff: Option<Backoff>,
+        ruling: &Ruling<'_, C>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) -> Outcome {
+        let strategy = ruling.strategy;
+        let Some(children) = &mut self.children else {
+            return Outcome::Resumed;
+        };
+        let affected = children.affected(strategy.scope, culprit);
+        if !permitted(children, &affected, strategy, ruling.now) {
+            return match strategy.on_limit {
+                OnLimit::Stop => {
+                    Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) }
+                }
+                OnLimit::Escalate => {
+                    self.fail(cause.clone(), Perpetrator::Child(culprit), ChildId(0), effects);
+                    Outcome::Escalated
+                }
+            };
+        }
+        let creation = || (cause.is_initialization() && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF);
+        let delay = backoff.or(strategy.backoff).or_else(creation).and_then(|backoff| {
+            let history = children.find_mut(culprit)?.history_mut();
+            Some(history.backoff.failed(&backoff, ruling.now, ruling.draw))
+        });
+        let round = children.open_round();
+        self.open_round(round, culprit, cause, &affected, delay, effects);
+        Outcome::Restarting { children: affected.len(), delay }
+    }
+
+    /// Suspends the affected, and restarts them at once or when the delay is over.
+    ///
+    /// A child that waits for an earlier round is suspended already: this round takes over what it is owed, so that
+    /// it is restarted once and each of its suspensions is undone once.
+    fn open_round(
+        &mut self,
+        round: u64,
+        culprit: ChildId,
+        cause: &C,
+        affected: &[ChildId],
+        delay: Option<Duration>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        for id in affected {
+            let Some(child) = self.child_mut(*id) else {
+                continue;
+            };
+            let earlier = child.take_delayed().map_or(0, |delayed| delayed.owed);
+            let owed = if *id == culprit { earlier + 1 } else { earlier.max(1) };
+            let target = child.target.clone();
+            if delay.is_some() && !child.is_dying() {
+                child.history_mut().delayed = Some(Delayed { round, owed });
+            }
+            if *id != culprit && earlier == 0 {
+                effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
+            }
+            if delay.is_none() {
+                answer(target, cause.clone(), owed, effects);
+            }
+        }
+        if delay.is_some()
+            && let Some(children) = &mut self.children
+        {
+            children.rounds.push(Round { id: round, cause: cause.clone(), affected: affected.to_vec() });
+            effects.push(Effect::Arm(Timer::Round(round), delay));
+        }
+    }
+
+    pub(super) fn round_due(&mut self, round: u64, effects: &mut Vec<Effect<R, C>>) {
+        let Some(children) = &mut self.children else {
+            return;
+        };
+        let Some((cause, due)) = children.take_round(round) else {
+            return;
+        };
+        for (target, owed) in due {
+            answer(target, cause.clone(), owed, effects);
+        }
+    }
+
+    fn stop_affected(&mut self, culprit: ChildId, strategy: &Strategy, effects: &mut Vec<Effect<R, C>>) -> usize {
+        let Some(children) = &self.children else {
+            return 0;
+        };
+        let affected = children.affected(strategy.scope, culprit);
+        for id in affected.iter().rev() {
+            self.stop_child(*id, effects);
+        }
+        affected.len()
+    }
+
+    fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
+        if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
+            effects.push(Effect::Send(child.target.clone(), message));
+        }
+    }
+}
+
+/// One restart, and one causeless resume for each further suspension that is owed.
+pub(super) fn answer<R: Clone, C: Clone>(target: R, cause: C, owed: u32, effects: &mut Vec<Effect<R, C>>) {
+    effects.push(Effect::Send(target.clone(), SystemMessage::Recreate(cause)));
+    for _ in 1..owed {
+        effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
+    }
+}
+
+/// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.
+fn permitted<R: Clone, C>(
+    children: &mut Children<R, C>,
+    affected: &[ChildId],
+    strategy: &Strategy,
+    now: Time,
+) -> bool {
+    if strategy.limit.is_unlimited() {
+        return true;
+    }
+    match strategy.count {
+        Count::Supervisor => children.restarts.permit(&strategy.limit, now),
+        Count::Child => affected.iter().all(|id| {
+            children.find_mut(*id).is_none_or(|child| child.history_mut().restarts.permit(&strategy.limit, now))
+        }),
+    }
+}

@@ -1,0 +1,276 @@
+//! The life of the instance: creation, restart, stop.
+
+use super::fault::answer;
+use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
+use crate::supervision::vocabulary::{Call, Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, Timer};
+
+impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+    pub(super) fn begin(&mut self) {
+        debug_assert!(matches!(self.phase, Phase::New), "a cell begins once");
+        self.create_now();
+    }
+
+    fn create_now(&mut self) {
+        self.phase = Phase::Creating;
+        self.aborted = false;
+        self.wanted = Some(Call::Create);
+    }
+
+    /// Creation failed and is tried again, after the children of the failed attempt are gone.
+    pub(super) fn create_again(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        self.stop_children(effects);
+        self.phase = Phase::Waiting(Goal::Create);
+        self.go_on_without_dying();
+    }
+
+    pub(super) fn recreate(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        match self.phase {
+            Phase::Terminating | Phase::Stopping | Phase::Ended => {
+                self.suspended = self.suspended.saturating_sub(1);
+                self.resume_children(None, None, effects);
+            }
+            _ if self.out.is_some() || self.wanted.is_some() => {
+                self.pending.get_or_insert(Pending::Recreate(cause));
+                self.arm_abort(effects);
+            }
+            _ => {
+                debug_assert!(self.suspended > 0, "a restart answers a suspension");
+                match self.instance {
+                    Instance::None => {
+                        Self::note(effects, Note::TurnedIntoCreate);
+                        self.create_again(effects);
+                    }
+                    Instance::Live => {
+                        let own = self.failed == Some(Perpetrator::Myself);
+                        self.phase = Phase::Restarting(cause.clone());
+                        self.wanted = Some(Call::PreRestart { cause, own });
+                    }
+                    Instance::HalfBuilt => {
+                        self.stop_children_from(self.survivors_below, effects);
+                        self.phase = Phase::Waiting(Goal::Rebuild(cause));
+                        self.go_on_without_dying();
+                    }
+                }
+            }
+        }
+    }
+
+    fn stop_children_from(&mut self, first: ChildId, effects: &mut Vec<Effect<R, C>>) {
+        let ids: Vec<(ChildId, R)> =
+            self.children().rev().filter(|(id, _)| *id >= first).map(|(id, r)| (id, r.clone())).collect();
+        for (id, target) in ids {
+            self.unwatch(&target, effects);
+            self.stop_child(id, effects);
+        }
+    }
+
+    /// In Waiting: goes on when every child whose stop was requested is gone.
+    fn go_on_without_dying(&mut self) {
+        if self.children.as_ref().is_some_and(|children| !children.none_dying()) {
+            return;
+        }
+        let Phase::Waiting(goal) = std::mem::replace(&mut self.phase, Phase::Running) else {
+            return;
+        };
+        // Before user code runs again, so that its failure is a new one.
+        self.suspended = self.suspended.saturating_sub(1);
+        self.failed = None;
+        match goal {
+            Goal::Create => self.create_now(),
+            Goal::Rebuild(cause) => {
+                self.survivors_below = self.children.as_ref().map_or(ChildId(0), |children| children.next_id());
+                self.phase = Phase::Rebuilding(cause.clone());
+                self.aborted = false;
+                self.wanted = Some(Call::Rebuild(cause));
+            }
+        }
+    }
+
+    pub(super) fn parked(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        let out = *self.out.get_or_insert(Out::Handler);
+        if out == Out::PostStop || self.pending.is_some() {
+            self.arm_abort(effects);
+        }
+    }
+
+    fn arm_abort(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        if !self.armed && self.out.is_some() {
+            self.armed = true;
+            effects.push(Effect::Arm(Timer::Abort, None));
+        }
+    }
+
+    pub(super) fn abort_due(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        if self.armed && self.out.is_some() {
+            self.armed = false;
+            Self::note(effects, Note::Aborted);
+            effects.push(Effect::Abort);
+        }
+    }
+
+    pub(super) fn returned(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+        if self.armed {
+            self.armed = false;
+            effects.push(Effect::Disarm(Timer::Abort));
+        }
+        if matches!(returned, Returned::Aborted) {
+            self.aborted = true;
+            self.aborted_by_stop |= self.is_stopping();
+        }
+        match self.out.take() {
+            None | Some(Out::Handler) => {
+                if let Returned::Err(cause) = returned {
+                    self.fail(cause, Perpetrator::Myself, ChildId(0), effects);
+                }
+            }
+            Some(Out::Create) => self.created(returned, effects),
+            Some(Out::PreRestart) => self.pre_restarted(returned, effects),
+            Some(Out::Rebuild) => self.rebuilt(returned, effects),
+            Some(Out::PostStop) => {
+                if let Returned::Err(cause) = returned {
+                    Self::note(effects, Note::HookFailed(Hook::PostStop, cause));
+                }
+                self.end(effects);
+            }
+        }
+    }
+
+    fn created(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+        self.phase = Phase::Running;
+        match returned {
+            Returned::Ok => {
+                self.instance = Instance::Live;
+                Self::note(effects, Note::Started);
+            }
+            Returned::Err(cause) => {
+                effects.push(Effect::DropInstance);
+                self.fail(cause.at_initialization(), Perpetrator::Myself, ChildId(0), effects);
+            }
+            Returned::Aborted => effects.push(Effect::DropInstance),
+        }
+    }
+
+    fn pre_restarted(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+        if let Returned::Err(cause) = returned {
+            Self::note(effects, Note::HookFailed(Hook::PreRestart, cause));
+        }
+        // The old instance goes before the children are awaited: its ports and files become free.
+        effects.push(Effect::DropInstance);
+        self.instance = Instance::HalfBuilt;
+        if let Phase::Restarting(cause) = std::mem::replace(&mut self.phase, Phase::Running) {
+            self.phase = Phase::Waiting(Goal::Rebuild(cause));
+            if !matches!(self.pending, Some(Pending::Terminate)) {
+                self.go_on_without_dying();
+            }
+        }
+    }
+
+    fn rebuilt(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+        let Phase::Rebuilding(cause) = std::mem::replace(&mut self.phase, Phase::Running) else {
+            return;
+        };
+        match returned {
+            Returned::Ok => {
+                self.instance = Instance::Live;
+                Self::note(effects, Note::Restarted(cause.clone()));
+                self.restart_survivors(&cause, effects);
+            }
+            Returned::Err(failure) => {
+                effects.push(Effect::DropInstance);
+                self.fail(failure.at_restart(cause), Perpetrator::Myself, self.survivors_below, effects);
+            }
+            Returned::Aborted => effects.push(Effect::DropInstance),
+        }
+    }
+
+    /// The children that were there before the restart have been suspended since; they are restarted, not awaited.
+    fn restart_survivors(&mut self, cause: &C, effects: &mut Vec<Effect<R, C>>) {
+        let Some(children) = &mut self.children else {
+            return;
+        };
+        for (target, owed) in children.take_survivors(self.survivors_below) {
+            answer(target, cause.clone(), owed + 1, effects);
+        }
+    }
+
+    pub(super) fn terminate(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        if self.is_stopping() {
+            return;
+        }
+        effects.push(Effect::AnnounceStop);
+        if self.out.is_some() {
+            self.pending = Some(Pending::Terminate);
+            self.arm_abort(effects);
+        } else {
+            self.begin_terminate(effects);
+        }
+    }
+
+    pub(super) fn begin_terminate(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        self.wanted = None;
+        self.pending = None;
+        if let Some(deferred) = self.deferred.take() {
+            for (child, cause) in deferred.failures {
+                Self::note(effects, Note::ReportDropped(child, cause));
+            }
+        }
+        if let Some(watch) = &mut self.watch {
+            effects.extend(watch.unwatch_all().map(Effect::Unwatch));
+        }
+        self.phase = Phase::Terminating;
+        let ids: Vec<ChildId> = self.children().rev().map(|(id, _)| id).collect();
+        for id in ids {
+            self.stop_child(id, effects);
+        }
+        self.finish_without_children(effects);
+    }
+
+    /// In Terminating: goes on when all children are gone.
+    fn finish_without_children(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        if self.children.as_ref().is_some_and(|children| !children.is_empty()) {
+            return;
+        }
+        if self.instance == Instance::Live {
+            self.phase = Phase::Stopping;
+            self.wanted = Some(Call::PostStop { aborted: self.aborted });
+        } else {
+            self.end(effects);
+        }
+    }
+
+    fn end(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        self.phase = Phase::Ended;
+        self.instance = Instance::None;
+        let how = if self.aborted_by_stop { HowEnded::Aborted } else { HowEnded::Graceful };
+        effects.push(Effect::DropInstance);
+        effects.push(Effect::Close);
+        Self::note(effects, Note::Stopped(how));
+        effects.push(Effect::TellParent(how));
+        if let Some(watch) = &mut self.watch {
+            effects.extend(watch.take_watchers().map(|watcher| Effect::TellWatcher(watcher, how)));
+        }
+    }
+
+    pub(super) fn ended(
+        &mut self,
+        subject: &R,
+        child: Option<ChildId>,
+        how: HowEnded,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        if let Some(watch) = &mut self.watch
+            && watch.ended(subject, how)
+        {
+            effects.push(Effect::Enqueue(subject.clone()));
+        }
+        let Some(id) = child else { return };
+        if let Some(children) = &mut self.children {
+            children.remove(id);
+        }
+        match self.phase {
+            Phase::Waiting(_) if !matches!(self.pending, Some(Pending::Terminate)) => self.go_on_without_dying(),
+            Phase::Terminating => self.finish_without_children(effects),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What goes into the protocol and what comes out of it: data only, nothing is done here.
+
+use std::time::Duration;
+
+use super::Time;
+use super::directive::Directive;
+use super::strategy::Strategy;
+
+/// A child under its parent. Ids grow in start order and are never used twice by one parent, so that a report of an
+/// earlier child of the same name finds nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChildId(pub(crate) u64);
+
+impl ChildId {
+    /// The id of an actor that is nobody's child.
+    pub const ROOT: Self = Self(0);
+}
+
+/// How an actor ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HowEnded {
+    /// Its running handler and hooks finished in time.
+    Graceful,
+    /// A handler or hook outlived the stop timeout and was dropped at its await point.
+    Aborted,
+    /// It was gone already when it was watched.
+    AlreadyGone,
+}
+
+/// What the protocol must know about a failure's cause.
+pub trait Cause: Clone {
+    /// This cause, as what kept its actor from starting.
+    #[must_use]
+    fn at_initialization(self) -> Self;
+    /// This cause, as what broke a restart that was for `original`.
+    #[must_use]
+    fn at_restart(self, original: Self) -> Self;
+    /// Whether it is one of the two above.
+    fn is_initialization(&self) -> bool;
+}
+
+/// What actors tell each other on the system lane.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SystemMessage<R, C> {
+    /// Handle no user message until resumed or restarted as often as suspended.
+    Suspend,
+    /// Undo one suspension. A cause answers the receiver's own failure; without one it comes from an ancestor.
+    Resume(Option<C>),
+    /// Replace the instance, which undoes one suspension too.
+    Recreate(C),
+    /// End for good.
+    Terminate,
+    /// A child reports its failure.
+    Failed {
+        /// Which child.
+        child: ChildId,
+        /// Why.
+        cause: C,
+    },
+    /// A child or a watched actor ended.
+    Ended {
+        /// Which actor.
+        subject: R,
+        /// Its id, when it was a child of the receiver.
+        child: Option<ChildId>,
+        /// How.
+        how: HowEnded,
+    },
+    /// Tell this actor when the receiver ends.
+    Watch(R),
+    /// Do not tell it any more.
+    Unwatch(R),
+    /// A child asks to start its backoff anew.
+    ResetBackoff(ChildId),
+}
+
+impl<R, C> SystemMessage<R, C> {
+    /// A short name, for logs and dead letters.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Suspend => "Suspend",
+            Self::Resume(_) => "Resume",
+            Self::Recreate(_) => "Recreate",
+            Self::Terminate => "Terminate",
+            Self::Failed { .. } => "Failed",
+            Self::Ended { .. } => "Ended",
+            Self::Watch(_) => "Watch",
+            Self::Unwatch(_) => "Unwatch",
+            Self::ResetBackoff(_) => "ResetBackoff",
+        }
+    }
+}
+
+/// One thing that happens to a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input<'a, R, C> {
+    /// The cell runs for the first time.
+    Begin,
+    /// A message from the system lane.
+    Message(SystemMessage<R, C>),
+    /// The user code that is out waits at an await point. Without a call out it is a message handler.
+    Parked,
+    /// The user code that is out came back. Without a call out it was a message handler.
+    Returned(Returned<C>),
+    /// The decider answered.
+    Decided(Ruling<'a, C>),
+    /// Time is up.
+    Due(Timer),
+}
+
+/// How user code came back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Returned<C> {
+    /// It succeeded.
+    Ok,
+    /// It failed, by an error or a panic.
+    Err(C),
+    /// Its future was dropped at an await point.
+    Aborted,
+}
+
+/// A decider's answer and what its arithmetic needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruling<'a, C> {
+    /// The directive, or the failure of the decider itself.
+    pub verdict: Result<Directive, C>,
+    /// The strategy it is carried out under.
+    pub strategy: &'a Strategy,
+    /// When.
+    pub now: Time,
+    /// A random number in `[0, 1)`, for jitter.
+    pub draw: f64,
+}
+
+/// Something to be told later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// The parked user code has had its stop timeout.
+    Abort,
+    /// A delayed round of restarts is due.
+    Round(u64),
+}
+
+/// What the performer has to do. Effects are carried out in order; a [`Decide`](Effect::Decide) or a
+/// [`Call`](Effect::Call) comes last and is answered by one input.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect<R, C> {
+    /// Put a message on another actor's system lane.
+    Send(R, SystemMessage<R, C>),
+    /// Report a failure to the parent.
+    Report(C),
+    /// Ask to be told when this actor ends.
+    Watch(R),
+    /// Ask not to be told any more.
+    Unwatch(R),
+    /// Put the news of this actor's end at the tail of the own user queue.
+    Enqueue(R),
+    /// Say [`Input::Due`] after this delay. `None` is the actor's stop timeout.
+    Arm(Timer, Option<Duration>),
+    /// Forget a timer.
+    Disarm(Timer),
+    /// Whoever waits for the actor's stop request may know now.
+    AnnounceStop,
+    /// Drop the parked future; answered by [`Returned::Aborted`].
+    Abort,
+    /// Drop the instance and all that belongs to it.
+    DropInstance,
+    /// Close both lanes, what is left goes to dead letters.
+    Close,
+    /// Tell the parent that this actor ended.
+    TellParent(HowEnded),
+    /// Tell a watcher that this actor ended.
+    TellWatcher(R, HowEnded),
+    /// Tell whoever listens what happened.
+    Note(Note<C>),
+    /// Ask the decider about a child.
+    Decide(ChildId, C),
+    /// Run user code.
+    Call(Call<C>),
+}
+
+/// User code to run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Call<C> {
+    /// The factory, then `pre_start`.
+    Create,
+    /// `pre_restart` of the old instance.
+    PreRestart {
+        /// Why it is restarted.
+        cause: C,
+        /// Whether its own message failed, rather than a sibling, a parent or a child.
+        own: bool,
+    },
+    /// The factory, then `post_restart` of the new instance.
+    Rebuild(C),
+    /// `post_stop`.
+    PostStop {
+        /// Whether a handler or hook of this instance was aborted, so that its state may be half-updated.
+        aborted: bool,
+    },
+}
+
+/// Which hook failed without changing the course of things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Hook {
+    /// `pre_restart`.
+    PreRestart,
+    /// `post_stop`.
+    PostStop,
+}
+
+/// What came of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The child goes on with its next message.
+    Resumed,
+    /// This many children restart, at once or after a delay.
+    Restarting {
+        /// How many, the failed one included.
+        children: usize,
+        /// How long they stay suspended first.
+        delay: Option<Duration>,
+    },
+    /// This many children stop, because the table says so.
+    Stopped {
+        /// How many, the failed one included.
+        children: usize,
+    },
+    /// A restart was refused by the limit, so this many children stop.
+    LimitReached {
+        /// How many, the failed one included.
+        children: usize,
+    },
+    /// The supervisor itself fails with the child's cause: the table says so, or the limit is reached and
+    /// `on_limit = Escalate`.
+    Escalated,
+}
+
+/// Something worth telling.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note<C> {
+    /// The first instance is ready.
+    Started,
+    /// A new instance is ready.
+    Restarted(C),
+    /// The failed instance goes on.
+    Resumed,
+    /// The actor ended.
+    Stopped(HowEnded),
+    /// A decision and what came of it.
+    Decided {
+        /// Which child.
+        child: ChildId,
+        /// Why it failed.
+        cause: C,
+        /// What the table said.
+        directive: Directive,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// The decider itself failed.
+    DeciderFailed {
+        /// About which child.
+        child: ChildId,
+        /// The decider's failure.
+        cause: C,
+    },
+    /// A child's report has to wait until the supervisor itself is well.
+    ReportDeferred(ChildId),
+    /// A report nobody decides: its child is unknown, or the supervisor is ending.
+    ReportDropped(ChildId, C),
+    /// A hook failed, and things went on.
+    HookFailed(Hook, C),
+    /// A restart or resume was turned into a first start, because there is no instance.
+    TurnedIntoCreate,
+    /// A resume was turned into a restart, because the last restart failed.
+    TurnedIntoRestart,
+    /// A handler or hook was dropped at its await point.
+    Aborted,
+}
+
+impl<C> Note<C> {
+    /// The child it is about.
+    pub fn child(&self) -> Option<ChildId> {
+        match self {
+            Self::Decided { child, .. }
+            | Self::DeciderFailed { child, .. }
+            | Self::ReportDeferred(child)
+            | Self::ReportDropped(child, _) => Some(*child),
+            Self::Started
+            | Self::Restarted(_)
+            | Self::Resumed
+            | Self::Stopped(_)
+            | Self::HookFailed(..)
+            | Self::TurnedIntoCreate
+            | Self::TurnedIntoRestart
+            | Self::Aborted => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Both sides of death watch: whom an actor watches, and who watches it.
+//!
+//! 1. One piece of news per watch: a subject's end is queued once, and delivered only if it is still watched when
+//!    the news is dequeued.
+//! 2. Taking back a watch takes back news that is queued already.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::vocabulary::HowEnded;
+
+/// What the end of a watched actor means to its watcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WatchKind {
+    /// It is told.
+    Notify,
+    /// It fails.
+    DeathPact,
+    /// It gets a message of its own choice.
+    Message,
+}
+
+/// The watch tables of one actor.
+#[derive(Debug, Clone)]
+pub(crate) struct WatchTables<R> {
+    watching: BTreeMap<R, Watching>,
+    watchers: BTreeSet<R>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Watching {
+    kind: WatchKind,
+    queued: Option<HowEnded>,
+}
+
+impl<R> Default for WatchTables<R> {
+    fn default() -> Self {
+        Self { watching: BTreeMap::new(), watchers: BTreeSet::new() }
+    }
+}
+
+impl<R: Ord + Clone> WatchTables<R> {
+    /// Starts to watch. Answers the kind of an earlier watch, which stays as it is.
+    pub(crate) fn watch(&mut self, subject: &R, kind: WatchKind) -> Option<WatchKind> {
+        if let Some(earlier) = self.watching.get(subject) {
+            return Some(earlier.kind);
+        }
+        self.watching.insert(subject.clone(), Watching { kind, queued: None });
+        None
+    }
+
+    /// Ends a watch, with news that may be queued. Answers whether there was one.
+    pub(crate) fn unwatch(&mut self, subject: &R) -> bool {
+        self.watching.remove(subject).is_some()
+    }
+
+    /// The subject ended. Answers whether the news is to be queued.
+    #[must_use]
+    pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> bool {
+        match self.watching.get_mut(subject) {
+            Some(watching) if watching.queued.is_none() => {
+                watching.queued = Some(how);
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// The queued news of the subject's end reached the front of the queue. `None`: it is not watched any more.
+    #[must_use]
+    pub(crate) fn dequeued(&mut self, subject: &R) -> Option<(WatchKind, HowEnded)> {
+        let Watching { kind, queued } = *self.watching.get(subject)?;
+        let how = queued?;
+        self.watching.remove(subject);
+        Some((kind, how))
+    }
+
+    /// Ends all watches.
+    pub(crate) fn unwatch_all(&mut self) -> impl Iterator<Item = R> + use<R> {
+        std::mem::take(&mut self.watching).into_keys()
+    }
+
+    pub(crate) fn add_watcher(&mut self, watcher: R) {
+        self.watchers.insert(watcher);
+    }
+
+    pub(crate) fn remove_watcher(&mut self, watcher: &R) {
+        self.watchers.remove(watcher);
+    }
+
+    pub(crate) fn take_watchers(&mut self) -> impl Iterator<Item = R> + use<R> {
+        std::mem::take(&mut self.watchers).into_iter()
+    }
+
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &R> {
+        self.watching.keys()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watching(subject: u32) -> WatchTables<u32> {
+        let mut tables = WatchTables::default();
+        assert_eq!(tables.watch(&subject, WatchKind::Notify), None);
+        tables
+    }
+
+    #[test]
+    fn an_end_is_queued_once_and_delivered_once() {
+        let mut tables = watching(7);
+        assert!(tables.ended(&7, HowEnded::Graceful));
+        assert!(!tables.ended(&7, HowEnded::AlreadyGone));
+        assert_eq!(tables.dequeued(&7), Some((WatchKind::Notify, HowEnded::Graceful)));
+        assert_eq!(tables.dequeued(&7), None);
+    }
+
+    #[test]
+    fn unwatch_takes_back_queued_news() {
+        let mut tables = watching(7);
+        assert!(tables.ended(&7, HowEnded::Graceful));
+        assert!(tables.unwatch(&7));
+        assert_eq!(tables.dequeued(&7), None);
+    }
+
+    #[test]
+    fn stale_news_does_not_satisfy_a_later_watch() {
+        let mut tables = watching(7);
+        assert!(tables.ended(&7, HowEnded::Graceful));
+        tables.unwatch(&7);
+        assert_eq!(tables.watch(&7, WatchKind::DeathPact), None);
+        assert_eq!(tables.dequeued(&7), None);
+        assert!(tables.ended(&7, HowEnded::AlreadyGone));
+        assert_eq!(tables.dequeued(&7), Some((WatchKind::DeathPact, HowEnded::AlreadyGone)));
+    }
+
+    #[test]
+    fn the_end_of_an_actor_that_is_not_watched_is_no_news() {
+        let mut tables = watching(7);
+        assert!(!tables.ended(&8, HowEnded::Graceful));
+    }
+}

@@ -1,0 +1,337 @@
+//! An actor system: the tree's upper end, its events, its end. Nothing here is global; systems stand alone.
+//!
+//! ```text
+//!   /            stops any guardian that fails; ends when /system has ended
+//!   ├── user     your actors; ends on `terminate()`
+//!   └── system   the runtime's own; ends when /user has ended
+//! ```
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::actor::{Actor, Built, RefOf};
+use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::cell::{Cell, Core, NewName, Runner, SpawnError, System};
+use crate::dispatch;
+use crate::event::EventStream;
+use crate::failure::Failure;
+use crate::guardian::Guardian;
+use crate::mailbox::Mailbox;
+use crate::path::{InvalidName, check_system_name};
+use crate::props::Props;
+use crate::supervision::{ChildId, ChildInfo, Directive, Strategy, Time, default_decider, stopping_decider};
+
+/// A handle to an actor system. Cheap to clone; dropping it stops nobody.
+#[derive(Clone)]
+pub struct ActorSystem {
+    core: Arc<SystemCore>,
+}
+
+/// What all cells of a system share.
+pub(crate) struct SystemCore {
+    name: Arc<str>,
+    runtime: Handle,
+    began: Instant,
+    events: EventStream,
+    names: AtomicU64,
+    guardians: OnceLock<Guardians>,
+    /// `None` while the system runs, then how it ended.
+    end: watch::Sender<Option<Result<(), Failure>>>,
+    root_failure: OnceLock<Failure>,
+    #[cfg(feature = "testkit")]
+    activity: crate::testkit::Activity,
+}
+
+struct Guardians {
+    user: AnyActorRef,
+    system: AnyActorRef,
+}
+
+impl ActorSystem {
+    /// Starts a system on the ambient tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime, or if the name is none: letters, digits, and after the first character `-` and `_`.
+    /// [`ActorSystemBuilder::start`] gives an error instead.
+    pub fn new(name: impl AsRef<str>) -> Self {
+        match Self::builder(name).start() {
+            Ok(system) => system,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A system with settings of its own.
+    pub fn builder(name: impl AsRef<str>) -> ActorSystemBuilder {
+        ActorSystemBuilder {
+            name: name.as_ref().to_owned(),
+            strategy: Strategy::one_for_one(),
+            decide: Box::new(|failure, _| Ok(default_decider(failure))),
+            event_capacity: 4096,
+        }
+    }
+
+    pub(crate) fn of(core: &Core) -> Self {
+        Self { core: Arc::clone(&core.system) }
+    }
+
+    /// The system's name.
+    pub fn name(&self) -> &str {
+        &self.core.name
+    }
+
+    /// Makes a top-level actor, a child of `/user`. The ref can be used at once; the factory runs on the actor's own
+    /// turn, and again at each restart.
+    ///
+    /// # Errors
+    ///
+    /// If the name is invalid or taken, or the system is terminating.
+    pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+    {
+        self.spawn_with(name, Props::new(factory))
+    }
+
+    /// Like [`spawn`](Self::spawn), under a made-up name: `$a`, `$b`, …
+    ///
+    /// # Errors
+    ///
+    /// If the system is terminating.
+    pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+    {
+        Cell::spawn_under(&self.core.guardians().user, NewName::MadeUp, Props::new(factory)).map(Into::into)
+    }
+
+    /// Like [`spawn`](Self::spawn), with settings of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_with<A: Actor, C>(
+        &self,
+        name: impl AsRef<str>,
+        props: Props<A, C>,
+    ) -> Result<RefOf<A>, SpawnError> {
+        Cell::spawn_under(&self.core.guardians().user, NewName::Given(name.as_ref()), props).map(Into::into)
+    }
+
+    /// Makes an actor of the runtime's own, a child of `/system`.
+    #[cfg(feature = "testkit")]
+    pub(crate) fn spawn_system<A: Actor, C>(&self, props: Props<A, C>) -> Result<RefOf<A>, SpawnError> {
+        Cell::spawn_under(&self.core.guardians().system, NewName::MadeUp, props).map(Into::into)
+    }
+
+    /// Requests the stop of an actor: it finishes its current message, then stops its children, then itself.
+    pub fn stop<R: TypedRef>(&self, actor: &R) {
+        actor.actor_ref().stop();
+    }
+
+    /// The guardian `/user`.
+    pub fn user_guardian(&self) -> &AnyActorRef {
+        &self.core.guardians().user
+    }
+
+    /// The guardian `/system`.
+    pub fn system_guardian(&self) -> &AnyActorRef {
+        &self.core.guardians().system
+    }
+
+    /// What happens in this system.
+    pub fn events(&self) -> &EventStream {
+        &self.core.events
+    }
+
+    /// Ends all actors, children before their parents, and waits until the last one has ended. Called twice, both
+    /// calls wait for the one end.
+    ///
+    /// # Cancel safety
+    ///
+    /// The system ends whether or not the future is awaited to its end, once it was polled.
+    pub async fn terminate(&self) {
+        self.core.guardians().user.stop();
+        // Why a guardian failed was said when it did.
+        let _how = self.when_terminated().await;
+    }
+
+    /// Waits until the system has ended.
+    ///
+    /// # Errors
+    ///
+    /// If it ended because the root guardian itself failed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets nothing.
+    pub async fn when_terminated(&self) -> Result<(), Failure> {
+        let mut end = self.core.end.subscribe();
+        match end.wait_for(Option::is_some).await {
+            Ok(how) => how.clone().unwrap_or(Ok(())),
+            Err(_) => unreachable!("the sender lives as long as this handle"),
+        }
+    }
+}
+
+impl fmt::Debug for ActorSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActorSystem").field("name", &self.core.name).finish_non_exhaustive()
+    }
+}
+
+/// Settings of a system to be.
+pub struct ActorSystemBuilder {
+    name: String,
+    strategy: Strategy,
+    decide: Box<GuardianDecider>,
+    event_capacity: usize,
+}
+
+type GuardianDecider = dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send;
+
+/// Why a system could not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The name is none.
+    #[error("cannot start an actor system: {0}")]
+    InvalidName(InvalidName),
+    /// There is no tokio runtime to run on.
+    #[error(
+        "cannot start an actor system: there is no tokio runtime here; start it within `#[tokio::main]`, \
+         `#[tokio::test]` or `Runtime::block_on`"
+    )]
+    NoRuntime,
+}
+
+impl ActorSystemBuilder {
+    /// How `/user` supervises the top-level actors. By default: one-for-one with the default table.
+    #[must_use]
+    pub fn guardian(
+        mut self,
+        strategy: Strategy,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
+    ) -> Self {
+        self.strategy = strategy;
+        self.decide = Box::new(decide);
+        self
+    }
+
+    /// How many events a slow subscriber may be behind before it misses some. 4096 by default.
+    #[must_use]
+    pub fn event_capacity(mut self, events: usize) -> Self {
+        self.event_capacity = events;
+        self
+    }
+
+    /// Starts the system on the ambient tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the name is none, or there is no runtime.
+    pub fn start(self) -> Result<ActorSystem, StartError> {
+        check_system_name(&self.name).map_err(StartError::InvalidName)?;
+        let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+        let core = Arc::new(SystemCore {
+            name: Arc::from(self.name),
+            runtime,
+            began: Instant::now(),
+            events: EventStream::new(self.event_capacity),
+            names: AtomicU64::new(0),
+            guardians: OnceLock::new(),
+            end: watch::Sender::new(None),
+            root_failure: OnceLock::new(),
+            #[cfg(feature = "testkit")]
+            activity: crate::testkit::Activity::default(),
+        });
+        let root = Arc::new(Cell::<Guardian> {
+            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), 0),
+            mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
+        });
+        let above = ActorRef(Arc::clone(&root)).to_any();
+        let user = Props::new(|| Guardian { watched: None }).supervision(self.strategy, self.decide);
+        let user = guardian(&above, "user", user);
+        let watched = user.clone();
+        let system = guardian(&above, "system", Props::new(move || Guardian { watched: Some(watched.clone()) }));
+        let watched = system.clone();
+        let props = Props::new(move || Guardian { watched: Some(watched.clone()) })
+            .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
+        dispatch::start(&core, Runner::new(root, props).run());
+        // Set once, a line after the core was made.
+        let _first = core.guardians.set(Guardians { user, system });
+        Ok(ActorSystem { core })
+    }
+}
+
+/// A guardian under the root. Its name is valid and free, and the root is not stopping.
+fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> AnyActorRef {
+    match Cell::spawn_under(root, NewName::Given(name), props) {
+        Ok(guardian) => guardian.to_any(),
+        Err(error) => unreachable!("a new root has no children: {error}"),
+    }
+}
+
+impl fmt::Debug for ActorSystemBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActorSystemBuilder")
+            .field("name", &self.name)
+            .field("strategy", &self.strategy)
+            .field("event_capacity", &self.event_capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SystemCore {
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    pub(crate) fn events(&self) -> &EventStream {
+        &self.events
+    }
+
+    /// The time since the system began.
+    pub(crate) fn now(&self) -> Time {
+        self.began.elapsed()
+    }
+
+    pub(crate) fn next_name(&self) -> u64 {
+        self.names.fetch_add(1, Ordering::Relaxed)
+    }
+
+    #[cfg(feature = "testkit")]
+    pub(crate) fn activity(&self) -> &crate::testkit::Activity {
+        &self.activity
+    }
+
+    fn guardians(&self) -> &Guardians {
+        match self.guardians.get() {
+            Some(guardians) => guardians,
+            None => unreachable!("set before the first handle is given out"),
+        }
+    }
+
+    /// The root guardian has no parent to decide: the system ends, and says why.
+    pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
+        crate::observe::root_failed(&failure);
+        let _first = self.root_failure.set(failure);
+        root.send_system(System::Terminate);
+    }
+
+    pub(crate) fn root_ended(&self) {
+        let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
+        self.end.send_replace(Some(how));
+    }
+}

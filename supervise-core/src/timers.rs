@@ -1,0 +1,62 @@
+//! The timers of one cell: a table and one sleep for the earliest. Appears with the first timer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::hash::Hash;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use tokio::time::{Instant, Sleep};
+
+/// Keyed timers. Setting a key again replaces its timer.
+#[derive(Debug)]
+pub(crate) struct Timers<K> {
+    by_time: BTreeMap<(Instant, u64), K>,
+    by_key: HashMap<K, (Instant, u64)>,
+    next: u64,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl<K: Clone + Eq + Hash> Timers<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            by_time: BTreeMap::new(),
+            by_key: HashMap::new(),
+            next: 0,
+            sleep: Box::pin(tokio::time::sleep_until(Instant::now())),
+        }
+    }
+
+    pub(crate) fn set(&mut self, key: K, at: Instant) {
+        self.cancel(&key);
+        self.next += 1;
+        let slot = (at, self.next);
+        self.by_time.insert(slot, key.clone());
+        self.by_key.insert(key, slot);
+    }
+
+    pub(crate) fn cancel(&mut self, key: &K) {
+        if let Some(slot) = self.by_key.remove(key) {
+            self.by_time.remove(&slot);
+        }
+    }
+
+    /// Ready with the next timer that is due; otherwise wakes the task when one is.
+    pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<K> {
+        while let Some(entry) = self.by_time.first_entry() {
+            let (at, _) = *entry.key();
+            if at <= Instant::now() {
+                let key = entry.remove();
+                self.by_key.remove(&key);
+                return Poll::Ready(key);
+            }
+            if self.sleep.deadline() != at {
+                self.sleep.as_mut().reset(at);
+            }
+            if self.sleep.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+        Poll::Pending
+    }
+}
