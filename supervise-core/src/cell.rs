@@ -116,7 +116,7 @@ impl<A: Actor> Cell<A> {
     ) -> Result<ActorRef<A>, SpawnError> {
         let above = parent.core();
         let mut made = None;
-        let mut make = |name: &Arc<str>| {
+        let mut reserve = |name: &Arc<str>| {
             above.protocol().spawn(name, |id, inherited| {
                 let core =
                     Core::new(Arc::clone(name), id, Some(parent.clone()), Arc::clone(&above.system), inherited);
@@ -128,11 +128,11 @@ impl<A: Actor> Cell<A> {
         let refused = match name {
             NewName::Given(name) => {
                 check_name(name).map_err(|reason| SpawnError::InvalidName { parent: above.path(), reason })?;
-                make(&Arc::from(name)).err().map(|refusal| (refusal, name.to_owned()))
+                reserve(&Arc::from(name)).err().map(|refusal| (refusal, name.to_owned()))
             }
             NewName::MadeUp => {
                 let name = made_up_name(above.system.next_name());
-                make(&Arc::from(name.as_str())).err().map(|refusal| (refusal, name))
+                reserve(&Arc::from(name.as_str())).err().map(|refusal| (refusal, name))
             }
         };
         match (made, refused) {

@@ -11,7 +11,7 @@ use crate::cell::{Cell, NewName, SpawnError, System};
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{ErasedSlot, Request};
-use crate::supervision::WatchKind;
+use crate::supervision::{Protocol, WatchKind};
 use crate::system::ActorSystem;
 
 /// An actor's view of itself and its surroundings.
@@ -19,14 +19,14 @@ pub struct Context<A: Actor> {
     cell: Arc<Cell<A>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
-    /// What comes instead of `Terminated`. Appears with the first.
-    watch_messages: Option<Box<HashMap<AnyActorRef, A::Message>>>,
+    /// What comes instead of `Terminated`.
+    watch_messages: HashMap<AnyActorRef, A::Message>,
     aborted: bool,
 }
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A>>) -> Self {
-        Self { cell, held: None, watch_messages: None, aborted: false }
+        Self { cell, held: None, watch_messages: HashMap::new(), aborted: false }
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ impl<A: Actor> Context<A> {
 
     /// Unwatches all children and requests their stop, the last one first. What `pre_restart` does by default.
     pub fn stop_children(&mut self) {
-        self.me_any().command(|protocol, effects| protocol.stop_children(effects));
+        self.me_any().command(Protocol::stop_children);
     }
 
     // ---- death watch ---------------------------------------------------------------------------------------------
@@ -161,12 +161,12 @@ impl<A: Actor> Context<A> {
     /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
     /// has ended already. A restart is no end. Watching oneself does nothing, watching twice is watching once.
     pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
-        self.watch_as(subject.actor_ref().to_any(), WatchKind::Notify);
+        self.watch_as(&subject.actor_ref().to_any(), WatchKind::Notify);
     }
 
     /// Ends together with another actor: this one fails with [`DeathPact`](crate::FailureKind::DeathPact) when it ends.
     pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
-        self.watch_as(subject.actor_ref().to_any(), WatchKind::DeathPact);
+        self.watch_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
     }
 
     /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`.
@@ -180,10 +180,10 @@ impl<A: Actor> Context<A> {
         message: Request<'_, A, T>,
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
-        if self.watch_as(subject.clone(), WatchKind::Message).is_some() {
+        if self.watch_as(&subject, WatchKind::Message).is_some() {
             return Err(AlreadyWatched { subject: subject.path() });
         }
-        self.watch_messages.get_or_insert_default().insert(subject, message.into_message());
+        self.watch_messages.insert(subject, message.into_message());
         Ok(())
     }
 
@@ -196,20 +196,20 @@ impl<A: Actor> Context<A> {
 
     /// For actors that handle the end of any actor by hand.
     pub(crate) fn watch_any(&mut self, subject: &AnyActorRef) {
-        self.watch_as(subject.clone(), WatchKind::Notify);
+        self.watch_as(subject, WatchKind::Notify);
     }
 
     /// Answers the kind of an earlier watch.
-    fn watch_as(&mut self, subject: AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
+    fn watch_as(&mut self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
         let me = self.me_any();
-        if subject == me {
+        if *subject == me {
             return None;
         }
-        me.command(|protocol, effects| protocol.watch(&subject, kind, effects))
+        me.command(|protocol, effects| protocol.watch(subject, kind, effects))
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.as_mut()?.remove(subject)
+        self.watch_messages.remove(subject)
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------

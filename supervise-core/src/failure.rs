@@ -57,7 +57,7 @@ enum Root {
 impl Failure {
     /// A failure from an error. Its `source()` chain is kept.
     pub fn new<E: Error + Send + Sync + 'static>(error: E) -> Self {
-        Self::typed(error, |error| error.source())
+        Self::typed(error, E::source)
     }
 
     /// A failure from anything that converts into a boxed error, such as `anyhow::Error` or a `String`.

@@ -13,18 +13,18 @@ pub(crate) struct Guardian {
     pub(crate) watched: Option<AnyActorRef>,
 }
 
-/// Guardians understand nothing.
+/// What an actor is told that understands nothing.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum GuardianMessage {}
+pub(crate) enum Nothing {}
 
 impl Supervisor for Guardian {
     type Ref = ActorRef<Self>;
 }
 
 impl Actor for Guardian {
-    type Message = GuardianMessage;
+    type Message = Nothing;
 
-    async fn handle(&mut self, message: GuardianMessage, _: &mut Context<Self>) -> Result<(), Failure> {
+    async fn handle(&mut self, message: Nothing, _: &mut Context<Self>) -> Result<(), Failure> {
         match message {}
     }
 
@@ -39,7 +39,7 @@ impl Actor for Guardian {
         &mut self,
         _: &mut Context<Self>,
         _: &Failure,
-        _: Option<GuardianMessage>,
+        _: Option<Nothing>,
     ) -> Result<(), Failure> {
         Ok(())
     }

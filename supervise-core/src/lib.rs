@@ -16,6 +16,7 @@
 //! | `mailbox` | two lanes, parking, closing |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
 //! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/user_code` containment |
+//! | `graceful_stop` | waiting for an actor's end from outside the tree |
 //! | `timers` | the timers of one cell |
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
@@ -43,6 +44,7 @@ mod event;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
+mod graceful_stop;
 mod guardian;
 mod mailbox;
 mod observe;
@@ -67,6 +69,7 @@ pub use dead_letter::{DeadLetter, DeadLetterReason};
 pub use death_watch::{AnyActor, Terminated};
 pub use event::{Event, EventStream, Events};
 pub use failure::{Failure, FailureKind, Stage};
+pub use graceful_stop::NotStopped;
 pub use mailbox::{MailboxKind, Overflow};
 pub use path::{ActorPath, InvalidName, InvalidPath, Uid};
 pub use props::{Props, SpentInstance};

@@ -126,7 +126,7 @@ mod log {
                 debug!(target: TARGET, supervisor = %actor, child, "a report was dropped: {cause}");
             }
             Note::ReportDeferred(_) => {
-                debug!(target: TARGET, supervisor = %actor, child, "a report has to wait")
+                debug!(target: TARGET, supervisor = %actor, child, "a report has to wait");
             }
             Note::Started => debug!(target: TARGET, %actor, "started"),
             Note::Restarted(_) => debug!(target: TARGET, %actor, "restarted"),

@@ -76,6 +76,11 @@ impl ActorSystem {
         }
     }
 
+    #[cfg(feature = "testkit")]
+    pub(crate) fn activity(&self) -> &crate::testkit::Activity {
+        self.core.activity()
+    }
+
     pub(crate) fn of(core: &Core) -> Self {
         Self { core: Arc::clone(&core.system) }
     }
@@ -126,7 +131,6 @@ impl ActorSystem {
     }
 
     /// Makes an actor of the runtime's own, a child of `/system`.
-    #[cfg(feature = "testkit")]
     pub(crate) fn spawn_system<A: Actor, C>(&self, props: Props<A, C>) -> Result<RefOf<A>, SpawnError> {
         Cell::spawn_under(&self.core.guardians().system, NewName::MadeUp, props).map(Into::into)
     }

@@ -1,38 +1,302 @@
 //! Testing actors: a private system per test on a paused clock.
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context as TaskContext, Poll};
+//!
+//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. A test that
+//! waits for something that cannot happen fails after a virtual hour instead of hanging.
+//!
+//! ```
+//! # use supervise_core::testkit;
+//! # use std::time::Duration;
+//! testkit::run(async |system| {
+//!     let probe = system.probe::<u32>();
+//!     let handle = probe.handle();
+//!     tokio::spawn(async move {
+//!         tokio::time::sleep(Duration::from_secs(10)).await;
+//!         handle.note(7);
+//!     });
+//!     system.advance(Duration::from_secs(9)).await;
+//!     probe.expect_none().await;
+//!     system.advance(Duration::from_secs(1)).await;
+//!     probe.expect(7).await;
+//! });
+//! ```
+//!
+//! What it deliberately does not do: run on several threads. Races are for the simulator and the stress tests.
 
-/// How often any cell of a system was polled.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Activity(Arc<AtomicU64>);
+mod activity;
+mod probe;
 
-impl Activity {
-    pub(crate) fn so_far(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub(crate) use activity::{Activity, Counted};
+pub use probe::{ProbeHandle, TestProbe};
+
+use crate::actor_ref::TypedRef;
+use crate::dead_letter::DeadLetter;
+use crate::event::{Event, Events};
+use crate::failure::Failure;
+use crate::path::ActorPath;
+use crate::supervision::{Directive, HowEnded, Outcome};
+use crate::system::{ActorSystem, ActorSystemBuilder};
+
+/// How long a test may wait, in virtual time, before it is taken to hang.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Rounds in which no actor did anything, before all are taken to be idle. More than one, because an actor may wait
+/// for a task that is no actor.
+const QUIET_ROUNDS: u32 = 8;
+
+/// Runs a test on a runtime of its own, with a paused clock and a private system. What `#[supervise::test]` expands to.
+///
+/// # Panics
+///
+/// If the test does, or if it leaves a failure or a dead letter that it neither expected nor allowed, or if it waits
+/// for something that cannot happen.
+pub fn run(test: impl AsyncFnOnce(&TestSystem)) {
+    run_with(ActorSystem::builder("test"), test);
+}
+
+/// Like [`run`], with settings of the system's own.
+///
+/// # Panics
+///
+/// As [`run`].
+pub fn run_with(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSystem)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => panic!("no runtime for the test: {error}"),
+    };
+    runtime.block_on(async {
+        let system = TestSystem::start(settings);
+        let in_time = tokio::time::timeout(PATIENCE, async {
+            test(&system).await;
+            system.finish().await;
+        });
+        assert!(in_time.await.is_ok(), "the test waited a virtual hour: what it waits for does not happen");
+    });
+}
+
+/// A system under test. Everything an [`ActorSystem`] can do, and to wait and look without a clock.
+pub struct TestSystem {
+    system: ActorSystem,
+    log: Rc<RefCell<Log>>,
+}
+
+/// The events so far that no expectation has taken.
+struct Log {
+    events: Events,
+    unseen: Vec<Event>,
+    failures_allowed: bool,
+    dead_letters_allowed: bool,
+}
+
+impl Deref for TestSystem {
+    type Target = ActorSystem;
+
+    fn deref(&self) -> &ActorSystem {
+        &self.system
     }
 }
 
-/// A cell whose polls are counted.
-#[derive(Debug)]
-pub(crate) struct Counted<F> {
-    activity: Activity,
-    cell: Pin<Box<F>>,
-}
+impl TestSystem {
+    fn start(settings: ActorSystemBuilder) -> Self {
+        let system = match settings.event_capacity(1 << 16).start() {
+            Ok(system) => system,
+            Err(error) => panic!("{error}"),
+        };
+        let events = system.events().subscribe();
+        let log = Log { events, unseen: Vec::new(), failures_allowed: false, dead_letters_allowed: false };
+        Self { system, log: Rc::new(RefCell::new(log)) }
+    }
 
-impl<F: Future> Counted<F> {
-    pub(crate) fn new(activity: &Activity, cell: F) -> Self {
-        Self { activity: activity.clone(), cell: Box::pin(cell) }
+    /// Runs until every actor is idle, without moving time.
+    pub async fn settle(&self) {
+        activity::settle(&self.system).await;
+    }
+
+    /// Moves time, timer by timer, and lets the actors settle.
+    pub async fn advance(&self, duration: Duration) {
+        self.settle().await;
+        tokio::time::sleep(duration).await;
+        self.settle().await;
+    }
+
+    /// A probe: what actors note on its handles, the test expects from it.
+    pub fn probe<T: Send + 'static>(&self) -> TestProbe<T> {
+        TestProbe::new(self.system.clone())
+    }
+
+    /// Lets actors fail without the test expecting each failure.
+    pub fn allow_failures(&self) {
+        self.log.borrow_mut().failures_allowed = true;
+    }
+
+    /// Lets messages become dead letters without the test expecting each.
+    pub fn allow_dead_letters(&self) {
+        self.log.borrow_mut().dead_letters_allowed = true;
+    }
+
+    /// Waits until an actor has ended, and says how.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end.
+    pub async fn expect_terminated<R: TypedRef>(&self, actor: &R) -> HowEnded {
+        let patience = tokio::time::timeout(PATIENCE / 2, self.system.ended(actor)).await;
+        match patience {
+            Ok(how) => {
+                self.settle().await;
+                how
+            }
+            Err(_) => panic!("expected {} to end, it did not", actor.actor_ref().path()),
+        }
+    }
+
+    /// Settles, and takes the decision about a failure of this actor.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect_decision<R: TypedRef>(&self, actor: &R) -> Decision {
+        let path = actor.actor_ref().path();
+        self.expect(&format!("a decision about {path}"), |event| match event {
+            Event::Decided { supervisor, child, failure, directive, outcome } if *child == path => {
+                Some(Decision {
+                    supervisor: supervisor.clone(),
+                    failure: failure.clone(),
+                    directive: *directive,
+                    outcome: *outcome,
+                })
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// Settles, and takes `times` restarts of this actor, with the decisions that led to them.
+    ///
+    /// # Panics
+    ///
+    /// If it was restarted more or less often.
+    pub async fn expect_restarts<R: TypedRef>(&self, actor: &R, times: usize) {
+        let path = actor.actor_ref().path();
+        let restarts =
+            self.take_all(|event| matches!(event, Event::Restarted { actor, .. } if *actor == path)).await;
+        assert_eq!(restarts.len(), times, "restarts of {path}");
+        self.take_all(|event| matches!(event, Event::Decided { child, .. } if *child == path)).await;
+    }
+
+    /// Settles, and takes a failure of this actor that its supervisor escalated.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect_escalated<R: TypedRef>(&self, actor: &R) -> Failure {
+        let path = actor.actor_ref().path();
+        self.expect(&format!("an escalated failure of {path}"), |event| match event {
+            Event::Decided { child, failure, outcome: Outcome::Escalated, .. } if *child == path => {
+                Some(failure.clone())
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// Settles, and takes a dead letter for this actor.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> DeadLetter {
+        let path = actor.actor_ref().path();
+        self.expect(&format!("a dead letter for {path}"), |event| match event {
+            Event::DeadLetter(letter) if letter.recipient == path => Some(letter.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Settles, and takes the first event that `pick` picks.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect<T>(&self, what: &str, mut pick: impl FnMut(&Event) -> Option<T>) -> T {
+        self.settle().await;
+        let mut log = self.log.borrow_mut();
+        log.read();
+        let found = log.unseen.iter().enumerate().find_map(|(at, event)| Some((at, pick(event)?)));
+        match found {
+            Some((at, picked)) => {
+                log.unseen.remove(at);
+                picked
+            }
+            None => panic!("expected {what}; what happened: {:#?}", log.unseen),
+        }
+    }
+
+    /// Settles, and takes all events that `pick` picks.
+    pub async fn take_all(&self, mut pick: impl FnMut(&Event) -> bool) -> Vec<Event> {
+        self.settle().await;
+        let mut log = self.log.borrow_mut();
+        log.read();
+        let (picked, rest) = std::mem::take(&mut log.unseen).into_iter().partition(|event| pick(event));
+        log.unseen = rest;
+        picked
+    }
+
+    /// Ends the system and looks for what the test should have expected.
+    async fn finish(&self) {
+        self.settle().await;
+        self.log.borrow_mut().read();
+        self.system.terminate().await;
+        let log = self.log.borrow();
+        for event in &log.unseen {
+            match event {
+                Event::Decided { child, failure, .. } if !log.failures_allowed => panic!(
+                    "{child} failed and the test did not expect it: {failure}\n\
+                     (`expect_decision`, `expect_restarts`, or `allow_failures` say that it should)"
+                ),
+                Event::DeadLetter(letter) if !log.dead_letters_allowed => panic!(
+                    "`{}` to {} became a dead letter and the test did not expect it\n\
+                     (`expect_dead_letter` or `allow_dead_letters` say that it should)",
+                    letter.message, letter.recipient
+                ),
+                _ => {}
+            }
+        }
     }
 }
 
-impl<F: Future> Future for Counted<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<F::Output> {
-        self.activity.0.fetch_add(1, Ordering::Relaxed);
-        self.cell.as_mut().poll(cx)
+impl Log {
+    fn read(&mut self) {
+        while let Some(event) = self.events.try_recv() {
+            assert!(!matches!(event, Event::Missed(_)), "more events than a test can hold");
+            self.unseen.push(event);
+        }
     }
+}
+
+impl fmt::Debug for TestSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestSystem").field("system", &self.system).finish_non_exhaustive()
+    }
+}
+
+/// What a supervisor decided, and what came of it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Decision {
+    /// Who decided.
+    pub supervisor: ActorPath,
+    /// About what.
+    pub failure: Failure,
+    /// What the table said.
+    pub directive: Directive,
+    /// What came of it.
+    pub outcome: Outcome,
 }

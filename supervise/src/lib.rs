@@ -1,19 +1,112 @@
-//! stub facade
-#![allow(missing_docs)]
-pub use supervise_core::actor::*;
-pub use supervise_core::actor_ref::*;
-pub use supervise_core::context::*;
-pub use supervise_core::death_watch::*;
-pub use supervise_core::failure::*;
-pub use supervise_core::mailbox::*;
-pub use supervise_core::path::*;
-pub use supervise_core::request::*;
-pub use supervise_core::supervision::*;
+#![doc = include_str!("../../README.md")]
+//!
+//! # Where to go on
+//!
+//! - [`macro@actor`] and [`macro@supervise`]: the attributes.
+//! - [`Context`]: what an actor can do from within. [`ActorSystem`]: what can be done from outside.
+//! - [`testkit`] (feature `testkit`): a private system per test on a paused clock.
+//! - [`Actor`], [`Supervisor`]: what the attributes write, for those who want to write it by hand.
+
+pub use supervise_core::*;
+
+/// Declares an actor: on its type, and on the impl block that holds its handlers.
+///
+/// # On a struct or enum
+///
+/// ```
+/// use supervise::prelude::*;
+///
+/// #[actor(mailbox = bounded(100, overflow = fail), stop_timeout = "2s")]
+/// struct Door { open: bool }
+///
+/// #[actor]
+/// impl Door {
+///     /// Opens the door, and says whether it was closed.
+///     #[handler]
+///     fn open(&mut self) -> bool { !std::mem::replace(&mut self.open, true) }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("house");
+/// let door = system.spawn("door", || Door { open: false })?;
+/// assert!(door.open().await?);
+/// assert!(!door.open().await?);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// | setting | values | default |
+/// |---|---|---|
+/// | `mailbox` | `unbounded`, `bounded(N, overflow = fail \| drop_newest \| drop_oldest)` | `unbounded` |
+/// | `stop_timeout` | a duration: how long a running handler may go on after a stop request | `"5s"` |
+/// | `crate` | the path of this crate, where it was renamed | `::supervise` |
+///
+/// # On an impl block
+///
+/// | attribute | signature | when it runs |
+/// |---|---|---|
+/// | `#[handler]` | `fn` or `async fn`, `&self` or `&mut self`, any arguments, `ctx: &mut Context<Self>` where wanted | for each message; what it returns is the reply, `Err` fails the actor |
+/// | `#[pre_start]` | `(&mut self, ctx)` | before the first message |
+/// | `#[post_stop]` | `(&mut self, ctx)` | after the last message |
+/// | `#[pre_restart]` | `(&mut self, ctx, cause: &Failure, message: Option<..Message>)` | on the old instance of a restart; by default stops the children and runs `post_stop` |
+/// | `#[post_restart]` | `(&mut self, ctx, cause: &Failure)` | on the new instance; by default runs `pre_start` |
+/// | `#[watch]` | `(&mut self, gone: Terminated<A>, ctx)` or `Terminated` for any type | when a watched actor ended |
+/// | `#[stash_while]` | `(&self, message: &..Message) -> bool` | before each message; `true` keeps it for later |
+///
+/// Hooks and watch methods return nothing or a `Result<(), E>`, may be `async`, and leave out the parameters they do not
+/// need.
 #[cfg(feature = "macros")]
-pub use supervise_macros::{actor, supervise};
+pub use supervise_macros::actor;
+
+/// Declares how an actor supervises its children: who is affected by a failure, how often restarts are granted, and the
+/// table that says what to do about which failure.
+///
+/// ```
+/// use supervise::prelude::*;
+/// use std::io;
+///
+/// #[actor]
+/// #[supervise(
+///     one_for_one(max_retries = 10, within = "60s"),
+///     on(io::Error if |e| e.kind() == io::ErrorKind::TimedOut) = Restart(backoff(min = "100ms", max = "10s")),
+///     on(io::Error) = Restart,
+///     on(Panic) = Stop,
+/// )]
+/// struct Ingest;
+/// # #[actor] impl Ingest {}
+/// ```
+///
+/// | part | values |
+/// |---|---|
+/// | strategy | `one_for_one`, `all_for_one`, `rest_for_one`, each with `(arguments)` where wanted |
+/// | arguments | `max_retries = N`, `within = DURATION`, `window = tumbling \| sliding`, `on_limit = Stop \| Escalate`, `count = child \| supervisor`, `backoff(..)`, `log = off \| LEVEL` |
+/// | rule | `on(PATTERN \| PATTERN if \|e\| EXPR) = DIRECTIVE`, the first match wins |
+/// | pattern | an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, `InitializationFailed`, `_` |
+/// | directive | `Resume`, `Restart`, `Restart(backoff(..))`, `Stop`, `Escalate`, `Default` |
+/// | backoff | `min`, `max`, `jitter = 0.0..=1.0`, `reset_after = DURATION \| manual` |
+///
+/// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
+/// rule: without one, and without `on(_)`, they escalate.
+#[cfg(feature = "macros")]
+pub use supervise_macros::supervise;
+
+#[cfg(all(feature = "macros", feature = "testkit"))]
+pub use supervise_macros::test;
+
+/// What an actor's source file needs.
 pub mod prelude {
-    pub use crate::*;
+    pub use supervise_core::{
+        Actor, ActorPath, ActorRef, ActorSystem, AskError, Context, Failure, Reply, SpawnError, Supervisor, Terminated,
+        TypedRef,
+    };
+
+    #[cfg(feature = "macros")]
+    pub use crate::{actor, supervise};
 }
+
+/// For generated code.
 #[doc(hidden)]
 pub mod __private {
     pub use supervise_core::generated::*;

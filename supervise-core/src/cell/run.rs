@@ -38,6 +38,7 @@ pub(crate) struct Runner<A: Actor> {
 }
 
 /// The part that goes on working while a handler borrows the rest.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
 struct Shell<A: Actor> {
     cell: Arc<Cell<A>>,
     me: AnyActorRef,

@@ -1,0 +1,107 @@
+//! Waiting for the end of an actor from outside the tree.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::actor::{Actor, Supervisor};
+use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::context::Context;
+use crate::death_watch::Terminated;
+use crate::failure::Failure;
+use crate::guardian::Nothing;
+use crate::path::ActorPath;
+use crate::props::Props;
+use crate::supervision::HowEnded;
+use crate::system::ActorSystem;
+
+impl ActorSystem {
+    /// Waits until an actor has ended; at once if it has. A restart is no end. Everything its `post_stop` did has
+    /// happened then; its name may still be taken.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future takes the watch back.
+    pub async fn ended<R: TypedRef>(&self, actor: &R) -> HowEnded {
+        let subject = actor.actor_ref().to_any();
+        let (tell, told) = oneshot::channel();
+        let mut tell = Some(tell);
+        let watcher =
+            self.spawn_system(Props::new(move || Watcher { subject: subject.clone(), tell: tell.take() }));
+        let Ok(watcher) = watcher else {
+            // The system is ending, and no actor outlives it.
+            let _how = self.when_terminated().await;
+            return HowEnded::AlreadyGone;
+        };
+        let _watch = StopOnDrop(watcher);
+        match told.await {
+            Ok(how) => how,
+            Err(_system_gone) => HowEnded::AlreadyGone,
+        }
+    }
+
+    /// Requests the stop of an actor and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// If it has not ended in time. It is not forced, and ends when it can.
+    ///
+    /// # Cancel safety
+    ///
+    /// The stop is requested at the first poll. Dropped later, the actor stops all the same.
+    pub async fn graceful_stop<R: TypedRef>(&self, actor: &R, within: Duration) -> Result<HowEnded, NotStopped> {
+        self.stop(actor);
+        tokio::time::timeout(within, self.ended(actor))
+            .await
+            .map_err(|_| NotStopped { actor: actor.actor_ref().path(), within })
+    }
+}
+
+/// An actor did not stop in time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{actor} did not stop within {within:?}")]
+pub struct NotStopped {
+    /// Which actor.
+    pub actor: ActorPath,
+    /// The time it had.
+    pub within: Duration,
+}
+
+struct StopOnDrop(ActorRef<Watcher>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+struct Watcher {
+    subject: AnyActorRef,
+    tell: Option<oneshot::Sender<HowEnded>>,
+}
+
+impl Supervisor for Watcher {
+    type Ref = ActorRef<Self>;
+}
+
+impl Actor for Watcher {
+    type Message = Nothing;
+
+    async fn handle(&mut self, message: Nothing, _: &mut Context<Self>) -> Result<(), Failure> {
+        match message {}
+    }
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        ctx.watch_any(&self.subject);
+        Ok(())
+    }
+
+    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        if let Some(tell) = self.tell.take() {
+            // An error says that nobody waits any more.
+            let _waiting = tell.send(gone.how());
+        }
+        ctx.stop_self();
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! What a test sees of its actors.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use tokio::sync::mpsc;
+
+use super::{PATIENCE, activity};
+use crate::system::ActorSystem;
+
+/// The test's end of a probe.
+pub struct TestProbe<T> {
+    system: ActorSystem,
+    sender: mpsc::UnboundedSender<T>,
+    receiver: RefCell<mpsc::UnboundedReceiver<T>>,
+}
+
+/// The actors' end of a probe. Cheap to clone.
+pub struct ProbeHandle<T>(mpsc::UnboundedSender<T>);
+
+impl<T> ProbeHandle<T> {
+    /// Lets the test know.
+    pub fn note(&self, value: T) {
+        // A test that is over wants to know nothing.
+        let _over = self.0.send(value);
+    }
+}
+
+impl<T> Clone for ProbeHandle<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> fmt::Debug for ProbeHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProbeHandle").finish_non_exhaustive()
+    }
+}
+
+impl<T: Send + 'static> TestProbe<T> {
+    pub(super) fn new(system: ActorSystem) -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        Self { system, sender, receiver: RefCell::new(receiver) }
+    }
+
+    /// An end for an actor to hold.
+    pub fn handle(&self) -> ProbeHandle<T> {
+        ProbeHandle(self.sender.clone())
+    }
+
+    /// The next value, when it comes.
+    ///
+    /// # Panics
+    ///
+    /// If none comes.
+    pub async fn next(&self) -> T {
+        let next = std::future::poll_fn(|cx| self.receiver.borrow_mut().poll_recv(cx));
+        match tokio::time::timeout(PATIENCE / 2, next).await {
+            Ok(Some(value)) => value,
+            Ok(None) => unreachable!("the probe holds a sender itself"),
+            Err(_) => panic!("the probe expected a value, none came"),
+        }
+    }
+
+    /// The next value, if it is there already or comes without time moving.
+    pub async fn now(&self) -> Option<T> {
+        activity::settle(&self.system).await;
+        self.receiver.borrow_mut().try_recv().ok()
+    }
+
+    /// All values that are there already or come without time moving.
+    pub async fn all(&self) -> Vec<T> {
+        activity::settle(&self.system).await;
+        let mut receiver = self.receiver.borrow_mut();
+        std::iter::from_fn(|| receiver.try_recv().ok()).collect()
+    }
+
+    /// Skips values until `pick` picks one.
+    ///
+    /// # Panics
+    ///
+    /// If none comes that it picks.
+    pub async fn fish_for<U>(&self, mut pick: impl FnMut(T) -> Option<U>) -> U {
+        loop {
+            if let Some(picked) = pick(self.next().await) {
+                return picked;
+            }
+        }
+    }
+}
+
+impl<T: Send + PartialEq + fmt::Debug + 'static> TestProbe<T> {
+    /// Waits for the next value, which must be this one.
+    ///
+    /// # Panics
+    ///
+    /// If none comes, or another.
+    pub async fn expect(&self, value: T) {
+        assert_eq!(self.next().await, value);
+    }
+
+    /// Nothing comes without time moving.
+    ///
+    /// # Panics
+    ///
+    /// If something does.
+    pub async fn expect_none(&self) {
+        let value = self.now().await;
+        assert!(value.is_none(), "the probe expected nothing, got {value:?}");
+    }
+}
+
+impl<T> fmt::Debug for TestProbe<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestProbe").finish_non_exhaustive()
+    }
+}
