@@ -127,6 +127,19 @@ pub trait Actor: Supervisor {
         false
     }
 
+    /// How often a restart may deliver `message` again after it failed: 0 unless its handler says
+    /// `#[handler(redeliver = N)]`.
+    fn redelivery(message: &Self::Message) -> u32 {
+        let _ = message;
+        0
+    }
+
+    /// A copy of `message` whose reply goes nowhere, if it may be delivered again.
+    fn duplicate(message: &Self::Message) -> Option<Self::Message> {
+        let _ = message;
+        None
+    }
+
     /// A short name of the message's kind, for dead letters and events.
     fn message_name(message: &Self::Message) -> &'static str {
         let _ = message;

@@ -32,6 +32,11 @@ impl<T: Send + 'static> Held<T> {
 }
 
 /// The two sides of a handler's `Result`, whatever alias it was written under.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is called `Result` but is none",
+    label = "not an alias of `std::result::Result`",
+    note = "a type called `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
+)]
 pub trait ResultLike {
     /// What the handler replies.
     type Ok;
@@ -49,8 +54,108 @@ pub fn handler_future<F: Future + Send>(future: F) -> F {
     future
 }
 
+/// What may travel in a message.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot travel in a message: it is not `Send + 'static`",
+    label = "messages and replies go to another thread",
+    note = "use a type that is `Send`, such as `Arc` for `Rc` or `Mutex` for `RefCell`"
+)]
+pub trait Sendable: Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + 'static> Sendable for T {}
+
+/// Says at an argument's type that it must be sendable.
+pub fn sendable<T: Sendable>(value: T) -> T {
+    value
+}
+
+/// What `redeliver` asks of an argument.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be delivered again: it is not `Clone`",
+    label = "`redeliver` keeps a clone of every argument",
+    note = "derive `Clone` for `{Self}`, share it in an `Arc`, or remove `redeliver`"
+)]
+pub trait Redeliverable: Clone {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone> Redeliverable for T {}
+
+/// Clones an argument. Says at its type that it must be possible.
+pub fn redeliverable<T: Redeliverable>(value: &T) -> T {
+    value.clone()
+}
+
+/// What an actor may fail with, and a rule may name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error type",
+    label = "actors cannot fail with this",
+    note = "an error type implements `std::error::Error + Send + Sync + 'static`, or converts into `Box<dyn Error + Send + Sync>`"
+)]
+pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<E> ErrorValue for E where E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
+
+/// Says at an error's type that it must be one.
+pub fn error_value<E: ErrorValue>(error: E) -> E {
+    error
+}
+
+/// The error of a failure, if it is an `E`. Says at a rule's type that it must be an error.
+pub fn error_as<E: ErrorValue>(failure: &Failure) -> Option<&E> {
+    failure.downcast_ref()
+}
+
+/// Asks a rule's guard. Gives the closure its parameter's type.
+pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
+    guard(error)
+}
+
+/// Looks whether a handler's return type is a `Result` under another name.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<fn() -> T>);
+
+/// A `Result` that does not say so.
+#[derive(Debug)]
+pub struct HiddenResult<T, E>(PhantomData<fn() -> (T, E)>);
+
+/// Anything but a `Result`.
+#[derive(Debug)]
+pub struct Plain;
+
+impl<T, E> Probe<Result<T, E>> {
+    /// It is one. Found before the trait's function of this name.
+    pub const fn reply() -> HiddenResult<T, E> {
+        HiddenResult(PhantomData)
+    }
+}
+
+/// The answer for every other type.
+pub trait PlainReply {
+    /// It is none.
+    fn reply() -> Plain {
+        Plain
+    }
+}
+
+impl<T> PlainReply for Probe<T> {}
+
+/// What [`plain_reply`] takes.
+#[diagnostic::on_unimplemented(
+    message = "this handler returns a `Result` under another name",
+    label = "does an error fail the actor, or is it the answer?",
+    note = "to fail the actor with the error, write the type as `Result<..>`; to answer with it, return `Reply<..>`"
+)]
+pub trait IsPlain {}
+
+impl IsPlain for Plain {}
+
+/// Says at a handler's return type that it must not be a hidden `Result`.
+pub fn plain_reply<R: IsPlain>(_: R) {}
+
 /// Picks the best way to turn an error into a [`Failure`], most telling first: errors, things that can be seen as
-/// errors, things that convert into one. Used as `(&&&Tier::of(&error)).failure(error)`.
+/// errors, things that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.
 #[derive(Debug)]
 pub struct Tier<E>(PhantomData<fn() -> E>);
 
@@ -67,7 +172,7 @@ pub trait AnError<E> {
     fn failure(&self, error: E) -> Failure;
 }
 
-impl<E: Error + Send + Sync + 'static> AnError<E> for &&Tier<E> {
+impl<E: Error + Send + Sync + 'static> AnError<E> for &&&Tier<E> {
     fn failure(&self, error: E) -> Failure {
         Failure::new(error)
     }
@@ -79,7 +184,7 @@ pub trait ErrorLike<E> {
     fn failure(&self, error: E) -> Failure;
 }
 
-impl<E> ErrorLike<E> for &Tier<E>
+impl<E> ErrorLike<E> for &&Tier<E>
 where
     E: fmt::Display + AsRef<dyn Error + Send + Sync> + Send + Sync + 'static,
 {
@@ -94,11 +199,23 @@ pub trait IntoError<E> {
     fn failure(&self, error: E) -> Failure;
 }
 
-impl<E> IntoError<E> for Tier<E>
+impl<E> IntoError<E> for &Tier<E>
 where
     E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
 {
     fn failure(&self, error: E) -> Failure {
         Failure::other(error)
+    }
+}
+
+/// The last tier: no error at all. That was said at its type by [`error_value`]; here it must not be said again.
+pub trait ReportedError<E> {
+    /// Never called.
+    fn failure(&self, error: E) -> Failure;
+}
+
+impl<E> ReportedError<E> for Tier<E> {
+    fn failure(&self, _: E) -> Failure {
+        unreachable!("code with an error that is none does not compile")
     }
 }

@@ -1,12 +1,76 @@
-//! stub
-use proc_macro::TokenStream;
-/// x
+//! The attributes of `supervise`. Use them through that crate, where they are documented.
+//!
+//! Each attribute runs in three stages, one file each: `parse` knows the grammar, `model` knows the meaning and
+//! collects every mistake, `expand` writes code and cannot fail. What is not here: anything at run time. Generated
+//! code calls `supervise::__private` for all that is generic.
+
+mod block;
+mod cfgs;
+mod declaration;
+mod duration;
+mod errors;
+mod fallback;
+mod settings;
+mod spans;
+mod supervise;
+#[cfg(test)]
+mod snapshots;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::DeriveInput;
+use syn::parse::{ParseStream, Parser};
+
+/// Declares an actor: its settings on a struct or enum, its handlers and hooks on an impl block.
 #[proc_macro_attribute]
-pub fn actor(_: TokenStream, item: TokenStream) -> TokenStream {
-    item
+pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand_actor(arguments.into(), item.into()).into()
 }
-/// x
+
+/// Declares what an actor does about its failed children. Stands beside `#[actor]`.
 #[proc_macro_attribute]
-pub fn supervise(_: TokenStream, item: TokenStream) -> TokenStream {
-    item
+pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    supervise::attribute(&arguments.into(), item.into()).into()
+}
+
+fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let kind = |input: ParseStream<'_>| {
+        input.call(syn::Attribute::parse_outer)?;
+        input.parse::<syn::Visibility>()?;
+        let on_impl = input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
+        let rest: TokenStream = input.parse()?;
+        Ok((on_impl, rest))
+    };
+    match kind.parse2(item.clone()) {
+        Ok((true, _)) => block::attribute(arguments, &item),
+        Ok((false, rest)) => match syn::parse2::<DeriveInput>(item.clone()) {
+            Ok(declared) => declaration::attribute(arguments, declared),
+            Err(error) => {
+                let error = if starts_type(&rest) { error } else { no_actor(&rest) }.into_compile_error();
+                quote!(#error #item)
+            }
+        },
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote!(#error #item)
+        }
+    }
+}
+
+fn starts_type(rest: &TokenStream) -> bool {
+    let first = rest.clone().into_iter().next().map(|token| token.to_string());
+    matches!(first.as_deref(), Some("struct" | "enum" | "union"))
+}
+
+fn no_actor(rest: &TokenStream) -> syn::Error {
+    let keyword = rest.clone().into_iter().next();
+    let what = match keyword.as_ref().map(ToString::to_string).as_deref() {
+        Some("fn" | "async") => "a function is no actor",
+        Some("trait") => "a trait is no actor",
+        Some("mod") => "a module is no actor",
+        _ => "this is no actor",
+    };
+    let mend = "write `#[actor]` on a struct or enum, `#[actor] struct Feed;`, and on its impl block, \
+                `#[actor] impl Feed { #[handler] fn fetch(&mut self) {} }`";
+    syn::Error::new_spanned(keyword, format!("{what}: {mend}"))
 }

@@ -1,0 +1,304 @@
+//! One `#[handler]` method: its message, its arguments and what becomes of what it returns.
+
+use heck::ToUpperCamelCase;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::visit_mut::VisitMut;
+use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
+
+use super::model::{WithoutSelf, check_context, check_signature, is_context, last_segment};
+use crate::cfgs;
+use crate::errors::{Errors, unknown};
+use crate::settings::{self, set_once};
+
+/// What Rust's own traits call methods of the ref.
+const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
+
+/// A method that handles one kind of message.
+pub(crate) struct Handler {
+    pub(crate) ident: Ident,
+    pub(crate) variant: Ident,
+    /// What the variant and the ref's method share with the handler.
+    pub(crate) docs: Vec<Attribute>,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) is_async: bool,
+    pub(crate) arguments: Vec<Argument>,
+    /// How the method is called, in its own order.
+    pub(crate) call: Vec<CallArgument>,
+    pub(crate) reply: Reply,
+    pub(crate) redeliver: Option<u32>,
+}
+
+/// An argument that travels in the message.
+pub(crate) struct Argument {
+    pub(crate) ident: Ident,
+    pub(crate) ty: Type,
+    /// Whether `ty` may stand in a message at all.
+    pub(crate) sound: bool,
+}
+
+pub(crate) enum CallArgument {
+    Context,
+    Field(Ident),
+}
+
+/// What a handler returns.
+pub(crate) enum Reply {
+    /// Nothing.
+    Unit,
+    /// A value that is the reply.
+    Plain(Type),
+    /// `Reply<T>`
+    Wrapped(Type),
+    /// A `Result`: the reply or a failure.
+    Fallible(Fallible),
+    /// A type that cannot be replied; was reported.
+    Unsound,
+}
+
+/// A type whose last segment is `Result`.
+pub(crate) struct Fallible {
+    pub(crate) returned: Type,
+    /// The type of success, where it is written out.
+    ok: Option<Type>,
+    /// The type of failure, where it is written out.
+    err: Option<Type>,
+}
+
+impl Fallible {
+    /// Reads a return type, if it is some `Result`.
+    pub(crate) fn of(ty: &Type) -> Option<Self> {
+        let (name, types) = last_segment(ty)?;
+        let written = |at: usize| (types.len() == 2).then(|| types[at].clone());
+        (name == "Result").then(|| Self { returned: ty.clone(), ok: written(0), err: written(1) })
+    }
+
+    pub(crate) fn ok(&self, krate: &syn::Path) -> TokenStream {
+        self.side(self.ok.as_ref(), "Ok", krate)
+    }
+
+    pub(crate) fn err(&self, krate: &syn::Path) -> TokenStream {
+        self.side(self.err.as_ref(), "Err", krate)
+    }
+
+    /// Where to say that the error is none.
+    pub(crate) fn err_span(&self) -> Span {
+        crate::spans::of(self.err.as_ref().unwrap_or(&self.returned))
+    }
+
+    fn side(&self, written: Option<&Type>, name: &str, krate: &syn::Path) -> TokenStream {
+        if let Some(ty) = written {
+            return quote!(#ty);
+        }
+        let (returned, name) = (&self.returned, Ident::new(name, Span::mixed_site()));
+        quote!(<#returned as #krate::__private::ResultLike>::#name)
+    }
+}
+
+impl Handler {
+    /// Reads a handler. What is wrong with it goes to `errors`; the rest of it is kept for those who call it.
+    pub(crate) fn read(
+        attribute: &Attribute,
+        attrs: &[Attribute],
+        signature: &Signature,
+        actor: &Type,
+        errors: &mut Errors,
+    ) -> Self {
+        let ident = signature.ident.clone();
+        check_signature("handler", signature, errors);
+        let name = ident.unraw().to_string();
+        if RESERVED.contains(&name.as_str()) {
+            let message = format!(
+                "a handler becomes a method of the actor's ref, and `{name}` is one already: give the handler another name"
+            );
+            errors.at(&ident, message);
+        }
+        let mut handler = Self {
+            variant: variant(&ident),
+            docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
+            cfgs: cfgs::of(attrs),
+            is_async: signature.asyncness.is_some(),
+            arguments: Vec::new(),
+            call: Vec::new(),
+            reply: Reply::Unit,
+            redeliver: redeliver(attribute, errors),
+            ident,
+        };
+        handler.receiver(signature, errors);
+        handler.inputs(signature, actor, errors);
+        handler.output(signature, actor, errors);
+        handler
+    }
+
+    fn receiver(&self, signature: &Signature, errors: &mut Errors) {
+        match signature.receiver() {
+            None => {
+                let message = "a handler is called on the actor: make `&self` or `&mut self` its first parameter";
+                errors.at(&signature.ident, message);
+            }
+            Some(receiver) if !matches!(receiver.kind, ReceiverKind::Reference(_, None, _)) => {
+                let message = "the actor outlives its messages, a handler only borrows it: write `&self` or `&mut self`";
+                errors.at(receiver, message);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn inputs(&mut self, signature: &Signature, actor: &Type, errors: &mut Errors) {
+        let mut context = false;
+        for input in &signature.inputs {
+            let FnArg::Typed(input) = input else { continue };
+            if let Some(cfg) = cfgs::of(&input.attrs).first() {
+                errors.at(cfg, "a message has the same arguments in every build: put `#[cfg]` on the handler");
+            }
+            if is_context(&input.ty) {
+                check_context(&input.ty, errors);
+                if std::mem::replace(&mut context, true) {
+                    errors.at(input, "a handler takes the context once");
+                }
+                self.call.push(CallArgument::Context);
+                continue;
+            }
+            let ident = match &*input.pat {
+                Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => ident.ident.clone(),
+                Pat::Wild(wild) => {
+                    errors.at(wild, "an argument becomes a field of the message and needs a name: `_name` is one");
+                    continue;
+                }
+                pattern => {
+                    let message = "an argument becomes a field of the message and needs a name: \
+                                   take it apart in the handler's body";
+                    errors.at(pattern, message);
+                    continue;
+                }
+            };
+            let mut ty = (*input.ty).clone();
+            WithoutSelf(actor).visit_type_mut(&mut ty);
+            let sound = check_owned(&mut ty, Place::Argument, errors);
+            self.call.push(CallArgument::Field(ident.clone()));
+            self.arguments.push(Argument { ident, ty, sound });
+        }
+    }
+
+    fn output(&mut self, signature: &Signature, actor: &Type, errors: &mut Errors) {
+        let ReturnType::Type(_, ty) = &signature.output else { return };
+        let mut ty = (**ty).clone();
+        WithoutSelf(actor).visit_type_mut(&mut ty);
+        if !check_owned(&mut ty, Place::Reply, errors) {
+            self.reply = Reply::Unsound;
+            return;
+        }
+        self.reply = if let Some(fallible) = Fallible::of(&ty) {
+            Reply::Fallible(fallible)
+        } else {
+            match (last_segment(&ty), &ty) {
+                (Some((name, types)), _) if name == "Reply" => match types.as_slice() {
+                    [inner] => Reply::Wrapped((*inner).clone()),
+                    _ => {
+                        errors.at(&ty, "write what is replied, `Reply<T>`");
+                        Reply::Unsound
+                    }
+                },
+                (_, Type::Tuple(tuple)) if tuple.elems.is_empty() => Reply::Unit,
+                _ => Reply::Plain(ty),
+            }
+        };
+    }
+}
+
+/// The name of the message for a handler.
+fn variant(handler: &Ident) -> Ident {
+    let camel = handler.unraw().to_string().to_upper_camel_case();
+    let name = match camel.chars().next() {
+        Some(first) if first.is_alphabetic() && camel != "Self" => camel,
+        _ => format!("Message{camel}"),
+    };
+    Ident::new(&name, handler.span())
+}
+
+/// Whether an attribute of the handler says something about its message too.
+fn travels(attribute: &Attribute) -> bool {
+    ["doc", "cfg", "deprecated"].iter().any(|name| attribute.path().is_ident(name))
+}
+
+fn redeliver(attribute: &Attribute, errors: &mut Errors) -> Option<u32> {
+    let list = match &attribute.meta {
+        Meta::Path(_) => return None,
+        Meta::List(list) => list,
+        Meta::NameValue(_) => {
+            errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
+            return None;
+        }
+    };
+    let mut times = None;
+    for setting in settings::parse(list.tokens.clone(), errors) {
+        if setting.name != "redeliver" {
+            errors.add(unknown("setting of `#[handler]`", &setting.name, &["redeliver"]));
+            continue;
+        }
+        let value = setting.value::<LitInt>("3").and_then(|number| {
+            let times: u32 = number.base10_parse()?;
+            if times == 0 {
+                let message = "a message that is delivered again zero times needs no `redeliver`: remove it";
+                return Err(syn::Error::new(number.span(), message));
+            }
+            Ok(times)
+        });
+        set_once(&mut times, value, &setting, errors);
+    }
+    times
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Argument,
+    Reply,
+}
+
+/// A message travels to another task: refuses what is borrowed or has no name.
+fn check_owned(ty: &mut Type, place: Place, errors: &mut Errors) -> bool {
+    struct Owned<'a>(Place, &'a mut Errors, bool);
+
+    impl VisitMut for Owned<'_> {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            match ty {
+                Type::Reference(reference)
+                    if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
+                {
+                    let message = match self.0 {
+                        Place::Argument => "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)",
+                        Place::Reply => "a reply travels to another task and cannot borrow from the actor: return an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, or a clone)",
+                    };
+                    self.refuse(&*reference, message);
+                }
+                Type::ImplTrait(opaque) => {
+                    let message = match self.0 {
+                        Place::Argument => "a message has one type: write it out, or take a `Box<dyn Trait + Send>`, instead of `impl Trait`",
+                        Place::Reply => "a reply has one type: write it out, or return a `Box<dyn Trait + Send>`, instead of `impl Trait`",
+                    };
+                    self.refuse(&*opaque, message);
+                }
+                Type::FnPtr(_) | Type::TraitObject(_) => {}
+                _ => syn::visit_mut::visit_type_mut(self, ty),
+            }
+        }
+
+        fn visit_lifetime_mut(&mut self, lifetime: &mut syn::Lifetime) {
+            if lifetime.ident == "_" {
+                self.refuse(&*lifetime, "a message travels to another task and cannot borrow: write `'static` here or take an owned value");
+            }
+        }
+    }
+
+    impl Owned<'_> {
+        fn refuse(&mut self, tokens: impl quote::ToTokens, message: &str) {
+            self.1.at(tokens, message);
+            self.2 = false;
+        }
+    }
+
+    let mut owned = Owned(place, errors, true);
+    owned.visit_type_mut(ty);
+    owned.2
+}

@@ -1,0 +1,251 @@
+//! Lifecycle hooks, watch methods and the stash condition: methods that the runtime calls by itself.
+
+use proc_macro2::Ident;
+use quote::ToTokens;
+use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
+
+use super::handler::Fallible;
+use super::model::{check_context, check_signature, is_context, last_segment};
+use crate::cfgs;
+use crate::errors::Errors;
+use crate::settings::written;
+
+/// When a hook runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HookKind {
+    PreStart,
+    PostStop,
+    PreRestart,
+    PostRestart,
+}
+
+/// A lifecycle hook.
+pub(crate) struct Hook {
+    pub(crate) kind: HookKind,
+    pub(crate) ident: Ident,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) is_async: bool,
+    pub(crate) call: Vec<HookArgument>,
+    pub(crate) outcome: Outcome,
+}
+
+/// What a hook can be told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HookArgument {
+    Context,
+    Cause,
+    Message,
+}
+
+/// What a hook or a watch method returns.
+pub(crate) enum Outcome {
+    Nothing,
+    Fallible(Fallible),
+}
+
+/// A method that handles the end of watched actors.
+pub(crate) struct Watch {
+    pub(crate) ident: Ident,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) is_async: bool,
+    /// The watched actor's type; none for all.
+    pub(crate) subject: Option<Type>,
+    /// Whether the news comes before the context; none without a context.
+    pub(crate) news_first: Option<bool>,
+    pub(crate) outcome: Outcome,
+}
+
+/// The method that says which messages to set aside.
+pub(crate) struct Stash {
+    pub(crate) ident: Ident,
+    pub(crate) cfgs: Vec<Attribute>,
+}
+
+impl HookKind {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::PreStart, Self::PostStop, Self::PreRestart, Self::PostRestart].into_iter().find(|kind| kind.name() == name)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::PreStart => "pre_start",
+            Self::PostStop => "post_stop",
+            Self::PreRestart => "pre_restart",
+            Self::PostRestart => "post_restart",
+        }
+    }
+
+    fn takes(self, argument: HookArgument) -> bool {
+        match argument {
+            HookArgument::Context => true,
+            HookArgument::Cause => matches!(self, Self::PreRestart | Self::PostRestart),
+            HookArgument::Message => self == Self::PreRestart,
+        }
+    }
+
+    /// The parameters it may have.
+    fn parameters(self, message: &Ident) -> String {
+        match self {
+            Self::PreStart | Self::PostStop => "`ctx: &mut Context<Self>`".to_owned(),
+            Self::PreRestart => {
+                format!("`ctx: &mut Context<Self>`, `cause: &Failure` and `message: Option<{message}>`")
+            }
+            Self::PostRestart => "`ctx: &mut Context<Self>` and `cause: &Failure`".to_owned(),
+        }
+    }
+}
+
+impl Hook {
+    pub(crate) fn read(
+        kind: HookKind,
+        cfgs: Vec<Attribute>,
+        signature: &Signature,
+        message: &Ident,
+        errors: &mut Errors,
+    ) -> Self {
+        let role = format!("`#[{}]` hook", kind.name());
+        check_signature(&role, signature, errors);
+        check_receiver(&role, signature, errors);
+        let mut call = Vec::new();
+        for input in &signature.inputs {
+            let FnArg::Typed(input) = input else { continue };
+            match argument(&input.ty, message, errors) {
+                Some(argument) if kind.takes(argument) && !call.contains(&argument) => call.push(argument),
+                Some(argument) if kind.takes(argument) => errors.at(input, "this parameter is given twice"),
+                _ => {
+                    let message = format!("a {role} may take {}, and nothing else", kind.parameters(message));
+                    errors.at(input, message);
+                }
+            }
+        }
+        Self {
+            kind,
+            ident: signature.ident.clone(),
+            cfgs,
+            is_async: signature.asyncness.is_some(),
+            call,
+            outcome: Outcome::read(&role, signature, errors),
+        }
+    }
+}
+
+/// Recognises a hook's parameter by its type.
+fn argument(ty: &Type, message: &Ident, errors: &mut Errors) -> Option<HookArgument> {
+    if is_context(ty) {
+        check_context(ty, errors);
+        return Some(HookArgument::Context);
+    }
+    if let Type::Reference(reference) = ty {
+        let failure = last_segment(&reference.elem).is_some_and(|(name, _)| name == "Failure");
+        return (failure && reference.mutability.is_none()).then_some(HookArgument::Cause);
+    }
+    let (name, types) = last_segment(ty)?;
+    let inner = types.first().and_then(|ty| last_segment(ty)).is_some_and(|(name, _)| *message == name);
+    (name == "Option" && inner).then_some(HookArgument::Message)
+}
+
+impl Outcome {
+    fn read(role: &str, signature: &Signature, errors: &mut Errors) -> Self {
+        let ReturnType::Type(_, ty) = &signature.output else { return Self::Nothing };
+        if matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
+            return Self::Nothing;
+        }
+        let unit = |types: &[&Type]| types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()));
+        match (Fallible::of(ty), last_segment(ty)) {
+            (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(fallible),
+            _ => errors.at(ty, format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail")),
+        }
+        Self::Nothing
+    }
+}
+
+fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
+    let borrowed = signature
+        .receiver()
+        .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, _)));
+    if !borrowed {
+        let message = format!("a {role} is called on the actor: make `&mut self` or `&self` its first parameter");
+        match signature.receiver() {
+            Some(receiver) => errors.at(receiver, message),
+            None => errors.at(&signature.ident, message),
+        }
+    }
+}
+
+impl Watch {
+    pub(crate) fn read(attrs: &[Attribute], signature: &Signature, errors: &mut Errors) -> Option<Self> {
+        let role = "`#[watch]` method";
+        check_signature(role, signature, errors);
+        check_receiver(role, signature, errors);
+        let mut news: Option<Option<Type>> = None;
+        let mut context = None;
+        for input in &signature.inputs {
+            let FnArg::Typed(input) = input else { continue };
+            let segment = last_segment(&input.ty);
+            if is_context(&input.ty) && context.is_none() {
+                check_context(&input.ty, errors);
+                context = Some(news.is_some());
+                continue;
+            }
+            match segment {
+                Some((name, types)) if name == "Terminated" && news.is_none() && types.len() < 2 => {
+                    news = Some(types.first().map(|ty| (*ty).clone()));
+                }
+                _ => errors.at(
+                    input,
+                    "a `#[watch]` method may take `gone: Terminated<A>` (or `Terminated` for any type) \
+                     and `ctx: &mut Context<Self>`, and nothing else",
+                ),
+            }
+        }
+        let outcome = Outcome::read(role, signature, errors);
+        let Some(subject) = news else {
+            let message = "a `#[watch]` method says whose end it handles: add `gone: Terminated<A>`, \
+                           or `gone: Terminated` for any type";
+            errors.at(&signature.ident, message);
+            return None;
+        };
+        Some(Self {
+            ident: signature.ident.clone(),
+            cfgs: cfgs::of(attrs),
+            is_async: signature.asyncness.is_some(),
+            subject,
+            news_first: context,
+            outcome,
+        })
+    }
+
+    /// What tells two watch methods apart.
+    pub(crate) fn key(&self) -> String {
+        self.subject.as_ref().map_or_else(String::new, |ty| written(ty.to_token_stream()))
+    }
+}
+
+impl Stash {
+    pub(crate) fn read(attrs: &[Attribute], signature: &Signature, message: &Ident, errors: &mut Errors) -> Option<Self> {
+        let form = format!("write `#[stash_while] fn {}(&self, message: &{message}) -> bool`", signature.ident);
+        check_signature("`#[stash_while]` method", signature, errors);
+        if let Some(asyncness) = &signature.asyncness {
+            errors.at(asyncness, format!("the runtime cannot wait for a `#[stash_while]` method: {form}"));
+            return None;
+        }
+        let shared = signature
+            .receiver()
+            .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, None)));
+        let mut inputs = signature.inputs.iter().skip(1);
+        let message_only = match (inputs.next(), inputs.next()) {
+            (Some(FnArg::Typed(input)), None) => matches!(&*input.ty, Type::Reference(reference) if reference.mutability.is_none()),
+            _ => false,
+        };
+        if !shared || !message_only {
+            errors.at(&signature.inputs, format!("a `#[stash_while]` method looks at the actor and one message: {form}"));
+            return None;
+        }
+        let boolean = matches!(&signature.output, ReturnType::Type(_, ty) if last_segment(ty).is_some_and(|(name, _)| name == "bool"));
+        if !boolean {
+            errors.at(&signature.ident, format!("a `#[stash_while]` method answers yes or no: {form}"));
+            return None;
+        }
+        Some(Self { ident: signature.ident.clone(), cfgs: cfgs::of(attrs) })
+    }
+}

@@ -1,0 +1,264 @@
+//! What an actor's impl block says: which methods are handlers, hooks and watchers.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::format_ident;
+use syn::visit_mut::VisitMut;
+use syn::{Attribute, Generics, Meta, Path, PathArguments, Signature, Type, TypePath};
+
+use super::handler::Handler;
+use super::hook::{Hook, HookKind, Stash, Watch};
+use super::parse::{Block as Syntax, Member, Method};
+use crate::cfgs;
+use crate::errors::{Errors, closest};
+
+/// Our attributes on the methods of the block.
+const HELPERS: &[&str] =
+    &["handler", "pre_start", "post_stop", "pre_restart", "post_restart", "watch", "stash_while"];
+
+/// An actor's impl block.
+pub(crate) struct Block {
+    /// The user's block without our attributes.
+    pub(crate) item: Syntax,
+    pub(crate) krate: Path,
+    /// The actor as the block names it.
+    pub(crate) actor: Type,
+    pub(crate) name: Ident,
+    pub(crate) reference: Type,
+    pub(crate) message: Ident,
+    pub(crate) generics: Generics,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) handlers: Vec<Handler>,
+    pub(crate) hooks: Vec<Hook>,
+    pub(crate) watches: Vec<Watch>,
+    pub(crate) stash: Option<Stash>,
+}
+
+impl Block {
+    /// Reads a block. Nothing, where it is not even clear whose block it is.
+    pub(crate) fn read(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Self> {
+        let krate = crate::declaration::crate_path(arguments, errors);
+        if let Some((of_trait, _)) = &item.of_trait {
+            let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
+                           not on the impl of a trait";
+            errors.at(of_trait, message);
+            return None;
+        }
+        let Type::Path(TypePath { qself: None, path, .. }) = &item.self_ty else {
+            errors.at(&item.self_ty, "an actor is a struct or an enum: `#[actor] impl Feed { .. }`");
+            return None;
+        };
+        let name = path.segments.last()?.ident.clone();
+        let mut reference = path.clone();
+        reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
+        let actor = item.self_ty.clone();
+        let mut block = Self {
+            krate,
+            reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
+            message: format_ident!("{}Message", name),
+            generics: item.generics.clone(),
+            cfgs: cfgs::of(&item.attrs),
+            handlers: Vec::new(),
+            hooks: Vec::new(),
+            watches: Vec::new(),
+            stash: None,
+            name,
+            actor,
+            item: Syntax { members: Vec::new(), ..item.shell() },
+        };
+        for member in &mut item.members {
+            match member {
+                Member::Method(method) => block.method(method, errors),
+                Member::Other(attrs, _) => {
+                    for attribute in attrs.extract_if(.., |attribute| helper(attribute).is_some()) {
+                        let name = attribute.path().get_ident();
+                        let name = name.map(ToString::to_string).unwrap_or_default();
+                        errors.at(attribute, format!("`#[{name}]` belongs on a method"));
+                    }
+                }
+            }
+        }
+        block.check_names(errors);
+        block.item = item;
+        Some(block)
+    }
+
+    fn method(&mut self, method: &mut Method, errors: &mut Errors) {
+        let mut roles: Vec<Attribute> =
+            method.attrs.extract_if(.., |attribute| helper(attribute).is_some()).collect();
+        self.near_misses(method, errors);
+        if let [first, second, ..] = roles.as_slice() {
+            let (first, name) = (role(first), role(second));
+            let message = if first == name {
+                format!("`#[{name}]` is given twice")
+            } else {
+                format!("a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`")
+            };
+            errors.at(second, message);
+        }
+        let Some(attribute) = (!roles.is_empty()).then(|| roles.swap_remove(0)) else { return };
+        let role = role(&attribute);
+        if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
+            errors.at(&attribute, format!("`#[{role}]` takes no arguments"));
+        }
+        let attrs = &method.attrs;
+        match (role.as_str(), HookKind::named(&role)) {
+            ("handler", _) => {
+                let handler = Handler::read(&attribute, attrs, &method.signature, &self.actor, errors);
+                self.handlers.push(handler);
+            }
+            ("watch", _) => self.watches.extend(Watch::read(attrs, &method.signature, errors)),
+            ("stash_while", _) => {
+                if self.stash.is_some() {
+                    errors.at(&attribute, "an actor has one `#[stash_while]`: merge the two conditions");
+                }
+                self.stash = Stash::read(attrs, &method.signature, &self.message, errors);
+            }
+            (_, Some(kind)) => {
+                let cfgs = cfgs::of(attrs);
+                if let Some(earlier) = self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty())) {
+                    let message = format!(
+                        "an actor has one `#[{role}]`, and `{}` is it already: merge the two",
+                        earlier.ident
+                    );
+                    errors.at(&attribute, message);
+                    return;
+                }
+                let hook = Hook::read(kind, cfgs, &method.signature, &self.message, errors);
+                self.hooks.push(hook);
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well.
+    fn near_misses(&self, method: &mut Method, errors: &mut Errors) {
+        for attribute in method.attrs.extract_if(.., |attribute| near_miss(attribute).is_some()) {
+            if let Some(meant) = near_miss(&attribute) {
+                errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
+            }
+        }
+    }
+
+    /// Two handlers must not become one message.
+    fn check_names(&self, errors: &mut Errors) {
+        for (at, handler) in self.handlers.iter().enumerate() {
+            let earlier = self.handlers.iter().take(at).find(|earlier| {
+                earlier.variant == handler.variant && (earlier.cfgs.is_empty() || handler.cfgs.is_empty())
+            });
+            if let Some(earlier) = earlier {
+                if earlier.ident != handler.ident {
+                    let message = format!(
+                        "`{}` and `{}` would both be the message `{}`: rename one",
+                        earlier.ident, handler.ident, handler.variant
+                    );
+                    errors.at(&handler.ident, message);
+                }
+            }
+        }
+        for (at, watch) in self.watches.iter().enumerate() {
+            let same = |earlier: &&Watch| earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty());
+            if let Some(earlier) = self.watches.iter().take(at).find(same) {
+                let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
+                errors.at(&watch.ident, message);
+            }
+        }
+    }
+}
+
+fn role(attribute: &Attribute) -> String {
+    attribute.path().get_ident().map(ToString::to_string).unwrap_or_default()
+}
+
+fn helper(attribute: &Attribute) -> Option<&'static str> {
+    HELPERS.iter().find(|helper| attribute.path().is_ident(helper)).copied()
+}
+
+fn near_miss(attribute: &Attribute) -> Option<&'static str> {
+    /// Close to ours by accident.
+    const RUSTC: &[&str] = &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
+    let name = attribute.path().get_ident()?.to_string();
+    if HELPERS.contains(&name.as_str()) || RUSTC.contains(&name.as_str()) {
+        return None;
+    }
+    closest(&name, HELPERS)
+}
+
+/// What every method that we call must be.
+pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
+    if !signature.generics.params.is_empty() {
+        let message = format!("a {role} has no generic parameters of its own: put them on the impl block, or write the types out");
+        errors.at(&signature.generics, message);
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        errors.at(clause, format!("a {role} has no `where` clause of its own: put it on the impl block"));
+    }
+    if let syn::Safety::Unsafe(unsafety) = &signature.safety {
+        errors.at(unsafety, format!("a {role} is called by the runtime and cannot be unsafe"));
+    }
+}
+
+/// The last segment of a type that is a path, with its type arguments.
+pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
+    let segment = match ty {
+        Type::Path(path) => path.path.segments.last()?,
+        Type::Group(group) => return last_segment(&group.elem),
+        Type::Paren(paren) => return last_segment(&paren.elem),
+        _ => return None,
+    };
+    let types = match &segment.arguments {
+        PathArguments::AngleBracketed(arguments) => arguments
+            .args
+            .iter()
+            .filter_map(|argument| match argument {
+                syn::GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            })
+            .collect(),
+        PathArguments::None | PathArguments::Parenthesized(_) => Vec::new(),
+    };
+    Some((segment.ident.to_string(), types))
+}
+
+/// Whether `ty` is written as some kind of `Context`.
+pub(crate) fn is_context(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_context(&reference.elem),
+        ty => last_segment(ty).is_some_and(|(name, _)| name == "Context"),
+    }
+}
+
+/// Refuses any spelling of the context but `&mut Context<Self>`.
+pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
+    if !matches!(ty, Type::Reference(reference) if reference.mutability.is_some()) {
+        errors.at(ty, "the context is lent to the actor: write `&mut Context<Self>`");
+    }
+}
+
+/// Writes the actor's type where the user wrote `Self`, for types that leave the impl block.
+pub(crate) struct WithoutSelf<'a>(pub(crate) &'a Type);
+
+impl VisitMut for WithoutSelf<'_> {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if matches!(ty, Type::Path(path) if path.qself.is_none() && path.path.is_ident("Self")) {
+            *ty = self.0.clone();
+        } else {
+            syn::visit_mut::visit_type_mut(self, ty);
+        }
+    }
+}
+
+impl Syntax {
+    /// The header of the block.
+    fn shell(&self) -> Self {
+        Self {
+            attrs: Vec::new(),
+            unsafety: self.unsafety,
+            impl_token: self.impl_token,
+            generics: self.generics.clone(),
+            of_trait: None,
+            self_ty: self.self_ty.clone(),
+            brace: self.brace,
+            members: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `#[actor]` on a struct or enum: the actor's ref, its settings and its table.
+
+mod expand;
+mod model;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, DeriveInput};
+
+pub(crate) use model::{Declaration, crate_path};
+
+use crate::errors::Errors;
+
+/// Expands the attribute on `item`.
+pub(crate) fn attribute(arguments: TokenStream, item: DeriveInput) -> TokenStream {
+    let mut errors = Errors::new();
+    let declaration = Declaration::read(arguments, item, &mut errors);
+    match errors.finish() {
+        None => expand::expand(&declaration),
+        Some(error) => {
+            // The item, its ref and permissive coverage stay, so that nobody else's code is in error.
+            let errors = error.into_compile_error();
+            let stand_in = expand::expand(&declaration.without_table());
+            quote!(#errors #stand_in)
+        }
+    }
+}
+
+/// Whether `attribute` is called `name`, under whatever path.
+pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
+    attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
+}

@@ -1,0 +1,218 @@
+//! The actor's ref, its `Supervisor` impl and what its table covers. Cannot fail.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{GenericParam, Generics, parse_quote};
+
+use super::model::{Declaration, Mailbox};
+use crate::{cfgs, duration};
+use crate::supervise::expand as table;
+
+pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
+    let Declaration { item, cfgs, .. } = declaration;
+    let documentation = declaration.supervises.then(|| {
+        let text = table::documentation(&declaration.table);
+        quote!(#[doc = ""] #[doc = #text])
+    });
+    let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
+    let generated = cfgs::apply(cfgs, generated);
+    quote!(#documentation #item #generated)
+}
+
+/// The newtype over `ActorRef` and its impls.
+fn reference(declaration: &Declaration) -> Vec<TokenStream> {
+    let Declaration { vis, ident, reference, generics, krate, .. } = declaration;
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let actor = quote!(#ident #ty_generics);
+    let own = quote!(#reference #ty_generics);
+    let inner = quote!(#krate::ActorRef<#actor>);
+    let alive = alive(declaration);
+    let (alive_generics, _, alive_where) = alive.split_for_impl();
+    let text = format!(
+        "Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send."
+    );
+    let mixed = Span::mixed_site();
+    let declared = Generics { where_clause: None, ..generics.clone() };
+    vec![
+        quote_spanned! {mixed=>
+            #[doc = #text]
+            #[allow(dead_code)]
+            #vis struct #reference #declared (#inner) #where_clause;
+        },
+        quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics ::core::clone::Clone for #own #where_clause {
+                fn clone(&self) -> Self {
+                    Self(::core::clone::Clone::clone(&self.0))
+                }
+            }
+        },
+        quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics ::core::fmt::Debug for #own #where_clause {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Debug::fmt(&self.0, f)
+                }
+            }
+        },
+        quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics ::core::cmp::PartialEq for #own #where_clause {
+                fn eq(&self, other: &Self) -> bool {
+                    ::core::cmp::PartialEq::eq(&self.0, &other.0)
+                }
+            }
+        },
+        quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics ::core::cmp::Eq for #own #where_clause {}
+        },
+        quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics ::core::hash::Hash for #own #where_clause {
+                fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+                    ::core::hash::Hash::hash(&self.0, state);
+                }
+            }
+        },
+        quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics ::core::convert::From<#inner> for #own #where_clause {
+                fn from(actor: #inner) -> Self {
+                    Self(actor)
+                }
+            }
+        },
+        quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #alive_generics #krate::TypedRef for #own #alive_where {
+                type Actor = #actor;
+
+                fn actor_ref(&self) -> &#inner {
+                    &self.0
+                }
+            }
+        },
+        quote_spanned! {mixed=>
+            impl #impl_generics #own #where_clause {
+                /// What every ref can do, whatever its actor handles.
+                #[allow(dead_code)]
+                #vis fn actor_ref(&self) -> &#inner {
+                    &self.0
+                }
+            }
+        },
+    ]
+}
+
+fn supervisor(declaration: &Declaration) -> TokenStream {
+    let Declaration { ident, reference, krate, .. } = declaration;
+    let alive = alive(declaration);
+    let (impl_generics, _, where_clause) = alive.split_for_impl();
+    let (_, ty_generics, _) = declaration.generics.split_for_impl();
+    let mixed = Span::mixed_site();
+    let mailbox = declaration.mailbox.as_ref().map(|mailbox| {
+        let kind = match mailbox {
+            Mailbox::Unbounded => quote_spanned!(mixed=> #krate::MailboxKind::Unbounded),
+            Mailbox::Bounded { capacity, overflow } => {
+                let overflow = Ident::new(overflow, mixed);
+                quote_spanned! {mixed=>
+                    #krate::MailboxKind::Bounded { capacity: #capacity, overflow: #krate::Overflow::#overflow }
+                }
+            }
+        };
+        quote_spanned!(mixed=> const MAILBOX: #krate::MailboxKind = #kind;)
+    });
+    let stop_timeout = declaration.stop_timeout.map(|timeout| {
+        let timeout = duration::expression(timeout);
+        quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;)
+    });
+    let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
+    quote_spanned! {mixed=>
+        #[automatically_derived]
+        impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
+            type Ref = #reference #ty_generics;
+            #mailbox
+            #stop_timeout
+            #table
+        }
+    }
+}
+
+/// What the table decides and what it hands upwards, as trait impls.
+fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
+    let Declaration { ident, generics, krate, table, .. } = declaration;
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let actor = quote!(#ident #ty_generics);
+    let mixed = Span::mixed_site();
+    let mut impls = Vec::new();
+    if table.decides_all() {
+        let any = format_ident!("__E", span = mixed);
+        let with_error = with_parameter(generics, parse_quote!(#any: ?::core::marker::Sized));
+        let (impl_with_error, _, _) = with_error.split_for_impl();
+        impls.push(quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_with_error #krate::Decides<#any> for #actor #where_clause {}
+        });
+        impls.push(quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics #krate::DecidesAll for #actor #where_clause {}
+        });
+    } else {
+        for key in table.keys() {
+            impls.push(quote_spanned! {mixed=>
+                #[automatically_derived]
+                impl #impl_generics #krate::Decides<#key> for #actor #where_clause {}
+            });
+        }
+    }
+    if !table.may_restart() {
+        impls.push(quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #impl_generics #krate::NeverRestarts for #actor #where_clause {}
+        });
+    }
+    let parent = format_ident!("__P", span = mixed);
+    let mut upwards = with_parameter(generics, parse_quote!(#parent));
+    let escalations = table.escalations();
+    let predicates = &mut upwards.make_where_clause().predicates;
+    for ty in &escalations.types {
+        predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
+    }
+    if escalations.anything {
+        predicates.push(parse_quote!(#parent: #krate::DecidesAll));
+    }
+    let (impl_upwards, _, where_upwards) = upwards.split_for_impl();
+    impls.push(quote_spanned! {mixed=>
+        #[automatically_derived]
+        impl #impl_upwards #krate::EscalationsDecidedBy<#parent> for #actor #where_upwards {}
+    });
+    impls
+}
+
+/// The generics of impls that only a complete actor can have. Where there are type parameters, what is complete may
+/// depend on the bounds of the impl block, which is not known here.
+fn alive(declaration: &Declaration) -> Generics {
+    let Declaration { ident, generics, krate, .. } = declaration;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let actor = quote!(#ident #ty_generics);
+    let types: Vec<Ident> = generics.type_params().map(|parameter| parameter.ident.clone()).collect();
+    let mut alive = generics.clone();
+    if types.is_empty() {
+        return alive;
+    }
+    let predicates = &mut alive.make_where_clause().predicates;
+    for ty in types {
+        predicates.push(parse_quote!(#ty: 'static));
+    }
+    predicates.push(parse_quote!(#actor: #krate::Actor + ::core::marker::Send + 'static));
+    alive
+}
+
+/// The generics with one more type parameter, before the constants.
+fn with_parameter(generics: &Generics, parameter: syn::TypeParam) -> Generics {
+    let mut with = generics.clone();
+    let at = with.params.iter().position(|own| matches!(own, GenericParam::Const(_))).unwrap_or(with.params.len());
+    with.params.insert(at, GenericParam::Type(parameter));
+    with
+}

@@ -1,0 +1,178 @@
+//! What `#[actor]` and `#[supervise]` on a type say.
+
+use std::time::Duration;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::format_ident;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
+
+use crate::cfgs;
+use crate::duration::positive;
+use crate::errors::{Errors, unknown};
+use crate::settings::{self, set_once};
+use crate::supervise::model::Table;
+
+const SETTINGS: &[&str] = &["mailbox", "stop_timeout", "crate"];
+
+/// An actor's type and everything declared on it.
+pub(crate) struct Declaration {
+    /// The user's item without our attributes.
+    pub(crate) item: DeriveInput,
+    pub(crate) vis: Visibility,
+    pub(crate) ident: Ident,
+    pub(crate) reference: Ident,
+    pub(crate) generics: Generics,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) krate: Path,
+    pub(crate) mailbox: Option<Mailbox>,
+    pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) table: Table,
+    /// Whether there is a `#[supervise]`.
+    pub(crate) supervises: bool,
+}
+
+pub(crate) enum Mailbox {
+    Unbounded,
+    Bounded { capacity: usize, overflow: &'static str },
+}
+
+impl Declaration {
+    pub(crate) fn read(arguments: TokenStream, mut item: DeriveInput, errors: &mut Errors) -> Self {
+        if let Data::Union(data) = &item.data {
+            let message = "a union cannot be an actor: write `#[actor]` on a struct or an enum";
+            errors.at_span(data.union_token.span, message);
+        }
+        for parameter in &item.generics.params {
+            if let GenericParam::Lifetime(lifetime) = parameter {
+                let message = format!(
+                    "an actor outlives the code that spawns it and cannot borrow: own the data, or share it in an `Arc`, \
+                     instead of `{}`",
+                    lifetime.lifetime
+                );
+                errors.at(lifetime, message);
+            }
+        }
+        let tables: Vec<Attribute> =
+            item.attrs.extract_if(.., |attribute| super::is(attribute, "supervise")).collect();
+        if let Some(second) = tables.get(1) {
+            errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
+        }
+        if let Some(second) = item.attrs.iter().find(|attribute| super::is(attribute, "actor")) {
+            errors.at(second, "this type is an actor already: remove the second `#[actor]`");
+            item.attrs.retain(|attribute| !super::is(attribute, "actor"));
+        }
+        let table = tables.first().and_then(|attribute| match &attribute.meta {
+            Meta::List(list) => Some(list.tokens.clone()),
+            Meta::Path(_) => Some(TokenStream::new()),
+            Meta::NameValue(_) => {
+                errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`");
+                None
+            }
+        });
+        let mut declaration = Self {
+            vis: item.vis.clone(),
+            ident: item.ident.clone(),
+            reference: format_ident!("{}Ref", item.ident),
+            generics: item.generics.clone(),
+            cfgs: cfgs::of(&item.attrs),
+            krate: parse_quote!(::supervise),
+            mailbox: None,
+            stop_timeout: None,
+            table: Table::read(table, &item.generics, errors),
+            supervises: !tables.is_empty(),
+            item,
+        };
+        declaration.settings(arguments, errors);
+        declaration
+    }
+
+    /// The same without its table, which turned out to be wrong.
+    pub(crate) fn without_table(mut self) -> Self {
+        self.table = Table::default();
+        self.supervises = false;
+        self
+    }
+
+    fn settings(&mut self, arguments: TokenStream, errors: &mut Errors) {
+        let mut krate = None;
+        for setting in settings::parse(arguments, errors) {
+            match setting.name.to_string().as_str() {
+                "mailbox" => {
+                    let mailbox = setting.value_by(mailbox, "unbounded | bounded(1000)");
+                    set_once(&mut self.mailbox, mailbox, &setting, errors);
+                }
+                "stop_timeout" => {
+                    let timeout = setting.value_by(positive, "\"5s\"");
+                    set_once(&mut self.stop_timeout, timeout, &setting, errors);
+                }
+                "crate" => {
+                    set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
+                }
+                _ => errors.add(unknown("setting of `#[actor]`", &setting.name, SETTINGS)),
+            }
+        }
+        if let Some(krate) = krate {
+            self.krate = krate;
+        }
+    }
+}
+
+/// The settings of `#[actor]` on an impl block: `crate = path` alone.
+pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
+    let mut krate = None;
+    for setting in settings::parse(arguments, errors) {
+        if setting.name == "crate" {
+            set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
+        } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
+            let message = format!("`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum", setting.name);
+            errors.at(setting.tokens(), message);
+        } else {
+            errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
+        }
+    }
+    krate.unwrap_or_else(|| parse_quote!(::supervise))
+}
+
+fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
+    let kind: Ident = input.parse()?;
+    if kind == "unbounded" {
+        return Ok(Mailbox::Unbounded);
+    }
+    if kind != "bounded" {
+        return Err(unknown("mailbox", &kind, &["unbounded", "bounded"]));
+    }
+    if input.is_empty() {
+        return Err(syn::Error::new(kind.span(), "a bounded mailbox says how many messages fit: `bounded(1000)`"));
+    }
+    let inner;
+    syn::parenthesized!(inner in input);
+    let capacity: LitInt = inner.parse().map_err(|error| {
+        syn::Error::new(error.span(), "a bounded mailbox says first how many messages fit: `bounded(1000)`")
+    })?;
+    let size: usize = capacity.base10_parse()?;
+    if size == 0 {
+        return Err(syn::Error::new(capacity.span(), "a mailbox without room takes no message: give it at least 1"));
+    }
+    let overflow = if inner.is_empty() { "Fail" } else { overflow.parse2(inner.parse::<TokenStream>()?)? };
+    Ok(Mailbox::Bounded { capacity: size, overflow })
+}
+
+fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
+    const WORDS: &[(&str, &str)] =
+        &[("fail", "Fail"), ("drop_newest", "DropNewest"), ("drop_oldest", "DropOldest")];
+    let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+    <syn::Token![,]>::parse(input)?;
+    if input.is_empty() {
+        return Ok("Fail");
+    }
+    let name: Ident = input.parse()?;
+    if name != "overflow" {
+        return Err(unknown("setting of a bounded mailbox", &name, &["overflow"]));
+    }
+    <syn::Token![=]>::parse(input)?;
+    let word: Ident = input.parse()?;
+    let found = WORDS.iter().find(|(known, _)| word == known).map(|(_, variant)| *variant);
+    let variant = found.ok_or_else(|| unknown("overflow", &word, &names))?;
+    Option::<syn::Token![,]>::parse(input).map(|_| variant)
+}

@@ -1,0 +1,125 @@
+//! Errors on their way to the compiler: collected, never thrown, so that one run of a macro reports them all.
+
+use proc_macro2::Span;
+use quote::ToTokens;
+
+/// Collects what is wrong with one attribute's input. Must be [`finish`](Self::finish)ed.
+#[must_use = "collected errors are reported only by `finish`"]
+#[derive(Default)]
+pub(crate) struct Errors {
+    all: Option<syn::Error>,
+}
+
+impl Errors {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an error at all of `tokens`.
+    pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
+        self.add(syn::Error::new_spanned(tokens, message));
+    }
+
+    /// Adds an error at `span`.
+    pub(crate) fn at_span(&mut self, span: Span, message: impl std::fmt::Display) {
+        self.add(syn::Error::new(span, message));
+    }
+
+    pub(crate) fn add(&mut self, error: syn::Error) {
+        match &mut self.all {
+            Some(all) => all.combine(error),
+            None => self.all = Some(error),
+        }
+    }
+
+    /// The value, or nothing and the error collected.
+    pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        result.map_err(|error| self.add(error)).ok()
+    }
+
+    /// Everything collected, as one error.
+    pub(crate) fn finish(self) -> Option<syn::Error> {
+        self.all
+    }
+}
+
+/// Says that `word` is unknown and what was probably meant; lists all `known` words if none comes close.
+pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
+    let text = word.to_string();
+    let mend = closest(&text, known)
+        .map_or_else(|| format!("expected one of {}", listed(known)), |close| format!("did you mean `{close}`?"));
+    syn::Error::new(word.span(), format!("unknown {what} `{text}`: {mend}"))
+}
+
+/// Words in backquotes, separated by commas.
+pub(crate) fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The word of `known` that `word` was probably meant to be. One in three letters may be wrong.
+pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    known
+        .iter()
+        .map(|candidate| (distance(&word, &candidate.to_lowercase()), *candidate))
+        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many letters must be added, removed, changed or swapped with their neighbour to turn one word into the other.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let mut least = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    least = least.min(rows[i - 2][j - 2] + 1);
+                }
+                least
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
+
+    #[test]
+    fn near_misses_are_recognised() {
+        for (word, meant) in [
+            ("Restrat", "Restart"),
+            ("restart", "Restart"),
+            ("Resum", "Resume"),
+            ("Stopp", "Stop"),
+            ("Sotp", "Stop"),
+            ("escalates", "Escalate"),
+        ] {
+            assert_eq!(closest(word, DIRECTIVES), Some(meant), "{word}");
+        }
+    }
+
+    #[test]
+    fn far_words_are_not_guessed_at() {
+        for word in ["Ignore", "x", "Retry", "Continue"] {
+            assert_eq!(closest(word, DIRECTIVES), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_far_from_all_lists_them() {
+        let word = syn::Ident::new("Ignore", Span::call_site());
+        let text = unknown("directive", &word, &["Stop", "Resume"]).to_string();
+        assert_eq!(text, "unknown directive `Ignore`: expected one of `Stop`, `Resume`");
+    }
+}

@@ -1,0 +1,128 @@
+//! What stands between an attribute's commas: `name`, `name = value`, `name(..)`, `name(..) = value`.
+//!
+//! Knows no names. Splitting at the commas first keeps a mistake in one setting from taking its neighbours along.
+
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::{Parse, Parser};
+
+use crate::errors::Errors;
+
+/// One setting, not interpreted yet.
+pub(crate) struct Setting {
+    pub(crate) name: Ident,
+    /// What stands in parentheses behind the name.
+    pub(crate) arguments: Option<TokenStream>,
+    /// What stands behind `=`.
+    pub(crate) value: Option<TokenStream>,
+    whole: TokenStream,
+}
+
+/// Reads the settings of an attribute.
+pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
+    split(tokens, ',').into_iter().filter_map(|tokens| errors.keep(Setting::new(tokens))).collect()
+}
+
+/// Cuts `tokens` at each `separator` that stands outside all brackets. Empty parts are dropped.
+pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
+    let mut parts = vec![TokenStream::new()];
+    for token in tokens {
+        match (&token, parts.last_mut()) {
+            (TokenTree::Punct(punct), _) if punct.as_char() == separator => parts.push(TokenStream::new()),
+            (_, Some(part)) => part.extend([token]),
+            (_, None) => {}
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+impl Setting {
+    fn new(whole: TokenStream) -> syn::Result<Self> {
+        let mut tokens = whole.clone().into_iter().peekable();
+        let name = match tokens.next() {
+            Some(TokenTree::Ident(name)) => name,
+            _ => return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`")),
+        };
+        let arguments = match tokens.peek() {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+                let inner = group.stream();
+                tokens.next();
+                Some(inner)
+            }
+            _ => None,
+        };
+        let value = match tokens.next() {
+            None => None,
+            Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
+                let value: TokenStream = tokens.collect();
+                if value.is_empty() {
+                    return Err(syn::Error::new(punct.span(), format!("a value is missing behind `{name} =`")));
+                }
+                Some(value)
+            }
+            Some(other) => {
+                return Err(syn::Error::new(other.span(), format!("expected `,` or `=` behind `{name}`")));
+            }
+        };
+        Ok(Self { name, arguments, value, whole })
+    }
+
+    /// All of the setting, for errors that concern the whole of it.
+    pub(crate) fn tokens(&self) -> &TokenStream {
+        &self.whole
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.name.span()
+    }
+
+    /// Reads the value of `name = value`.
+    pub(crate) fn value<T: Parse>(&self, example: &str) -> syn::Result<T> {
+        self.value_by(T::parse, example)
+    }
+
+    /// Reads the value of `name = value` by a function.
+    pub(crate) fn value_by<P: Parser>(&self, parser: P, example: &str) -> syn::Result<P::Output> {
+        match (&self.value, &self.arguments) {
+            (Some(value), None) => parser.parse2(value.clone()),
+            _ => Err(syn::Error::new_spanned(&self.whole, format!("write `{} = {example}`", self.name))),
+        }
+    }
+
+    /// The arguments of `name(..)`.
+    pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
+        match (&self.arguments, &self.value) {
+            (Some(arguments), None) => Ok(arguments.clone()),
+            _ => Err(syn::Error::new_spanned(&self.whole, format!("write `{}({example})`", self.name))),
+        }
+    }
+}
+
+/// Sets `slot` from a setting that may be given once.
+pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
+    if let Some(value) = errors.keep(value) {
+        if slot.replace(value).is_some() {
+            errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
+        }
+    }
+}
+
+/// The tokens as a user would have written them. (How many blanks a token stream prints depends on who made it.)
+pub(crate) fn written(tokens: impl ToTokens) -> String {
+    let mut text = tokens.to_token_stream().to_string();
+    for (printed, written) in [
+        (" :: ", "::"),
+        (":: ", "::"),
+        (" < ", "<"),
+        ("< ", "<"),
+        (" >", ">"),
+        (" (", "("),
+        ("& ", "&"),
+        (" ,", ","),
+        ("{..}", "{ .. }"),
+    ] {
+        text = text.replace(printed, written);
+    }
+    text
+}

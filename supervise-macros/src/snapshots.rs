@@ -1,0 +1,1 @@
+//! What representative inputs expand to.

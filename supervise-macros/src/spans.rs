@@ -1,0 +1,12 @@
+//! Where generated code points.
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+
+/// The whole of `tokens` where the compiler can join spans, else their first token.
+pub(crate) fn of(tokens: impl ToTokens) -> Span {
+    let tokens: TokenStream = tokens.to_token_stream();
+    let mut spans = tokens.into_iter().map(|token| token.span());
+    let Some(first) = spans.next() else { return Span::call_site() };
+    spans.last().and_then(|last| first.join(last)).unwrap_or(first)
+}

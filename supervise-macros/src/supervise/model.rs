@@ -1,0 +1,404 @@
+//! What a table means, and everything that can be wrong with it as far as words go. Types are left to rustc.
+
+use std::collections::HashSet;
+
+use heck::ToUpperCamelCase;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{ExprClosure, GenericParam, Generics, Ident, Path, Type};
+
+use super::parse::{DirectiveSyntax, Entry, PatternSyntax, RuleSyntax, entries};
+use super::strategy::{self, BackoffModel, Strategy};
+use crate::errors::{Errors, listed, unknown};
+use crate::settings::{Setting, set_once, split, written};
+
+const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
+const SETTINGS: &[&str] =
+    &["on", "one_for_one", "all_for_one", "rest_for_one", "decider", "backoff", "exponential_backoff", "log"];
+
+/// A supervisor's strategy and its rules.
+#[derive(Default)]
+pub(crate) struct Table {
+    pub(crate) strategy: Strategy,
+    pub(crate) rules: Vec<Rule>,
+    /// A function that decides in place of rules.
+    pub(crate) decider: Option<Path>,
+}
+
+/// One pattern and what is done about it. A rule with alternatives is several of these.
+pub(crate) struct Rule {
+    pub(crate) pattern: Pattern,
+    pub(crate) guard: Option<ExprClosure>,
+    pub(crate) directive: Directive,
+    /// As the user wrote it.
+    pub(crate) text: String,
+}
+
+#[derive(Clone)]
+pub(crate) enum Pattern {
+    Initialization,
+    Kind(Kind),
+    Type(Type),
+    /// A pattern of the enum `of`.
+    Variant { of: Path, pattern: TokenStream },
+    Any,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Panic,
+    Killed,
+    DeathPact,
+}
+
+#[derive(Clone)]
+pub(crate) enum Directive {
+    Resume,
+    Restart,
+    RestartAfter(BackoffModel),
+    Stop,
+    Escalate,
+    /// Whatever the default decider says.
+    Default,
+}
+
+impl Directive {
+    /// Whether this may replace a child's instance.
+    pub(crate) fn restarts(&self) -> bool {
+        match self {
+            Self::Restart | Self::RestartAfter(_) | Self::Default => true,
+            Self::Resume | Self::Stop | Self::Escalate => false,
+        }
+    }
+}
+
+impl Pattern {
+    /// The error type whose failures this matches.
+    pub(crate) fn key(&self) -> Option<TokenStream> {
+        match self {
+            Self::Type(ty) => Some(ty.to_token_stream()),
+            Self::Variant { of, .. } => Some(of.to_token_stream()),
+            Self::Initialization | Self::Kind(_) | Self::Any => None,
+        }
+    }
+}
+
+impl Table {
+    /// The tokens of one or no `#[supervise(..)]`, beside an item with these generics.
+    pub(crate) fn read(attribute: Option<TokenStream>, generics: &Generics, errors: &mut Errors) -> Self {
+        let Some(tokens) = attribute else { return Self::default() };
+        let mut table = Self::default();
+        let mut scope = None;
+        let mut decider = None;
+        let mut rules = Rules::new(generics);
+        for entry in entries(tokens, errors) {
+            match entry {
+                Entry::Rule(rule) => rules.add(rule, errors),
+                Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
+                    set_once(&mut scope, strategy::read(&setting, errors), &setting, errors);
+                }
+                Entry::Setting(setting) if setting.name == "decider" => {
+                    let path = setting.value::<Path>("path::to::function");
+                    set_once(&mut decider, path, &setting, errors);
+                    rules.decider = Some(setting);
+                }
+                Entry::Setting(setting) => errors.add(stray(&setting)),
+            }
+        }
+        table.strategy = scope.unwrap_or_default();
+        table.decider = decider;
+        table.rules = rules.finish(errors);
+        table.check_backoff(errors);
+        table
+    }
+
+    /// Whether every error a child can fail with is decided here.
+    pub(crate) fn decides_all(&self) -> bool {
+        self.decider.is_some()
+            || self.rules.is_empty()
+            || self.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Any))
+    }
+
+    /// Whether some failure may be answered with a restart.
+    pub(crate) fn may_restart(&self) -> bool {
+        self.decider.is_some() || self.rules.is_empty() || self.rules.iter().any(|rule| rule.directive.restarts())
+    }
+
+    /// The error types with a rule, each once, in the order of their first rules.
+    pub(crate) fn keys(&self) -> Vec<TokenStream> {
+        distinct(self.rules.iter().filter_map(|rule| rule.pattern.key()))
+    }
+
+    /// What this table hands upwards, as far as it says so.
+    pub(crate) fn escalations(&self) -> Escalations {
+        let at_limit = self.strategy.escalates_at_limit();
+        let upwards = |rule: &&Rule| {
+            matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts())
+        };
+        let default_table = self.rules.is_empty() && at_limit;
+        let any = self.rules.iter().filter(upwards).any(|rule| matches!(rule.pattern, Pattern::Any));
+        Escalations {
+            anything: self.decider.is_some() || default_table || any,
+            types: distinct(self.rules.iter().filter(upwards).filter_map(|rule| rule.pattern.key())),
+        }
+    }
+
+    fn check_backoff(&self, errors: &mut Errors) {
+        if let (false, Some(span)) = (self.may_restart(), self.strategy.backoff_span) {
+            errors.at_span(span, "this backoff delays nothing: no rule of this table restarts a child");
+        }
+    }
+}
+
+/// What reaches the supervisor's own parent.
+pub(crate) struct Escalations {
+    pub(crate) anything: bool,
+    pub(crate) types: Vec<TokenStream>,
+}
+
+/// Each of `types` once, compared as text.
+pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStream> {
+    let mut seen = HashSet::new();
+    types.filter(|ty| seen.insert(ty.to_string())).collect()
+}
+
+/// A setting at the top level that is neither strategy nor rule.
+fn stray(setting: &Setting) -> syn::Error {
+    let name = setting.name.to_string();
+    if strategy::ARGUMENTS.contains(&name.as_str()) {
+        let message =
+            format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
+        return syn::Error::new(setting.span(), message);
+    }
+    if DIRECTIVES.contains(&name.as_str()) {
+        return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
+    }
+    let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
+    match crate::errors::closest(&name, &known) {
+        Some(_) => unknown("strategy or setting", &setting.name, &known),
+        None => syn::Error::new(
+            setting.span(),
+            format!(
+                "unknown strategy or setting `{name}`: expected {}, a rule `on(..) = ..` or `decider = ..`",
+                listed(strategy::SCOPES)
+            ),
+        ),
+    }
+}
+
+/// Rules on their way into a table, with what is known about reachability so far.
+struct Rules<'a> {
+    generics: &'a Generics,
+    rules: Vec<Rule>,
+    seen: HashSet<String>,
+    /// Types that a rule without a guard has taken whole.
+    taken: HashSet<String>,
+    any: bool,
+    decider: Option<Setting>,
+    resumes_any: Option<Span>,
+    guarded: Vec<(String, TokenStream)>,
+}
+
+const NEVER: &str = "this rule can never match";
+
+impl<'a> Rules<'a> {
+    fn new(generics: &'a Generics) -> Self {
+        Self {
+            generics,
+            rules: Vec::new(),
+            seen: HashSet::new(),
+            taken: HashSet::new(),
+            any: false,
+            decider: None,
+            resumes_any: None,
+            guarded: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, rule: RuleSyntax, errors: &mut Errors) {
+        let directive = directive(&rule.directive, errors);
+        for syntax in &rule.patterns {
+            let pattern = self.pattern(syntax);
+            self.check(&pattern, syntax, &rule, errors);
+            if let (Pattern::Any, Some(Directive::Resume)) = (&pattern, &directive) {
+                self.resumes_any = Some(rule.directive_span());
+            }
+            let guard_text = if rule.guard.is_some() { " (guarded)" } else { "" };
+            if let Some(directive) = directive.clone() {
+                self.rules.push(Rule {
+                    pattern,
+                    guard: rule.guard.clone(),
+                    directive,
+                    text: format!("`{}`{guard_text}", written(syntax).replace('|', "\\|")),
+                });
+            }
+        }
+    }
+
+    fn pattern(&self, syntax: &PatternSyntax) -> Pattern {
+        match syntax {
+            PatternSyntax::Any(_) => Pattern::Any,
+            PatternSyntax::Shape(path, pattern) => self
+                .enum_of(path)
+                .map_or_else(|| Pattern::Variant { of: path.clone(), pattern: quote!(#pattern) }, |of| {
+                    Pattern::Variant { of, pattern: quote!(#pattern) }
+                }),
+            PatternSyntax::Type(ty) => {
+                let Type::Path(path) = ty else { return Pattern::Type(ty.clone()) };
+                if let Some(word) = path.path.get_ident() {
+                    match word.to_string().as_str() {
+                        "Panic" => return Pattern::Kind(Kind::Panic),
+                        "Killed" => return Pattern::Kind(Kind::Killed),
+                        "DeathPact" => return Pattern::Kind(Kind::DeathPact),
+                        "InitializationFailed" => return Pattern::Initialization,
+                        _ => {}
+                    }
+                }
+                match (&path.qself, self.enum_of(&path.path)) {
+                    (None, Some(of)) => Pattern::Variant { of, pattern: quote!(#path) },
+                    _ => Pattern::Type(ty.clone()),
+                }
+            }
+        }
+    }
+
+    /// The enum that `path` names a variant of: what stands before the last segment, if that is spelled like a type.
+    fn enum_of(&self, path: &Path) -> Option<Path> {
+        let mut of = path.clone();
+        of.segments.pop()?;
+        // Popping leaves the `::` behind.
+        let last = of.segments.pop()?;
+        let name = last.ident.to_string();
+        let bare = name.trim_start_matches("r#");
+        let is_type = bare == bare.to_upper_camel_case() || bare.starts_with(char::is_uppercase);
+        let is_parameter = of.segments.is_empty() && self.is_type_parameter(&last.ident);
+        of.segments.push_value(last);
+        (is_type && !is_parameter && bare != "Self").then_some(of)
+    }
+
+    fn is_type_parameter(&self, word: &Ident) -> bool {
+        self.generics.params.iter().any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
+    }
+
+    fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {
+        if self.any {
+            errors.at(syntax, format!("{NEVER}: `on(_)` before it takes every failure; move `on(_)` to the end"));
+            return;
+        }
+        let text = written(syntax);
+        let guarded = rule.guard_span();
+        if let (Some(span), None) = (guarded, pattern.key()) {
+            errors.at_span(
+                span,
+                format!("`{text}` takes no guard: a guard looks inside an error, so name its type, or write the table by hand with `decider = path`"),
+            );
+            return;
+        }
+        if let Some(key) = pattern.key().map(written) {
+            if self.taken.contains(&key) {
+                let what = if text == key { String::new() } else { format!(", whatever its variant; move `on({text})` before it") };
+                errors.at(syntax, format!("{NEVER}: an earlier rule takes every `{key}`{what}"));
+                return;
+            }
+            if let (Pattern::Type(_), None) = (pattern, guarded) {
+                self.taken.insert(key.clone());
+            }
+            if let (Pattern::Type(_), Some(_)) = (pattern, guarded) {
+                self.guarded.push((key, syntax.to_token_stream()));
+            }
+        }
+        if guarded.is_none() && !self.seen.insert(text.clone()) {
+            errors.at(syntax, format!("{NEVER}: an earlier rule decides `{text}`"));
+        }
+        self.any = matches!(pattern, Pattern::Any);
+    }
+
+    fn finish(self, errors: &mut Errors) -> Vec<Rule> {
+        if let (Some(decider), false) = (&self.decider, self.rules.is_empty()) {
+            errors.at(
+                decider.tokens(),
+                "a table is written as rules or as a function: remove `decider` or the `on(..)` rules",
+            );
+        }
+        if let (Some(span), false) = (self.resumes_any, self.seen.contains("Panic")) {
+            errors.at_span(
+                span,
+                "resuming after a panic keeps state that may be broken: decide `on(Panic)` explicitly, \
+                 before `on(_)`",
+            );
+        }
+        if !self.any {
+            for (key, pattern) in &self.guarded {
+                if !self.taken.contains(key) {
+                    errors.at(
+                        pattern,
+                        format!("the guard may say no, and then nothing decides `{key}`: add `on({key}) = ..` behind this rule, or `on(_) = ..` at the end"),
+                    );
+                }
+            }
+            self.check_overlap(errors);
+        }
+        self.rules
+    }
+
+    /// Rust cannot tell `T::Error` from another type, so rules for both would overlap.
+    fn check_overlap(&self, errors: &mut Errors) {
+        let keys = distinct(self.rules.iter().filter_map(|rule| rule.pattern.key()));
+        if keys.len() < 2 {
+            return;
+        }
+        if let Some(generic) = keys.iter().find(|key| self.mentions_parameter(key)) {
+            let text = written(generic);
+            errors.at(
+                generic,
+                format!("`{text}` depends on a type parameter and could turn out to be another type of this table: add `on(_) = ..` at the end"),
+            );
+        }
+    }
+
+    fn mentions_parameter(&self, tokens: &TokenStream) -> bool {
+        tokens.clone().into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Ident(word) => self.is_type_parameter(&word),
+            proc_macro2::TokenTree::Group(group) => self.mentions_parameter(&group.stream()),
+            _ => false,
+        })
+    }
+}
+
+fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive> {
+    let name = syntax.name.to_string();
+    let plain = match name.as_str() {
+        "Resume" => Directive::Resume,
+        "Restart" => Directive::Restart,
+        "Stop" => Directive::Stop,
+        "Escalate" => Directive::Escalate,
+        "Default" => Directive::Default,
+        "backoff" | "exponential_backoff" => {
+            errors.at(&syntax.name, format!("a delay belongs to `Restart`: write `Restart({name}(..))`"));
+            return None;
+        }
+        _ => {
+            errors.add(unknown("directive", &syntax.name, DIRECTIVES));
+            return None;
+        }
+    };
+    let Some(arguments) = &syntax.arguments else { return Some(plain) };
+    let mend = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
+    if name != "Restart" {
+        errors.at(&syntax.name, format!("`{name}` takes no arguments"));
+        return None;
+    }
+    if split(arguments.clone(), ',').len() != 1 {
+        errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {mend}"));
+        return None;
+    }
+    let settings = crate::settings::parse(arguments.clone(), errors);
+    let setting = settings.first()?;
+    if strategy::BACKOFFS.contains(&setting.name.to_string().as_str()) {
+        let backoff = strategy::backoff(setting, errors);
+        errors.keep(backoff).map(Directive::RestartAfter)
+    } else {
+        errors.add(unknown("argument of `Restart`", &setting.name, strategy::BACKOFFS));
+        None
+    }
+}

@@ -1,0 +1,156 @@
+//! The grammar of `#[supervise(..)]`. What the words mean is not known here.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{ExprClosure, Pat, Path, Token, Type};
+
+use crate::errors::Errors;
+use crate::settings::{self, Setting};
+
+/// One entry between the commas of the attribute.
+pub(crate) enum Entry {
+    Rule(RuleSyntax),
+    /// The strategy, or a setting.
+    Setting(Setting),
+}
+
+/// `on( PATTERN | .. [if GUARD] ) = DIRECTIVE`
+pub(crate) struct RuleSyntax {
+    pub(crate) patterns: Vec<PatternSyntax>,
+    pub(crate) guard: Option<ExprClosure>,
+    pub(crate) directive: DirectiveSyntax,
+}
+
+/// One alternative of a rule.
+pub(crate) enum PatternSyntax {
+    Any(Token![_]),
+    Type(Type),
+    /// A pattern that cannot be a type, such as `DbError::Query { .. }`, and its path.
+    Shape(Path, Pat),
+}
+
+/// `Restart`, or `Restart( .. )`
+pub(crate) struct DirectiveSyntax {
+    pub(crate) name: Ident,
+    pub(crate) arguments: Option<TokenStream>,
+}
+
+pub(crate) fn entries(tokens: TokenStream, errors: &mut Errors) -> Vec<Entry> {
+    settings::parse(tokens, errors)
+        .into_iter()
+        .filter_map(|setting| {
+            if setting.name == "on" {
+                errors.keep(rule(&setting)).map(Entry::Rule)
+            } else {
+                Some(Entry::Setting(setting))
+            }
+        })
+        .collect()
+}
+
+fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
+    let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
+        return Err(syn::Error::new_spanned(
+            setting.tokens(),
+            "a rule says what fails and what to do about it: `on(MyError) = Restart`",
+        ));
+    };
+    let (patterns, guard) = split_guard(arguments.clone());
+    if patterns.is_empty() {
+        let message = "a rule names what fails: `on(MyError)`, `on(Panic)` or `on(_)`";
+        return Err(syn::Error::new_spanned(setting.tokens(), message));
+    }
+    Ok(RuleSyntax {
+        patterns: settings::split(patterns, '|').into_iter().map(pattern).collect::<syn::Result<_>>()?,
+        guard: guard.map(|(keyword, tokens)| closure(keyword, tokens)).transpose()?,
+        directive: directive.parse2(value.clone())?,
+    })
+}
+
+/// Separates `PATTERN | ..` from what follows an `if`.
+fn split_guard(tokens: TokenStream) -> (TokenStream, Option<(Span, TokenStream)>) {
+    let mut tokens = tokens.into_iter();
+    let mut patterns = TokenStream::new();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(word) if word == "if" => return (patterns, Some((word.span(), tokens.collect()))),
+            token => patterns.extend([token]),
+        }
+    }
+    (patterns, None)
+}
+
+fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
+    let mend = "a guard is a closure on the error: `if |error| error.is_transient()`";
+    if tokens.is_empty() {
+        return Err(syn::Error::new(keyword, mend));
+    }
+    let closure: ExprClosure =
+        syn::parse2(tokens.clone()).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
+    if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(tokens, mend)) }
+}
+
+fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
+    if let Ok(any) = syn::parse2::<Token![_]>(tokens.clone()) {
+        return Ok(PatternSyntax::Any(any));
+    }
+    // A path with something in brackets behind it is a pattern; as a type it would read as `Fn(..)` does.
+    if let Ok(pattern) = Pat::parse_single.parse2(tokens.clone()) {
+        match &pattern {
+            Pat::Struct(shape) if shape.qself.is_none() => {
+                return Ok(PatternSyntax::Shape(shape.path.clone(), pattern));
+            }
+            Pat::TupleStruct(shape) if shape.qself.is_none() => {
+                return Ok(PatternSyntax::Shape(shape.path.clone(), pattern));
+            }
+            _ => {}
+        }
+    }
+    syn::parse2(tokens.clone()).map(PatternSyntax::Type).map_err(|_| {
+        syn::Error::new_spanned(
+            tokens,
+            "expected an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, \
+             `InitializationFailed` or `_`",
+        )
+    })
+}
+
+fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
+    let name = input.parse::<Ident>().map_err(|error| {
+        syn::Error::new(error.span(), "expected a directive: `Resume`, `Restart`, `Stop`, `Escalate` or `Default`")
+    })?;
+    let arguments = if input.peek(syn::token::Paren) {
+        let inner;
+        syn::parenthesized!(inner in input);
+        Some(inner.parse()?)
+    } else {
+        None
+    };
+    if input.is_empty() {
+        Ok(DirectiveSyntax { name, arguments })
+    } else {
+        Err(input.error("expected `,` behind a directive"))
+    }
+}
+
+impl ToTokens for PatternSyntax {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Any(any) => any.to_tokens(tokens),
+            Self::Type(ty) => ty.to_tokens(tokens),
+            Self::Shape(_, pattern) => pattern.to_tokens(tokens),
+        }
+    }
+}
+
+impl RuleSyntax {
+    pub(crate) fn directive_span(&self) -> Span {
+        self.directive.name.span()
+    }
+
+    pub(crate) fn guard_span(&self) -> Option<Span> {
+        self.guard.as_ref().map(Spanned::span)
+    }
+}

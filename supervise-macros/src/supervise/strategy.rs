@@ -1,0 +1,378 @@
+//! The strategy of a table and the backoffs in it: `one_for_one(max_retries = 10, within = "60s")`.
+
+use std::time::Duration;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::parse::{Parse, ParseStream};
+use syn::{LitFloat, LitInt, Path};
+
+use crate::duration::{self, positive, spoken};
+use crate::errors::{Errors, unknown};
+use crate::settings::{self, Setting, set_once};
+
+pub(crate) const SCOPES: &[&str] = &["one_for_one", "all_for_one", "rest_for_one"];
+pub(crate) const BACKOFFS: &[&str] = &["backoff", "exponential_backoff"];
+pub(crate) const ARGUMENTS: &[&str] = &[
+    "max_retries",
+    "within",
+    "window",
+    "on_limit",
+    "count",
+    "auto_shutdown",
+    "backoff",
+    "exponential_backoff",
+    "log",
+];
+
+/// A strategy in the words of core, ready to be printed.
+#[derive(Default)]
+pub(crate) struct Strategy {
+    scope: Option<Ident>,
+    max_retries: Option<u32>,
+    within: Option<Duration>,
+    window: Option<Word>,
+    on_limit: Option<Word>,
+    count: Option<Word>,
+    auto_shutdown: Option<Word>,
+    backoff: Option<BackoffModel>,
+    log: Option<Word>,
+    pub(crate) backoff_span: Option<Span>,
+}
+
+/// One of a few allowed words, and the variant it stands for.
+#[derive(Clone, Copy)]
+struct Word {
+    word: &'static str,
+    variant: &'static str,
+}
+
+const fn word(word: &'static str, variant: &'static str) -> Word {
+    Word { word, variant }
+}
+
+const WINDOWS: &[Word] = &[word("tumbling", "Tumbling"), word("sliding", "Sliding")];
+const ON_LIMIT: &[Word] = &[word("Stop", "Stop"), word("Escalate", "Escalate")];
+const COUNTS: &[Word] = &[word("child", "Child"), word("supervisor", "Supervisor")];
+const SHUTDOWNS: &[Word] =
+    &[word("any_significant", "AnySignificant"), word("all_significant", "AllSignificant")];
+const LEVELS: &[Word] = &[
+    word("off", "Off"),
+    word("error", "Error"),
+    word("warn", "Warn"),
+    word("info", "Info"),
+    word("debug", "Debug"),
+    word("trace", "Trace"),
+];
+
+/// How a delay grows.
+#[derive(Clone)]
+pub(crate) enum BackoffModel {
+    Exponential { min: Duration, max: Duration, jitter: Option<f64>, reset: Option<Reset> },
+    Linear { window: Duration, initial: Duration },
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Reset {
+    After(Duration),
+    Manual,
+}
+
+/// Reads `one_for_one` or `one_for_one(..)`.
+pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strategy> {
+    let mut strategy = Strategy { scope: Some(setting.name.clone()), ..Strategy::default() };
+    if setting.value.is_some() {
+        let message = format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
+        return Err(syn::Error::new_spanned(setting.tokens(), message));
+    }
+    let Some(arguments) = setting.arguments.clone() else { return Ok(strategy) };
+    let given = settings::parse(arguments, errors);
+    for argument in &given {
+        strategy.argument(argument, errors);
+    }
+    strategy.check(&given, errors);
+    Ok(strategy)
+}
+
+impl Strategy {
+    fn argument(&mut self, argument: &Setting, errors: &mut Errors) {
+        match argument.name.to_string().as_str() {
+            "max_retries" => set_once(&mut self.max_retries, retries(argument), argument, errors),
+            "within" => set_once(&mut self.within, argument.value_by(positive, "\"60s\""), argument, errors),
+            "window" => set_once(&mut self.window, one_of(argument, "window", WINDOWS), argument, errors),
+            "on_limit" => set_once(&mut self.on_limit, one_of(argument, "answer", ON_LIMIT), argument, errors),
+            "count" => set_once(&mut self.count, one_of(argument, "count", COUNTS), argument, errors),
+            "auto_shutdown" => {
+                set_once(&mut self.auto_shutdown, one_of(argument, "shutdown", SHUTDOWNS), argument, errors);
+            }
+            "log" => set_once(&mut self.log, one_of(argument, "log level", LEVELS), argument, errors),
+            "backoff" | "exponential_backoff" => {
+                let model = backoff(argument, errors);
+                set_once(&mut self.backoff, model, argument, errors);
+                self.backoff_span = Some(argument.span());
+            }
+            "min" | "max" | "jitter" | "reset_after" => errors.at(
+                &argument.name,
+                format!("`{}` belongs to a backoff: `backoff(min = \"100ms\", max = \"10s\")`", argument.name),
+            ),
+            _ => errors.add(unknown("argument of a strategy", &argument.name, ARGUMENTS)),
+        }
+    }
+
+    fn check(&self, given: &[Setting], errors: &mut Errors) {
+        let has = |name: &str| given.iter().find(|setting| setting.name == name);
+        if let (Some(within), None) = (has("within"), has("max_retries")) {
+            let message = "`within` limits nothing by itself: say how many restarts it allows, `max_retries = 10`";
+            errors.at(within.tokens(), message);
+        }
+        if let (Some(window), None) = (has("window"), has("within")) {
+            errors.at(window.tokens(), "there is no window to move: add `within = \"60s\"`");
+        }
+        for name in ["on_limit", "count"] {
+            if let (Some(setting), None) = (has(name), has("max_retries")) {
+                let message = format!("there is no limit that `{name}` could speak of: add `max_retries = 10`");
+                errors.at(setting.tokens(), message);
+            }
+        }
+    }
+
+    /// Whether a refused restart goes to the parent.
+    pub(crate) fn escalates_at_limit(&self) -> bool {
+        self.on_limit.is_some_and(|on_limit| on_limit.word == "Escalate")
+    }
+
+    /// The strategy as an expression.
+    pub(crate) fn expression(&self, krate: &Path) -> TokenStream {
+        let scope = self.scope_name();
+        let variant = |ty: &str, word: Word| {
+            let ty = Ident::new(ty, Span::mixed_site());
+            let variant = Ident::new(word.variant, Span::mixed_site());
+            quote!(#krate::#ty::#variant)
+        };
+        let mut calls = TokenStream::new();
+        if let Some(retries) = self.max_retries {
+            calls.extend(quote!(.max_retries(#retries)));
+        }
+        if let Some(within) = self.within.map(duration::expression) {
+            calls.extend(quote!(.within(#within)));
+        }
+        let words = [
+            ("window", "Window", self.window),
+            ("on_limit", "OnLimit", self.on_limit),
+            ("count", "Count", self.count),
+            ("auto_shutdown", "AutoShutdown", self.auto_shutdown),
+        ];
+        for (setter, ty, word) in words {
+            if let Some(value) = word.map(|word| variant(ty, word)) {
+                let setter = Ident::new(setter, Span::mixed_site());
+                calls.extend(quote!(.#setter(#value)));
+            }
+        }
+        if let Some(backoff) = self.backoff.as_ref().map(|backoff| backoff.expression(krate)) {
+            calls.extend(quote!(.backoff(#backoff)));
+        }
+        if let Some(level) = self.log {
+            let log = if level.word == "off" {
+                quote!(#krate::Log::Off)
+            } else {
+                let level = variant("LogLevel", level);
+                quote!(#krate::Log::At(#level))
+            };
+            calls.extend(quote!(.log(#log)));
+        }
+        quote!(#krate::Strategy::#scope()#calls)
+    }
+
+    fn scope_name(&self) -> Ident {
+        let name = self.scope.as_ref().map_or_else(|| "one_for_one".to_owned(), ToString::to_string);
+        Ident::new(&name, Span::mixed_site())
+    }
+
+    /// The strategy as a sentence of the documentation.
+    pub(crate) fn sentence(&self) -> String {
+        let mut text = match self.scope_name().to_string().as_str() {
+            "all_for_one" => "A failure concerns all children.",
+            "rest_for_one" => "A failure concerns the failed child and those started after it.",
+            _ => "A failure concerns the failed child alone.",
+        }
+        .to_owned();
+        if let Some(retries) = self.max_retries {
+            let within = self.within.map_or_else(String::new, |within| format!(" within {}", spoken(within)));
+            let whose = match self.count {
+                Some(count) if count.word == "supervisor" => " of all children together",
+                _ => " of each child",
+            };
+            let beyond = if self.escalates_at_limit() { "the failure escalates" } else { "the child stops" };
+            text.push_str(&format!(" At most {retries} restarts{whose}{within} are granted; then {beyond}."));
+        }
+        if let Some(backoff) = &self.backoff {
+            text.push_str(&format!(" Restarts wait {}.", backoff.spoken()));
+        }
+        text
+    }
+}
+
+fn retries(setting: &Setting) -> syn::Result<u32> {
+    let example = "10";
+    let number: LitInt = setting.value_by(
+        |input: ParseStream<'_>| {
+            let span = input.span();
+            input.parse().map_err(|_| {
+                syn::Error::new(span, "expected how many restarts are granted, such as `10`; leave it out for any number")
+            })
+        },
+        example,
+    )?;
+    number.base10_parse().map_err(|_| syn::Error::new(number.span(), "more restarts than can be counted"))
+}
+
+fn one_of(setting: &Setting, what: &str, words: &[Word]) -> syn::Result<Word> {
+    let names: Vec<&str> = words.iter().map(|word| word.word).collect();
+    let given: Ident = setting.value(&names.join(" | "))?;
+    words
+        .iter()
+        .find(|word| given == word.word)
+        .copied()
+        .ok_or_else(|| unknown(what, &given, &names))
+}
+
+/// A number of either kind.
+struct Number(f64, Span);
+
+impl Parse for Number {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let span = input.span();
+        if input.peek(LitInt) {
+            let number: LitInt = input.parse()?;
+            return Ok(Self(number.base10_parse()?, span));
+        }
+        let number: LitFloat =
+            input.parse().map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
+        Ok(Self(number.base10_parse()?, span))
+    }
+}
+
+/// Reads `backoff(..)` or `exponential_backoff(..)`.
+pub(crate) fn backoff(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
+    if setting.name == "backoff" { exponential(setting, errors) } else { linear(setting, errors) }
+}
+
+fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
+    let arguments = setting.call("min = \"100ms\", max = \"10s\"")?;
+    let (mut min, mut max, mut jitter, mut reset) = (None, None, None, None);
+    let mut failed = false;
+    for argument in settings::parse(arguments, errors) {
+        match argument.name.to_string().as_str() {
+            "min" => set_once(&mut min, argument.value_by(positive, "\"100ms\""), &argument, errors),
+            "max" => set_once(&mut max, argument.value_by(positive, "\"10s\""), &argument, errors),
+            "jitter" => set_once(&mut jitter, share(&argument), &argument, errors),
+            "reset_after" => set_once(&mut reset, argument.value_by(reset_after, "\"1m\""), &argument, errors),
+            _ => {
+                failed = true;
+                let known = ["min", "max", "jitter", "reset_after"];
+                errors.add(unknown("argument of a backoff", &argument.name, &known));
+            }
+        }
+        failed |= argument.name == "min" && min.is_none() || argument.name == "max" && max.is_none();
+    }
+    let (Some(min), Some(max)) = (min, max) else {
+        let missing = if min.is_none() { "min = \"100ms\"" } else { "max = \"10s\"" };
+        return missing_argument(setting, missing, failed);
+    };
+    if min > max {
+        let message =
+            format!("the shortest delay ({}) is longer than the longest ({})", spoken(min), spoken(max));
+        return Err(syn::Error::new_spanned(setting.tokens(), message));
+    }
+    Ok(BackoffModel::Exponential { min, max, jitter, reset })
+}
+
+fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
+    let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
+    let (mut window, mut initial) = (None, None);
+    let mut failed = false;
+    for argument in settings::parse(arguments, errors) {
+        match argument.name.to_string().as_str() {
+            "window" => set_once(&mut window, argument.value_by(positive, "\"10s\""), &argument, errors),
+            "initial" => set_once(&mut initial, argument.value_by(positive, "\"100ms\""), &argument, errors),
+            _ => {
+                failed = true;
+                let known = ["window", "initial"];
+                errors.add(unknown("argument of `exponential_backoff`", &argument.name, &known));
+            }
+        }
+        failed |=
+            argument.name == "window" && window.is_none() || argument.name == "initial" && initial.is_none();
+    }
+    let (Some(window), Some(initial)) = (window, initial) else {
+        let missing = if window.is_none() { "window = \"10s\"" } else { "initial = \"100ms\"" };
+        return missing_argument(setting, missing, failed);
+    };
+    Ok(BackoffModel::Linear { window, initial })
+}
+
+/// Says what is missing, unless it was given and is wrong: then that is being said already.
+fn missing_argument(setting: &Setting, missing: &str, failed: bool) -> syn::Result<BackoffModel> {
+    if failed {
+        let stand_in = Duration::from_secs(1);
+        return Ok(BackoffModel::Linear { window: stand_in, initial: stand_in });
+    }
+    Err(syn::Error::new(setting.span(), format!("`{}` needs `{missing}`", setting.name)))
+}
+
+fn share(argument: &Setting) -> syn::Result<f64> {
+    let Number(value, span) = argument.value("0.2")?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(syn::Error::new(span, "the jitter is a share of the delay, between 0.0 and 1.0"))
+    }
+}
+
+fn reset_after(input: ParseStream<'_>) -> syn::Result<Reset> {
+    if input.peek(syn::Ident) {
+        let word: Ident = input.parse()?;
+        return if word == "manual" {
+            Ok(Reset::Manual)
+        } else {
+            Err(syn::Error::new(word.span(), "expected a duration, such as `\"1m\"`, or `manual`"))
+        };
+    }
+    positive(input).map(Reset::After)
+}
+
+impl BackoffModel {
+    pub(crate) fn expression(&self, krate: &Path) -> TokenStream {
+        match self {
+            Self::Exponential { min, max, jitter, reset } => {
+                let (min, max) = (duration::expression(*min), duration::expression(*max));
+                let jitter = jitter.map(|jitter| quote!(.jitter(#jitter)));
+                let reset = reset.map(|reset| match reset {
+                    Reset::After(quiet) => {
+                        let quiet = duration::expression(quiet);
+                        quote!(.reset_after(#quiet))
+                    }
+                    Reset::Manual => quote!(.manual_reset()),
+                });
+                quote!(#krate::Backoff::exponential(#min, #max)#jitter #reset)
+            }
+            Self::Linear { window, initial } => {
+                let (window, initial) = (duration::expression(*window), duration::expression(*initial));
+                quote!(#krate::Backoff::linear(#window, #initial))
+            }
+        }
+    }
+
+    /// The delay for a reader.
+    pub(crate) fn spoken(&self) -> String {
+        match self {
+            Self::Exponential { min, max, jitter, .. } => {
+                let jitter = jitter.map_or_else(String::new, |jitter| format!(", jitter {jitter}"));
+                format!("{} doubling to {}{jitter}", spoken(*min), spoken(*max))
+            }
+            Self::Linear { window, initial } => {
+                format!("{} more each time, counted over {}", spoken(*initial), spoken(*window))
+            }
+        }
+    }
+}
