@@ -1,13 +1,146 @@
-//! A World Cup's tables: so far the facts, the plain fold and the feed server, without actors.
+//! A World Cup's tables, computed by supervised actors over a feed server that misbehaves.
+//!
+//! The containment pattern: [`Standings`](standings::Standings) keeps the table and supervises its
+//! [`Feed`](feed::Feed)s, which do the risky reads. In the end the table is held against a plain fold over the input.
+//!
+//! ```text
+//! tournament ◄─ record        the facts, read from JSON
+//! table                       the plain fold
+//! server ─TCP─ connection     the feed server and its client; `protocol` is what they say
+//! standings ─► feed           the actors: start reading here
+//! progress, supervision_log, report, options
+//! ```
 
 mod connection;
+mod feed;
 mod options;
+mod progress;
 mod protocol;
 mod record;
+mod report;
 mod server;
+mod standings;
+mod supervision_log;
 mod table;
 mod tournament;
 
-fn main() {
-    println!("{}", options::USAGE);
+use std::error::Error;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use supervise::prelude::*;
+use tokio::sync::watch;
+
+use crate::options::{Command, Options, USAGE};
+use crate::progress::{Display, Progress};
+use crate::report::{Supervision, Tables, Verdict};
+use crate::server::{FeedServer, Manners};
+use crate::standings::Standings;
+use crate::supervision_log::SupervisionLog;
+use crate::table::{Differences, Table};
+use crate::tournament::Tournament;
+
+const INCOMPLETE: u8 = 1;
+const NOTHING_TO_COMPUTE: u8 = 2;
+const RECORDS_SKIPPED: u8 = 3;
+
+/// How long the standings may take to hand out their table. They never wait for anything by then.
+const TABLE_WITHIN: Duration = Duration::from_secs(5);
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = match Command::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Run(options)) => options,
+        Ok(Command::Help) => {
+            print(USAGE);
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("error: {error}\n\n{USAGE}");
+            return ExitCode::from(NOTHING_TO_COMPUTE);
+        }
+    };
+    run(&options).await.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(NOTHING_TO_COMPUTE)
+    })
+}
+
+async fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let tournament = match &options.path {
+        Some(path) => Tournament::from_file(path)?,
+        None => Tournament::shipped()?,
+    };
+    for record in &tournament.unreadable {
+        eprintln!("{}:{record}; skipped", tournament.source);
+    }
+    let Options { seed, faults, feeds, .. } = options;
+    print(&format!(
+        "{}: {} matches, {feeds} feeds, {faults} % of the requests go wrong (seed {seed})",
+        tournament.name,
+        tournament.matches.len()
+    ));
+
+    let started = Instant::now();
+    let computed = compute(options, &tournament).await?;
+    let took = started.elapsed();
+
+    let differences = computed.table.differences(&tournament.matches);
+    print(&Tables(&computed.table).to_string());
+    print(&Supervision(&computed.log).to_string());
+    let verdict = Verdict { tournament: &tournament, differences: &differences, feeds_left: computed.feeds_left, took };
+    print(&verdict.to_string());
+    Ok(exit_code(&differences, &tournament))
+}
+
+/// What the actors made of the tournament.
+struct Computed {
+    table: Table,
+    feeds_left: usize,
+    log: SupervisionLog,
+}
+
+/// Has the actors fetch every match from a server that misbehaves.
+async fn compute(options: &Options, tournament: &Tournament) -> Result<Computed, Box<dyn Error>> {
+    let manners = Manners { seed: options.seed, faults: options.faults, dies_after: options.server_dies_after };
+    let server = FeedServer::start(&tournament.matches, manners).await?;
+    let (address, feeds) = (server.address(), options.feeds);
+    let (watchers, mut progress) = watch::channel(Progress::default());
+
+    let system = ActorSystem::new("world-cup");
+    let log = tokio::spawn(supervision_log::gather(&system));
+    let standings = system.spawn("standings", move || Standings::new(address, feeds, watchers.clone()))?;
+
+    let mut display = Display::new();
+    // Ends with an error when the standings are gone, and with them the last sender.
+    while progress.changed().await.is_ok() {
+        let now = *progress.borrow_and_update();
+        display.show(now);
+        if now.finished {
+            break;
+        }
+    }
+    let feeds_left = progress.borrow().feeds;
+    let table = standings.table().timeout(TABLE_WITHIN).await.unwrap_or_else(|error| {
+        eprintln!("the standings have no table: {error}");
+        Table::default()
+    });
+    system.terminate().await;
+    Ok(Computed { table, feeds_left, log: log.await? })
+}
+
+fn exit_code(differences: &Differences, tournament: &Tournament) -> ExitCode {
+    if !differences.is_none() {
+        ExitCode::from(INCOMPLETE)
+    } else if !tournament.unreadable.is_empty() {
+        ExitCode::from(RECORDS_SKIPPED)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Writes to standard output. Whoever reads it may have closed it; that is no reason to panic.
+fn print(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
 }
