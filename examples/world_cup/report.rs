@@ -92,10 +92,10 @@ impl fmt::Display for Supervision<'_> {
         if log.decisions.is_empty() {
             return writeln!(f, "  nothing: no feed failed");
         }
-        writeln!(f, "  {:<26} {:<9} {:>5}   {:>10} {:>12}", "failure", "directive", "times", "mean delay", "longest")?;
+        writeln!(f, "  {:<26} {:<17} {:>5}   {:>10} {:>12}", "failure", "directive", "times", "mean delay", "longest")?;
         for ((cause, directive), decision) in &log.decisions {
             let (mean, longest) = delays(decision);
-            writeln!(f, "  {cause:<26} {directive:<9} {:>5}   {mean:>10} {longest:>12}", decision.times)?;
+            writeln!(f, "  {cause:<26} {directive:<17} {:>5}   {mean:>10} {longest:>12}", decision.times)?;
         }
         let times: BTreeMap<_, u32> =
             log.decisions.iter().fold(BTreeMap::new(), |mut times, ((_, directive), decision)| {
@@ -103,7 +103,11 @@ impl fmt::Display for Supervision<'_> {
                 times
             });
         let times: Vec<_> = times.into_iter().map(|(directive, times)| format!("{times} x {directive}")).collect();
-        writeln!(f, "  in all: {}; {} restarts completed", times.join(", "), log.restarts)
+        writeln!(f, "  in all: {}; {} restarts completed", times.join(", "), log.restarts)?;
+        match log.missed {
+            0 => Ok(()),
+            missed => writeln!(f, "  ({missed} events came too fast to be counted)"),
+        }
     }
 }
 
@@ -205,8 +209,8 @@ mod tests {
         log.restarts = 2;
         let text = Supervision(&log).to_string();
         for line in [
-            "  answer is garbage          Resume        1            -            -",
-            "  no answer in time          Restart       2        30 ms        40 ms",
+            "  answer is garbage          Resume                1            -            -",
+            "  no answer in time          Restart               2        30 ms        40 ms",
             "  in all: 2 x Restart, 1 x Resume; 2 restarts completed",
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line}\nis not in\n{text}");

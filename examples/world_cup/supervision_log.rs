@@ -1,11 +1,12 @@
 //! What supervision did, gathered from the system's event stream.
-//!
-//! How the stream's events look is known only to [`gather`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use supervise::prelude::*;
+use supervise::{Event, Outcome};
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::connection::FeedError;
 
@@ -16,6 +17,8 @@ pub(crate) struct SupervisionLog {
     pub(crate) decisions: BTreeMap<(&'static str, &'static str), Decision>,
     /// Restarts that were completed. A delayed one is none if the actor was stopped before it was due.
     pub(crate) restarts: u32,
+    /// Events that came faster than they were counted.
+    pub(crate) missed: u64,
 }
 
 /// How often one directive was given for one cause, and how long it was put off.
@@ -28,6 +31,18 @@ pub(crate) struct Decision {
 }
 
 impl SupervisionLog {
+    /// Counts an event, if it is one of ours. The one place that knows how events look.
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::Decided { failure, directive, outcome, .. } => {
+                self.decided(cause_of(failure), name_of(*directive, *outcome), delay_of(*outcome));
+            }
+            Event::Restarted { .. } => self.restarts += 1,
+            Event::Missed(missed) => self.missed += missed,
+            _ => {}
+        }
+    }
+
     pub(crate) fn decided(&mut self, cause: &'static str, directive: &'static str, delay: Option<Duration>) {
         let decision = self.decisions.entry((cause, directive)).or_default();
         decision.times += 1;
@@ -39,23 +54,41 @@ impl SupervisionLog {
     }
 }
 
-/// Listens from now on, until the system has terminated.
-///
-/// The one place that knows the event stream.
-pub(crate) fn gather(system: &ActorSystem) -> impl Future<Output = SupervisionLog> + Send + use<> {
-    let mut events = system.events().subscribe();
-    async move {
-        let mut log = SupervisionLog::default();
-        while let Some(event) = events.recv().await {
-            match event {
-                Event::Decided { failure, directive, delay, .. } => {
-                    log.decided(cause_of(&failure), name_of(directive), delay);
+/// Gathers events while the system runs.
+#[derive(Debug)]
+pub(crate) struct Gathering {
+    log: JoinHandle<SupervisionLog>,
+    end: oneshot::Sender<()>,
+}
+
+impl Gathering {
+    /// Listens from now on.
+    pub(crate) fn start(system: &ActorSystem) -> Self {
+        let mut events = system.events().subscribe();
+        let (end, mut ended) = oneshot::channel();
+        let log = tokio::spawn(async move {
+            let mut log = SupervisionLog::default();
+            loop {
+                tokio::select! {
+                    // What has happened by the end still counts.
+                    biased;
+                    Some(event) = events.recv() => log.note(&event),
+                    _ = &mut ended => return log,
                 }
-                Event::Restarted { .. } => log.restarts += 1,
-                _ => {}
             }
-        }
-        log
+        });
+        Self { log, end }
+    }
+
+    /// What was gathered, up to the last event so far.
+    ///
+    /// # Errors
+    ///
+    /// When gathering panicked.
+    pub(crate) async fn finish(self) -> Result<SupervisionLog, JoinError> {
+        // Refused only if gathering has ended already, and then there is nothing to end.
+        let _ = self.end.send(());
+        self.log.await
     }
 }
 
@@ -63,12 +96,23 @@ fn cause_of(failure: &Failure) -> &'static str {
     failure.downcast_ref::<FeedError>().map_or(failure.type_name(), FeedError::cause)
 }
 
-fn name_of(directive: Directive) -> &'static str {
+/// What was decided, or what came of it where the limit said otherwise.
+fn name_of(directive: Directive, outcome: Outcome) -> &'static str {
+    if let Outcome::LimitReached { .. } = outcome {
+        return "Stop at the limit";
+    }
     match directive {
         Directive::Resume => "Resume",
         Directive::Restart | Directive::RestartAfter(_) => "Restart",
         Directive::Stop => "Stop",
         Directive::Escalate => "Escalate",
-        _ => "other",
+        _ => "another directive",
+    }
+}
+
+fn delay_of(outcome: Outcome) -> Option<Duration> {
+    match outcome {
+        Outcome::Restarting { delay, .. } => delay,
+        _ => None,
     }
 }
