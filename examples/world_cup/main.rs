@@ -89,7 +89,8 @@ async fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let differences = computed.table.differences(&tournament.matches);
     print(&Tables(&computed.table).to_string());
     print(&Supervision(&computed.log).to_string());
-    let verdict = Verdict { tournament: &tournament, differences: &differences, feeds_left: computed.feeds_left, took };
+    let verdict =
+        Verdict { tournament: &tournament, differences: &differences, feeds_left: computed.feeds_left, took };
     print(&verdict.to_string());
     Ok(exit_code(&differences, &tournament))
 }

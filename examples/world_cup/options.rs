@@ -76,7 +76,9 @@ impl Command {
             match name.as_str() {
                 "--help" | "-h" => return Ok(Self::Help),
                 "--seed" => options.seed = number("--seed", value(), &(0..=u64::MAX), "a whole number")?,
-                "--faults" => options.faults = number("--faults", value(), &(0..=100), "a percentage from 0 to 100")?,
+                "--faults" => {
+                    options.faults = number("--faults", value(), &(0..=100), "a percentage from 0 to 100")?
+                }
                 "--feeds" => options.feeds = number("--feeds", value(), &(1..=64), "a number from 1 to 64")?,
                 "--server-dies-after" => {
                     let served = number("--server-dies-after", value(), &(0..=u32::MAX), "a number of matches")?;

@@ -48,7 +48,10 @@ pub(crate) fn parse(text: &str) -> Result<Document, (Place, String)> {
         Ok(whole) => {
             let name = whole.name.clone();
             let found = whole.records().ok_or_else(|| {
-                (Place::of(text, 0), "it has no `matches` (a list of teams or groups alone is not enough)".to_owned())
+                (
+                    Place::of(text, 0),
+                    "it has no `matches` (a list of teams or groups alone is not enough)".to_owned(),
+                )
             })?;
             Ok(read_all(text, name, &found))
         }
@@ -220,7 +223,9 @@ impl Record {
                 Ok(Some(Score { full_time, extra_time, penalties }))
             }
             Parts { ft: None, et: None, p: None } => Ok(None),
-            Parts { ft: None, .. } => Err(RecordError::Meaning("a score after extra time, but none after full time")),
+            Parts { ft: None, .. } => {
+                Err(RecordError::Meaning("a score after extra time, but none after full time"))
+            }
         }
     }
 }
@@ -262,7 +267,8 @@ fn offset_of_error(error: &RecordError, text: &str, record: &str) -> usize {
 
 /// Where in `text` an error lies that was found by parsing from `start` on.
 fn offset_of(error: &serde_json::Error, text: &str, start: usize) -> usize {
-    let before: usize = text[start..].split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let before: usize =
+        text[start..].split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     (start + before + error.column().saturating_sub(1)).min(text.len())
 }
 
@@ -318,7 +324,8 @@ mod tests {
     #[test]
     fn scores_come_in_two_shapes() {
         let expected = Some(Score { full_time: [2, 2], extra_time: Some([3, 3]), penalties: Some([4, 2]) });
-        let parts = r#"{"team1": "A", "team2": "B", "score": {"p": [4, 2], "et": [3, 3], "ft": [2, 2], "ht": [2, 0]}}"#;
+        let parts =
+            r#"{"team1": "A", "team2": "B", "score": {"p": [4, 2], "et": [3, 3], "ft": [2, 2], "ht": [2, 0]}}"#;
         let fields = r#"{"team1": {"name": "A", "code": "AAA"}, "team2": {"name": "B"}, "score1": 2, "score2": 2,
             "score1et": 3, "score2et": 3, "score1p": 4, "score2p": 2, "score1i": null}"#;
         assert_eq!(only(parts).score, expected);
@@ -336,8 +343,9 @@ mod tests {
 
     #[test]
     fn matches_may_be_listed_by_rounds() {
-        let text =
-            format!(r#"{{"rounds": [{{"name": "Matchday 1", "matches": [{{"team1": "A", "team2": "B"}}, {GOOD}]}}]}}"#);
+        let text = format!(
+            r#"{{"rounds": [{{"name": "Matchday 1", "matches": [{{"team1": "A", "team2": "B"}}, {GOOD}]}}]}}"#
+        );
         let document = parse(&text).expect("rounds are known");
         let rounds: Vec<_> = document.matches.iter().map(|game| game.round.as_str()).collect();
         assert_eq!(rounds, ["Matchday 1", "Final"]);

@@ -92,7 +92,11 @@ impl fmt::Display for Supervision<'_> {
         if log.decisions.is_empty() {
             return writeln!(f, "  nothing: no feed failed");
         }
-        writeln!(f, "  {:<26} {:<17} {:>5}   {:>10} {:>12}", "failure", "directive", "times", "mean delay", "longest")?;
+        writeln!(
+            f,
+            "  {:<26} {:<17} {:>5}   {:>10} {:>12}",
+            "failure", "directive", "times", "mean delay", "longest"
+        )?;
         for ((cause, directive), decision) in &log.decisions {
             let (mean, longest) = delays(decision);
             writeln!(f, "  {cause:<26} {directive:<17} {:>5}   {mean:>10} {longest:>12}", decision.times)?;
@@ -191,8 +195,12 @@ mod tests {
     fn what_is_missing_is_named() {
         let tournament = shipped();
         let differences = Table::of(&tournament.matches[..50]).differences(&tournament.matches);
-        let verdict =
-            Verdict { tournament: &tournament, differences: &differences, feeds_left: 0, took: Duration::from_secs(1) };
+        let verdict = Verdict {
+            tournament: &tournament,
+            differences: &differences,
+            feeds_left: 0,
+            took: Duration::from_secs(1),
+        };
         let text = verdict.to_string();
         assert!(text.contains("50 of 64 matches counted in 1.0 s"), "{text}");
         assert!(text.contains("INCOMPLETE: 14 matches are missing, no feed was left to ask for them:"), "{text}");

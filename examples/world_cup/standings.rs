@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
+use supervise::SendErrorReason;
 use supervise::prelude::*;
 use tokio::sync::watch;
 
@@ -106,7 +107,13 @@ impl Standings {
 
     /// An errand came back.
     #[handler]
-    fn fetched(&mut self, feed: FeedRef, errand: Errand, answer: Result<Match, AskError>, ctx: &mut Context<Self>) {
+    fn fetched(
+        &mut self,
+        feed: FeedRef,
+        errand: Errand,
+        answer: Result<Match, AskError>,
+        ctx: &mut Context<Self>,
+    ) {
         // One that set out before a restart of the standings was never counted.
         self.under_way = self.under_way.saturating_sub(1);
         match answer {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use supervise::prelude::*;
-use supervise::{Event, Outcome};
+use supervise::{Directive, Event, Outcome};
 use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
 

@@ -92,7 +92,8 @@ impl Table {
             *counted.entry(game.id).or_default() += 1;
         }
         let lost: Vec<_> = matches.iter().map(|game| game.id).filter(|id| !counted.contains_key(id)).collect();
-        let counted_twice: Vec<_> = counted.into_iter().filter(|(_, times)| *times > 1).map(|(id, _)| id).collect();
+        let counted_twice: Vec<_> =
+            counted.into_iter().filter(|(_, times)| *times > 1).map(|(id, _)| id).collect();
         let otherwise = lost.is_empty() && counted_twice.is_empty() && *self != Self::of(matches);
         Differences { lost, counted_twice, otherwise }
     }

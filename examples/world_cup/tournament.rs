@@ -113,7 +113,9 @@ impl Tournament {
         match (document.matches.is_empty(), document.unreadable.is_empty()) {
             (true, true) => Err(ReadError::Empty { path }),
             (true, false) => Err(ReadError::NothingReadable { path, unreadable: document.unreadable }),
-            (false, _) => Ok(Self { source: path, name, matches: document.matches, unreadable: document.unreadable }),
+            (false, _) => {
+                Ok(Self { source: path, name, matches: document.matches, unreadable: document.unreadable })
+            }
         }
     }
 }
@@ -145,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_file_of_another_kind_is_refused_with_its_place() {
-        let error = Tournament::parse("teams.json", r#"{"name": "World Cup", "groups": []}"#).expect_err("no matches");
+        let error =
+            Tournament::parse("teams.json", r#"{"name": "World Cup", "groups": []}"#).expect_err("no matches");
         assert!(error.to_string().starts_with("teams.json:1:1: wrong format: it has no `matches`"), "{error}");
         let error = Tournament::parse("notes.txt", "{\n  hello").expect_err("no JSON");
         assert!(error.to_string().starts_with("notes.txt:2:3: wrong format: "), "{error}");

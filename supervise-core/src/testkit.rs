@@ -55,8 +55,8 @@ const QUIET_ROUNDS: u32 = 8;
 ///
 /// If the test does, or if it leaves a failure or a dead letter that it neither expected nor allowed, or if it waits
 /// for something that cannot happen.
-pub fn run(test: impl AsyncFnOnce(&TestSystem)) {
-    run_with(ActorSystem::builder("test"), test);
+pub fn run<T>(test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
+    run_with(ActorSystem::builder("test"), test)
 }
 
 /// Like [`run`], with settings of the system's own.
@@ -64,7 +64,7 @@ pub fn run(test: impl AsyncFnOnce(&TestSystem)) {
 /// # Panics
 ///
 /// As [`run`].
-pub fn run_with(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSystem)) {
+pub fn run_with<T>(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -73,11 +73,15 @@ pub fn run_with(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSystem
     runtime.block_on(async {
         let system = TestSystem::start(settings);
         let in_time = tokio::time::timeout(PATIENCE, async {
-            test(&system).await;
+            let outcome = test(&system).await;
             system.finish().await;
+            outcome
         });
-        assert!(in_time.await.is_ok(), "the test waited a virtual hour: what it waits for does not happen");
-    });
+        match in_time.await {
+            Ok(outcome) => outcome,
+            Err(_) => panic!("the test waited a virtual hour: what it waits for does not happen"),
+        }
+    })
 }
 
 /// A system under test. Everything an [`ActorSystem`] can do, and to wait and look without a clock.

@@ -4,8 +4,8 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-use crate::cfgs;
 use crate::block::{Block, Handler, located, watches_all, with_default_doc, with_parameter};
+use crate::cfgs;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;

@@ -11,10 +11,11 @@ mod duration;
 mod errors;
 mod fallback;
 mod settings;
-mod spans;
-mod supervise;
 #[cfg(test)]
 mod snapshots;
+mod spans;
+mod supervise;
+mod test;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -37,7 +38,8 @@ fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let kind = |input: ParseStream<'_>| {
         input.call(syn::Attribute::parse_outer)?;
         input.parse::<syn::Visibility>()?;
-        let on_impl = input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
+        let on_impl =
+            input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
         let rest: TokenStream = input.parse()?;
         Ok((on_impl, rest))
     };
@@ -73,4 +75,10 @@ fn no_actor(rest: &TokenStream) -> syn::Error {
     let mend = "write `#[actor]` on a struct or enum, `#[actor] struct Feed;`, and on its impl block, \
                 `#[actor] impl Feed { #[handler] fn fetch(&mut self) {} }`";
     syn::Error::new_spanned(keyword, format!("{what}: {mend}"))
+}
+
+/// Runs a test on a paused clock with a private system: see `supervise::testkit`.
+#[proc_macro_attribute]
+pub fn test(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    test::attribute(&arguments.into(), item.into()).into()
 }

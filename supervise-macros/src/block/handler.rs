@@ -138,7 +138,8 @@ impl Handler {
                 errors.at(&signature.ident, message);
             }
             Some(receiver) if !matches!(receiver.kind, ReceiverKind::Reference(_, None, _)) => {
-                let message = "the actor outlives its messages, a handler only borrows it: write `&self` or `&mut self`";
+                let message =
+                    "the actor outlives its messages, a handler only borrows it: write `&self` or `&mut self`";
                 errors.at(receiver, message);
             }
             Some(_) => {}
@@ -267,15 +268,23 @@ fn check_owned(ty: &mut Type, place: Place, errors: &mut Errors) -> bool {
                     if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
                 {
                     let message = match self.0 {
-                        Place::Argument => "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)",
-                        Place::Reply => "a reply travels to another task and cannot borrow from the actor: return an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, or a clone)",
+                        Place::Argument => {
+                            "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
+                        }
+                        Place::Reply => {
+                            "a reply travels to another task and cannot borrow from the actor: return an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, or a clone)"
+                        }
                     };
                     self.refuse(&*reference, message);
                 }
                 Type::ImplTrait(opaque) => {
                     let message = match self.0 {
-                        Place::Argument => "a message has one type: write it out, or take a `Box<dyn Trait + Send>`, instead of `impl Trait`",
-                        Place::Reply => "a reply has one type: write it out, or return a `Box<dyn Trait + Send>`, instead of `impl Trait`",
+                        Place::Argument => {
+                            "a message has one type: write it out, or take a `Box<dyn Trait + Send>`, instead of `impl Trait`"
+                        }
+                        Place::Reply => {
+                            "a reply has one type: write it out, or return a `Box<dyn Trait + Send>`, instead of `impl Trait`"
+                        }
                     };
                     self.refuse(&*opaque, message);
                 }

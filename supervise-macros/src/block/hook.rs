@@ -63,7 +63,9 @@ pub(crate) struct Stash {
 
 impl HookKind {
     pub(crate) fn named(name: &str) -> Option<Self> {
-        [Self::PreStart, Self::PostStop, Self::PreRestart, Self::PostRestart].into_iter().find(|kind| kind.name() == name)
+        [Self::PreStart, Self::PostStop, Self::PreRestart, Self::PostRestart]
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -150,19 +152,23 @@ impl Outcome {
         if matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
             return Self::Nothing;
         }
-        let unit = |types: &[&Type]| types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()));
+        let unit = |types: &[&Type]| {
+            types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()))
+        };
         match (Fallible::of(ty), last_segment(ty)) {
             (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(fallible),
-            _ => errors.at(ty, format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail")),
+            _ => errors.at(
+                ty,
+                format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail"),
+            ),
         }
         Self::Nothing
     }
 }
 
 fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
-    let borrowed = signature
-        .receiver()
-        .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, _)));
+    let borrowed =
+        signature.receiver().is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, _)));
     if !borrowed {
         let message = format!("a {role} is called on the actor: make `&mut self` or `&self` its first parameter");
         match signature.receiver() {
@@ -222,7 +228,12 @@ impl Watch {
 }
 
 impl Stash {
-    pub(crate) fn read(attrs: &[Attribute], signature: &Signature, message: &Ident, errors: &mut Errors) -> Option<Self> {
+    pub(crate) fn read(
+        attrs: &[Attribute],
+        signature: &Signature,
+        message: &Ident,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         let form = format!("write `#[stash_while] fn {}(&self, message: &{message}) -> bool`", signature.ident);
         check_signature("`#[stash_while]` method", signature, errors);
         if let Some(asyncness) = &signature.asyncness {
@@ -234,11 +245,16 @@ impl Stash {
             .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, None)));
         let mut inputs = signature.inputs.iter().skip(1);
         let message_only = match (inputs.next(), inputs.next()) {
-            (Some(FnArg::Typed(input)), None) => matches!(&*input.ty, Type::Reference(reference) if reference.mutability.is_none()),
+            (Some(FnArg::Typed(input)), None) => {
+                matches!(&*input.ty, Type::Reference(reference) if reference.mutability.is_none())
+            }
             _ => false,
         };
         if !shared || !message_only {
-            errors.at(&signature.inputs, format!("a `#[stash_while]` method looks at the actor and one message: {form}"));
+            errors.at(
+                &signature.inputs,
+                format!("a `#[stash_while]` method looks at the actor and one message: {form}"),
+            );
             return None;
         }
         let boolean = matches!(&signature.output, ReturnType::Type(_, ty) if last_segment(ty).is_some_and(|(name, _)| name == "bool"));

@@ -91,7 +91,9 @@ impl Block {
             let message = if first == name {
                 format!("`#[{name}]` is given twice")
             } else {
-                format!("a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`")
+                format!(
+                    "a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`"
+                )
             };
             errors.at(second, message);
         }
@@ -115,7 +117,9 @@ impl Block {
             }
             (_, Some(kind)) => {
                 let cfgs = cfgs::of(attrs);
-                if let Some(earlier) = self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty())) {
+                if let Some(earlier) =
+                    self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty()))
+                {
                     let message = format!(
                         "an actor has one `#[{role}]`, and `{}` is it already: merge the two",
                         earlier.ident
@@ -156,7 +160,9 @@ impl Block {
             }
         }
         for (at, watch) in self.watches.iter().enumerate() {
-            let same = |earlier: &&Watch| earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty());
+            let same = |earlier: &&Watch| {
+                earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty())
+            };
             if let Some(earlier) = self.watches.iter().take(at).find(same) {
                 let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
                 errors.at(&watch.ident, message);
@@ -175,7 +181,8 @@ fn helper(attribute: &Attribute) -> Option<&'static str> {
 
 fn near_miss(attribute: &Attribute) -> Option<&'static str> {
     /// Close to ours by accident.
-    const RUSTC: &[&str] = &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
+    const RUSTC: &[&str] =
+        &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
     let name = attribute.path().get_ident()?.to_string();
     if HELPERS.contains(&name.as_str()) || RUSTC.contains(&name.as_str()) {
         return None;
@@ -186,7 +193,9 @@ fn near_miss(attribute: &Attribute) -> Option<&'static str> {
 /// What every method that we call must be.
 pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
     if !signature.generics.params.is_empty() {
-        let message = format!("a {role} has no generic parameters of its own: put them on the impl block, or write the types out");
+        let message = format!(
+            "a {role} has no generic parameters of its own: put them on the impl block, or write the types out"
+        );
         errors.at(&signature.generics, message);
     }
     if let Some(clause) = &signature.generics.where_clause {

@@ -5,8 +5,8 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::{GenericParam, Generics, parse_quote};
 
 use super::model::{Declaration, Mailbox};
-use crate::{cfgs, duration};
 use crate::supervise::expand as table;
+use crate::{cfgs, duration};
 
 pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
     let Declaration { item, cfgs, .. } = declaration;
@@ -28,9 +28,8 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
     let inner = quote!(#krate::ActorRef<#actor>);
     let alive = alive(declaration);
     let (alive_generics, _, alive_where) = alive.split_for_impl();
-    let text = format!(
-        "Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send."
-    );
+    let text =
+        format!("Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.");
     let mixed = Span::mixed_site();
     let declared = Generics { where_clause: None, ..generics.clone() };
     vec![

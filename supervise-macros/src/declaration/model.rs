@@ -107,7 +107,12 @@ impl Declaration {
                     set_once(&mut self.stop_timeout, timeout, &setting, errors);
                 }
                 "crate" => {
-                    set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
+                    set_once(
+                        &mut krate,
+                        setting.value_by(Path::parse_mod_style, "path::to::supervise"),
+                        &setting,
+                        errors,
+                    );
                 }
                 _ => errors.add(unknown("setting of `#[actor]`", &setting.name, SETTINGS)),
             }
@@ -125,7 +130,10 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
         if setting.name == "crate" {
             set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
         } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
-            let message = format!("`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum", setting.name);
+            let message = format!(
+                "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
+                setting.name
+            );
             errors.at(setting.tokens(), message);
         } else {
             errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
@@ -152,7 +160,10 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
     })?;
     let size: usize = capacity.base10_parse()?;
     if size == 0 {
-        return Err(syn::Error::new(capacity.span(), "a mailbox without room takes no message: give it at least 1"));
+        return Err(syn::Error::new(
+            capacity.span(),
+            "a mailbox without room takes no message: give it at least 1",
+        ));
     }
     let overflow = if inner.is_empty() { "Fail" } else { overflow.parse2(inner.parse::<TokenStream>()?)? };
     Ok(Mailbox::Bounded { capacity: size, overflow })

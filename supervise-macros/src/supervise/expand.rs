@@ -58,11 +58,8 @@ fn initialization(table: &Table, krate: &Path) -> Option<TokenStream> {
 fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let text = key.to_string();
-    let rules: Vec<&Rule> = table
-        .rules
-        .iter()
-        .filter(|rule| rule.pattern.key().is_some_and(|own| own.to_string() == text))
-        .collect();
+    let rules: Vec<&Rule> =
+        table.rules.iter().filter(|rule| rule.pattern.key().is_some_and(|own| own.to_string() == text)).collect();
     let arms = rules.iter().map(|rule| arm(rule, key, krate));
     let whole = rules.iter().any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
     let rest = if whole {
@@ -121,14 +118,10 @@ fn kinds(table: &Table, krate: &Path) -> TokenStream {
             Some(quote_spanned!(mixed=> #krate::FailureKind::#kind => #directive,))
         })
         .collect();
-    let rest = table
-        .rules
-        .iter()
-        .find(|rule| matches!(rule.pattern, Pattern::Any))
-        .map_or_else(
-            || quote_spanned!(mixed=> #krate::Directive::Escalate),
-            |rule| directive(&rule.directive, krate),
-        );
+    let rest = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Any)).map_or_else(
+        || quote_spanned!(mixed=> #krate::Directive::Escalate),
+        |rule| directive(&rule.directive, krate),
+    );
     if arms.is_empty() {
         return rest;
     }
@@ -181,6 +174,8 @@ fn spoken(directive: &Directive) -> String {
         Directive::RestartAfter(backoff) => format!("Restart after {}", backoff.spoken()),
         Directive::Stop => "Stop".to_owned(),
         Directive::Escalate => "Escalate".to_owned(),
-        Directive::Default => "as by default: Stop what could not start, was killed or broke a death pact, else Restart".to_owned(),
+        Directive::Default => {
+            "as by default: Stop what could not start, was killed or broke a death pact, else Restart".to_owned()
+        }
     }
 }

@@ -40,7 +40,10 @@ pub(crate) enum Pattern {
     Kind(Kind),
     Type(Type),
     /// A pattern of the enum `of`.
-    Variant { of: Path, pattern: TokenStream },
+    Variant {
+        of: Path,
+        pattern: TokenStream,
+    },
     Any,
 }
 
@@ -238,11 +241,10 @@ impl<'a> Rules<'a> {
     fn pattern(&self, syntax: &PatternSyntax) -> Pattern {
         match syntax {
             PatternSyntax::Any(_) => Pattern::Any,
-            PatternSyntax::Shape(path, pattern) => self
-                .enum_of(path)
-                .map_or_else(|| Pattern::Variant { of: path.clone(), pattern: quote!(#pattern) }, |of| {
-                    Pattern::Variant { of, pattern: quote!(#pattern) }
-                }),
+            PatternSyntax::Shape(path, pattern) => self.enum_of(path).map_or_else(
+                || Pattern::Variant { of: path.clone(), pattern: quote!(#pattern) },
+                |of| Pattern::Variant { of, pattern: quote!(#pattern) },
+            ),
             PatternSyntax::Type(ty) => {
                 let Type::Path(path) = ty else { return Pattern::Type(ty.clone()) };
                 if let Some(word) = path.path.get_ident() {
@@ -277,7 +279,10 @@ impl<'a> Rules<'a> {
     }
 
     fn is_type_parameter(&self, word: &Ident) -> bool {
-        self.generics.params.iter().any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
+        self.generics
+            .params
+            .iter()
+            .any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
     }
 
     fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {
@@ -296,7 +301,11 @@ impl<'a> Rules<'a> {
         }
         if let Some(key) = pattern.key().map(written) {
             if self.taken.contains(&key) {
-                let what = if text == key { String::new() } else { format!(", whatever its variant; move `on({text})` before it") };
+                let what = if text == key {
+                    String::new()
+                } else {
+                    format!(", whatever its variant; move `on({text})` before it")
+                };
                 errors.at(syntax, format!("{NEVER}: an earlier rule takes every `{key}`{what}"));
                 return;
             }

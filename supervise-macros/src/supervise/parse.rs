@@ -87,8 +87,7 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
     if tokens.is_empty() {
         return Err(syn::Error::new(keyword, mend));
     }
-    let closure: ExprClosure =
-        syn::parse2(tokens.clone()).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
+    let closure: ExprClosure = syn::parse2(tokens.clone()).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
     if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(tokens, mend)) }
 }
 

@@ -54,8 +54,7 @@ const fn word(word: &'static str, variant: &'static str) -> Word {
 const WINDOWS: &[Word] = &[word("tumbling", "Tumbling"), word("sliding", "Sliding")];
 const ON_LIMIT: &[Word] = &[word("Stop", "Stop"), word("Escalate", "Escalate")];
 const COUNTS: &[Word] = &[word("child", "Child"), word("supervisor", "Supervisor")];
-const SHUTDOWNS: &[Word] =
-    &[word("any_significant", "AnySignificant"), word("all_significant", "AllSignificant")];
+const SHUTDOWNS: &[Word] = &[word("any_significant", "AnySignificant"), word("all_significant", "AllSignificant")];
 const LEVELS: &[Word] = &[
     word("off", "Off"),
     word("error", "Error"),
@@ -82,7 +81,8 @@ pub(crate) enum Reset {
 pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strategy> {
     let mut strategy = Strategy { scope: Some(setting.name.clone()), ..Strategy::default() };
     if setting.value.is_some() {
-        let message = format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
+        let message =
+            format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
         return Err(syn::Error::new_spanned(setting.tokens(), message));
     }
     let Some(arguments) = setting.arguments.clone() else { return Ok(strategy) };
@@ -218,7 +218,10 @@ fn retries(setting: &Setting) -> syn::Result<u32> {
         |input: ParseStream<'_>| {
             let span = input.span();
             input.parse().map_err(|_| {
-                syn::Error::new(span, "expected how many restarts are granted, such as `10`; leave it out for any number")
+                syn::Error::new(
+                    span,
+                    "expected how many restarts are granted, such as `10`; leave it out for any number",
+                )
             })
         },
         example,
@@ -229,11 +232,7 @@ fn retries(setting: &Setting) -> syn::Result<u32> {
 fn one_of(setting: &Setting, what: &str, words: &[Word]) -> syn::Result<Word> {
     let names: Vec<&str> = words.iter().map(|word| word.word).collect();
     let given: Ident = setting.value(&names.join(" | "))?;
-    words
-        .iter()
-        .find(|word| given == word.word)
-        .copied()
-        .ok_or_else(|| unknown(what, &given, &names))
+    words.iter().find(|word| given == word.word).copied().ok_or_else(|| unknown(what, &given, &names))
 }
 
 /// A number of either kind.
@@ -280,8 +279,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
         return missing_argument(setting, missing, failed);
     };
     if min > max {
-        let message =
-            format!("the shortest delay ({}) is longer than the longest ({})", spoken(min), spoken(max));
+        let message = format!("the shortest delay ({}) is longer than the longest ({})", spoken(min), spoken(max));
         return Err(syn::Error::new_spanned(setting.tokens(), message));
     }
     Ok(BackoffModel::Exponential { min, max, jitter, reset })
@@ -301,8 +299,7 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
                 errors.add(unknown("argument of `exponential_backoff`", &argument.name, &known));
             }
         }
-        failed |=
-            argument.name == "window" && window.is_none() || argument.name == "initial" && initial.is_none();
+        failed |= argument.name == "window" && window.is_none() || argument.name == "initial" && initial.is_none();
     }
     let (Some(window), Some(initial)) = (window, initial) else {
         let missing = if window.is_none() { "window = \"10s\"" } else { "initial = \"100ms\"" };

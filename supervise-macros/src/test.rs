@@ -1,0 +1,78 @@
+//! `#[supervise::test]`: an async test function becomes one that the test harness can run.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::spanned::Spanned;
+
+pub(crate) fn attribute(arguments: &TokenStream, item: TokenStream) -> TokenStream {
+    match syn::parse2::<syn::ItemFn>(item.clone()) {
+        Ok(function) => expand(arguments, &function),
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote!(#error #item)
+        }
+    }
+}
+
+fn expand(arguments: &TokenStream, function: &syn::ItemFn) -> TokenStream {
+    let syn::ItemFn { attrs, vis, sig, block, .. } = function;
+    let syn::Signature { ident, inputs, output, .. } = sig;
+    let mistake = if !arguments.is_empty() {
+        Some((arguments.span(), "`#[supervise::test]` takes no arguments"))
+    } else if sig.asyncness.is_none() {
+        Some((sig.fn_token.span(), "write `async fn`: the test runs on a runtime of its own"))
+    } else if inputs.len() > 1 {
+        Some((inputs.span(), "a test takes at most one parameter: `system: &TestSystem`"))
+    } else {
+        None
+    };
+    if let Some((span, message)) = mistake {
+        let error = syn::Error::new(span, message).into_compile_error();
+        return quote!(#error #[allow(dead_code)] #function);
+    }
+    let system =
+        inputs.first().map_or_else(|| quote!(_: &::supervise::testkit::TestSystem), |input| quote!(#input));
+    quote! {
+        #[::core::prelude::v1::test]
+        #(#attrs)*
+        #vis fn #ident() #output {
+            ::supervise::testkit::run(async move |#system| #output #block)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_async_function_becomes_a_test() {
+        let expanded = attribute(
+            &TokenStream::new(),
+            quote!(
+                async fn restarts(system: &TestSystem) {
+                    body()
+                }
+            ),
+        );
+        let file: syn::File = syn::parse2(expanded).unwrap();
+        let [syn::Item::Fn(test)] = &file.items[..] else { panic!("one function") };
+        assert!(test.sig.asyncness.is_none() && test.sig.inputs.is_empty());
+        assert_eq!(test.attrs.len(), 1);
+    }
+
+    #[test]
+    fn a_wrong_test_keeps_its_function() {
+        for wrong in [
+            quote!(
+                fn f() {}
+            ),
+            quote!(
+                async fn f(a: &A, b: &B) {}
+            ),
+        ] {
+            let expanded = attribute(&TokenStream::new(), wrong).to_string();
+            assert!(expanded.contains("compile_error") && expanded.contains("fn f"), "{expanded}");
+        }
+    }
+}
