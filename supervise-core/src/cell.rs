@@ -18,6 +18,7 @@
 //! 3. Every drop of a user's value is contained (A3).
 
 mod run;
+mod shell;
 mod user_code;
 
 use std::any::{Any, TypeId};

@@ -15,7 +15,7 @@
 //! | `death_watch` | [`Terminated`]: the news of an end |
 //! | `mailbox` | two lanes, parking, closing |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
-//! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/user_code` containment |
+//! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/shell` its effects, `cell/user_code` containment |
 //! | `graceful_stop` | waiting for an actor's end from outside the tree |
 //! | `timers` | the timers of one cell |
 //! | `dispatch` | who polls a cell |
