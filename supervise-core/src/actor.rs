@@ -36,6 +36,9 @@ pub trait Supervisor: Sized + Send + 'static {
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
 
+    /// How many messages [`Actor::stash_while`] may set aside. One more is a failure of the actor.
+    const STASH_CAPACITY: usize = usize::MAX;
+
     /// Who is affected by a failed child, and how often restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
 
@@ -125,6 +128,12 @@ pub trait Actor: Supervisor {
     fn stash_while(&self, message: &Self::Message) -> bool {
         let _ = message;
         false
+    }
+
+    /// Whether `message` counts as activity, which starts the receive timeout anew.
+    fn is_activity(message: &Self::Message) -> bool {
+        let _ = message;
+        true
     }
 
     /// How often a restart may deliver `message` again after it failed: 0 unless its handler says

@@ -17,6 +17,7 @@
 //! 2. The protocol's lock is held for one step, never around user code, never across an await.
 //! 3. Every drop of a user's value is contained (A3).
 
+mod redelivery;
 mod run;
 mod shell;
 mod user_code;
@@ -39,6 +40,7 @@ use crate::system::SystemCore;
 use crate::{dispatch, observe};
 
 pub(crate) use run::Runner;
+pub use run::StashOverflow;
 
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
 pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
@@ -219,7 +221,12 @@ impl Core {
     }
 
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
-        observe::dead_letter(self, message, reason);
+        observe::dead_letter(self, message, reason, Vec::new());
+    }
+
+    /// A message that was delivered as often as it may be, and failed each time.
+    pub(crate) fn quarantine(&self, message: &'static str, history: Vec<Failure>) {
+        observe::dead_letter(self, message, DeadLetterReason::Quarantined, history);
     }
 
     /// Waits for the stop request of this actor.

@@ -51,12 +51,12 @@ pub(crate) fn note(
 }
 
 /// Tells that a message reached nobody.
-pub(crate) fn dead_letter(core: &Core, message: &'static str, reason: DeadLetterReason) {
+pub(crate) fn dead_letter(core: &Core, message: &'static str, reason: DeadLetterReason, failures: Vec<Failure>) {
     let events = core.system.events();
     if !events.is_heard() && !log::is_on() {
         return;
     }
-    let letter = DeadLetter { recipient: core.path(), message, reason };
+    let letter = DeadLetter { recipient: core.path(), message, reason, failures };
     log::dead_letter(&letter);
     events.publish(Event::DeadLetter(letter));
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use super::redelivery::{Retry, RetryStage};
 use super::shell::Shell;
 use super::user_code::{self, Broken};
 use super::{Cell, System};
 use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
+use crate::actor_timers::{ActorTimers, Fired, Generation};
 use crate::context::Context;
+use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry};
@@ -25,6 +28,23 @@ pub(crate) struct Runner<A: Actor> {
     instance: Option<A>,
     ctx: Context<A>,
     shell: Shell<A>,
+}
+
+/// Whether a message starts the receive timeout anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Activity {
+    /// As its handler says.
+    OfMessage,
+    /// It is the timeout's own.
+    Always,
+}
+
+/// A message was to be set aside and the stash was full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stash is full: it holds {capacity} messages")]
+pub struct StashOverflow {
+    /// How many it holds.
+    pub capacity: usize,
 }
 
 /// What a call into user code came to.
@@ -45,8 +65,7 @@ impl<A: Actor> Runner<A> {
                 self.call(call).await;
             } else if let Some(message) = self.shell.next_system() {
                 self.step(Input::Message(message));
-            } else if let Some(entry) = self.shell.next_user() {
-                self.handle(entry).await;
+            } else if self.take_message().await {
                 handled += 1;
                 if handled == THROUGHPUT {
                     handled = 0;
@@ -54,7 +73,7 @@ impl<A: Actor> Runner<A> {
                 }
             } else {
                 handled = 0;
-                if let Some(timer) = self.shell.wait().await {
+                if let Some(timer) = self.shell.wait(&mut self.ctx).await {
                     self.step(Input::Due(timer));
                 }
             }
@@ -63,30 +82,128 @@ impl<A: Actor> Runner<A> {
 
     // ---- the user lane -------------------------------------------------------------------------------------------
 
-    async fn handle(&mut self, entry: Entry<A::Message>) {
+    /// Handles the next user message, if there is one and it may be handled.
+    async fn take_message(&mut self) -> bool {
+        if let Some(retry) = self.shell.take_retry() {
+            self.try_again(retry).await;
+            return true;
+        }
+        // A busy actor never waits, and its timers are due all the same.
+        while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
+            self.shell.enqueue(Control::Tick(generation));
+        }
+        let Some(entry) = self.shell.next_user() else { return false };
         match entry {
-            Entry::Message(message) => {
-                let Self { instance: Some(instance), ctx, shell, .. } = self else {
-                    unreachable!("messages are accepted only with an instance");
-                };
-                let outcome = user_code::run(async { instance.handle(message, ctx).await }, shell).await;
-                self.handled(outcome);
-            }
-            Entry::Control(Control::Terminated(subject)) => {
-                let news = self.shell.cell.core.protocol().dequeued(&subject);
-                match news {
-                    None => {}
-                    Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
-                    Some((WatchKind::Notify, how)) => self.terminated(Terminated::new(subject, how)).await,
-                    Some((WatchKind::Message, _)) => {
-                        if let Some(message) = self.ctx.take_watch_message(&subject) {
-                            Box::pin(self.handle(Entry::Message(message))).await;
-                        }
-                    }
-                }
-            }
+            Entry::Message(message) => self.dispatch(message, Activity::OfMessage).await,
+            Entry::Control(Control::Terminated(subject)) => self.ended(subject).await,
+            Entry::Control(Control::Tick(generation)) => self.tick(generation).await,
             Entry::Control(Control::PoisonPill) => self.step(Input::Message(System::Terminate)),
             Entry::Control(Control::Kill) => self.failed(Failure::killed()),
+        }
+        true
+    }
+
+    /// Stashes a message or handles it.
+    async fn dispatch(&mut self, message: A::Message, activity: Activity) {
+        let activity = activity == Activity::Always || A::is_activity(&message);
+        let Some(instance) = &self.instance else {
+            unreachable!("messages are accepted only with an instance");
+        };
+        match contained(|| instance.stash_while(&message)) {
+            Ok(false) => {
+                let may_retry = A::redelivery(&message);
+                if may_retry > 0 {
+                    self.keep_copy(&message, may_retry);
+                }
+                self.handle(message).await;
+                self.shell.unstash_all();
+            }
+            Ok(true) => {
+                if let Err(message) = self.shell.stash(message) {
+                    self.shell.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::StashFull);
+                    drop_quietly(message);
+                    self.failed(Failure::new(StashOverflow { capacity: A::STASH_CAPACITY }));
+                }
+            }
+            Err(payload) => {
+                drop_quietly(message);
+                self.failed(Failure::panic(payload));
+            }
+        }
+        if activity && let Some(timers) = self.ctx.timers_mut() {
+            timers.rearm_idle();
+        }
+    }
+
+    async fn handle(&mut self, message: A::Message) {
+        let Self { instance: Some(instance), ctx, shell, .. } = self else {
+            unreachable!("messages are accepted only with an instance");
+        };
+        let outcome = user_code::run(async { instance.handle(message, ctx).await }, shell).await;
+        self.handled(outcome);
+    }
+
+    async fn ended(&mut self, subject: AnyActorRef) {
+        let news = self.shell.cell.core.protocol().dequeued(&subject);
+        match news {
+            None => {}
+            Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
+            Some((WatchKind::Notify, how)) => self.terminated(Terminated::new(subject, how)).await,
+            Some((WatchKind::Message, _)) => {
+                if let Some(message) = self.ctx.take_watch_message(&subject) {
+                    self.dispatch(message, Activity::OfMessage).await;
+                }
+            }
+        }
+    }
+
+    async fn tick(&mut self, generation: Generation) {
+        let Some(timers) = self.ctx.timers_mut() else { return };
+        match contained(|| timers.take(generation)) {
+            Ok(None) => {}
+            Ok(Some(Fired { message, by_idleness: true })) => self.dispatch(message, Activity::Always).await,
+            Ok(Some(Fired { message, by_idleness: false })) => self.dispatch(message, Activity::OfMessage).await,
+            Err(payload) => self.failed(Failure::panic(payload)),
+        }
+    }
+
+    // ---- redelivery ----------------------------------------------------------------------------------------------
+
+    fn keep_copy(&mut self, message: &A::Message, may_retry: u32) {
+        // A copy that cannot be made is one that is not retried.
+        if let Ok(Some(copy)) = contained(|| A::duplicate(message)) {
+            self.shell.retry =
+                Some(Retry { message: copy, left: may_retry, history: Vec::new(), stage: RetryStage::UnderWay });
+        }
+    }
+
+    async fn try_again(&mut self, mut retry: Retry<A::Message>) {
+        match contained(|| A::duplicate(&retry.message)) {
+            Ok(Some(copy)) => {
+                let message = std::mem::replace(&mut retry.message, copy);
+                retry.stage = RetryStage::UnderWay;
+                self.shell.retry = Some(retry);
+                self.handle(message).await;
+            }
+            Ok(None) => self.handle(retry.message).await,
+            Err(payload) => {
+                drop_quietly(retry.message);
+                self.failed(Failure::panic(payload));
+            }
+        }
+    }
+
+    /// The message under way failed: it is due again after a restart, or goes to quarantine.
+    fn keep_for_restart(&mut self, failure: &Failure) {
+        let Some(retry) = &mut self.shell.retry else { return };
+        if retry.stage == RetryStage::UnderWay {
+            retry.history.push(failure.clone());
+            retry.stage = RetryStage::Failed;
+            if retry.left == 0 {
+                self.shell.quarantine_retry();
+            } else {
+                retry.left -= 1;
+            }
         }
     }
 
@@ -105,6 +222,9 @@ impl<A: Actor> Runner<A> {
             Ok(Ok(())) => {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
+                }
+                if let Some(retry) = self.shell.retry.take() {
+                    drop_quietly(retry.message);
                 }
                 if self.shell.parked {
                     self.step(Input::Returned(Returned::Ok));
@@ -125,6 +245,7 @@ impl<A: Actor> Runner<A> {
         if let Some(asker) = asker {
             asker.fail(AskError::Failed(failure.clone()));
         }
+        self.keep_for_restart(&failure);
         self.failed(failure);
     }
 
@@ -135,8 +256,9 @@ impl<A: Actor> Runner<A> {
     // ---- calls the protocol makes --------------------------------------------------------------------------------
 
     async fn call(&mut self, call: Call<Failure>) {
+        let rebuilding = matches!(call, Call::Rebuild(_));
         let outcome = match call {
-            Call::Create => match self.build() {
+            Call::Create => match self.build_first() {
                 Err(broken) => broken,
                 Ok(()) => self.hook(async |instance, ctx| instance.pre_start(ctx).await).await,
             },
@@ -144,14 +266,26 @@ impl<A: Actor> Runner<A> {
                 Err(broken) => broken,
                 Ok(()) => self.hook(async |instance, ctx| instance.post_restart(ctx, &cause).await).await,
             },
-            Call::PreRestart { cause, own: _ } => {
-                self.hook(async |instance, ctx| instance.pre_restart(ctx, &cause, None).await).await
+            Call::PreRestart { cause, own } => {
+                self.ctx.cancel_all_timers();
+                let message = if own { self.failed_message() } else { None };
+                self.hook(async |instance, ctx| instance.pre_restart(ctx, &cause, message).await).await
             }
             Call::PostStop { aborted } => {
+                self.ctx.cancel_all_timers();
                 self.ctx.set_aborted(aborted);
                 self.hook(async |instance, ctx| instance.post_stop(ctx).await).await
             }
         };
+        if rebuilding && matches!(outcome, Ok(Ok(()))) {
+            self.shell.unstash_all();
+            if let Some(retry) = &mut self.shell.retry {
+                retry.stage = RetryStage::Due;
+            }
+            if let Some(timers) = self.ctx.timers_mut() {
+                timers.rearm_idle();
+            }
+        }
         let returned = match outcome {
             Ok(Ok(())) => Returned::Ok,
             Ok(Err(failure)) => Returned::Err(failure),
@@ -159,6 +293,18 @@ impl<A: Actor> Runner<A> {
             Err(Broken::Aborted) => Returned::Aborted,
         };
         self.step(Input::Returned(returned));
+    }
+
+    /// A copy of the message that failed, if it is kept for another try.
+    fn failed_message(&self) -> Option<A::Message> {
+        let retry = self.shell.retry.as_ref()?;
+        contained(|| A::duplicate(&retry.message)).ok().flatten()
+    }
+
+    /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.
+    fn build_first(&mut self) -> Result<(), Outcome> {
+        self.ctx.cancel_receive_timeout();
+        self.build()
     }
 
     /// Runs the factory.
