@@ -68,7 +68,7 @@ fn unused_variant(generics: &Generics) -> Option<TokenStream> {
 fn never_arm(block: &Block) -> Option<TokenStream> {
     let message = &block.message;
     let generic = block.generics.type_params().next().is_some();
-    generic.then(|| quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match *never {},))
+    generic.then(|| quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match never {},))
 }
 
 fn message_debug(block: &Block) -> TokenStream {
@@ -127,11 +127,7 @@ fn actor(block: &Block) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let hooks = block.hooks.iter().map(|hook| hook_method(block, hook));
     let arms = block.handlers.iter().map(|handler| arm(block, handler));
-    let never = block
-        .generics
-        .type_params()
-        .next()
-        .map(|_| quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match never {},));
+    let never = never_arm(block);
     let tiers = (!block.handlers.is_empty()).then(|| tiers(krate));
     let terminated = terminated(block);
     let stash = block.stash.as_ref().map(|stash| {
@@ -205,8 +201,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         },
         Reply::Plain(ty) => {
             let span = spans::of(ty);
-            let probe =
-                quote_spanned!(span=> #krate::__private::plain_reply(#krate::__private::Probe::<#ty>::reply()););
+            let probe = quote_spanned!(span=> #krate::__private::plain_reply(#krate::__private::Probe::<#ty>::reply()););
             let probe = matches!(ty, Type::Path(_)).then_some(probe);
             quote_spanned! {mixed=>
                 #probe
@@ -271,11 +266,7 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
     let name = proc_macro2::Ident::new(hook.kind.name(), mixed);
     let takes = |argument| hook.call.contains(&argument);
     let given = |argument: HookArgument, name: &str| {
-        if takes(argument) {
-            format_ident!("{name}", span = mixed)
-        } else {
-            format_ident!("_{name}", span = mixed)
-        }
+        if takes(argument) { format_ident!("{name}", span = mixed) } else { format_ident!("_{name}", span = mixed) }
     };
     let ctx = given(HookArgument::Context, "ctx");
     let cause = given(HookArgument::Cause, "cause");
@@ -366,10 +357,9 @@ fn terminated(block: &Block) -> Option<TokenStream> {
         let (cfgs, body) = (&watch.cfgs, call(watch));
         quote_spanned!(mixed=> #(#cfgs)* { return { #body }; })
     });
-    let pact = watches
-        .iter()
-        .all(|watch| watch.subject.is_some() || !watch.cfgs.is_empty())
-        .then(|| quote_spanned!(mixed=> ::core::result::Result::Err(#krate::Failure::death_pact(gone.path()))));
+    let pact = watches.iter().all(|watch| watch.subject.is_some() || !watch.cfgs.is_empty()).then(|| {
+        quote_spanned!(mixed=> ::core::result::Result::Err(#krate::Failure::death_pact(gone.path())))
+    });
     Some(quote_spanned! {mixed=>
         #[allow(clippy::needless_return, unreachable_code)]
         async fn terminated(
@@ -588,8 +578,8 @@ pub(crate) fn with_default_doc(docs: &[Attribute], text: &str) -> Vec<TokenStrea
 /// Whether it is worth asking the compiler if `ty` is `Send`.
 fn may_be_unsendable(ty: &Type) -> bool {
     const PLAIN: &[&str] = &[
-        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
-        "f32", "f64", "String", "Duration",
+        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
+        "f64", "String", "Duration",
     ];
     !matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| PLAIN.iter().any(|plain| name == plain)))
 }

@@ -16,7 +16,8 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
     });
     let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
     let generated = cfgs::apply(cfgs, generated);
-    quote!(#documentation #item #generated)
+    let read = declaration.below.iter().map(crate::supervise::already_read);
+    quote!(#documentation #item #generated #(#read)*)
 }
 
 /// The newtype over `ActorRef` and its impls.

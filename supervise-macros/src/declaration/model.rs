@@ -11,6 +11,7 @@ use crate::cfgs;
 use crate::duration::positive;
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, set_once};
+use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
 
 const SETTINGS: &[&str] = &["mailbox", "stop_timeout", "crate"];
@@ -28,6 +29,8 @@ pub(crate) struct Declaration {
     pub(crate) mailbox: Option<Mailbox>,
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) table: Table,
+    /// How each `#[supervise]` below `#[actor]` was written.
+    pub(crate) below: Vec<Path>,
     /// Whether there is a `#[supervise]`.
     pub(crate) supervises: bool,
 }
@@ -54,7 +57,7 @@ impl Declaration {
             }
         }
         let tables: Vec<Attribute> =
-            item.attrs.extract_if(.., |attribute| super::is(attribute, "supervise")).collect();
+            item.attrs.extract_if(.., |attribute| super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)).collect();
         if let Some(second) = tables.get(1) {
             errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
         }
@@ -81,6 +84,7 @@ impl Declaration {
             stop_timeout: None,
             table: Table::read(table, &item.generics, errors),
             supervises: !tables.is_empty(),
+            below: tables.iter().filter(|table| !super::is(table, HANDED_DOWN)).map(|table| table.path().clone()).collect(),
             item,
         };
         declaration.settings(arguments, errors);
