@@ -5,7 +5,10 @@ use std::time::Duration;
 use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
+use syn::{
+    Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility,
+    parse_quote,
+};
 
 use crate::cfgs;
 use crate::duration::positive;
@@ -26,6 +29,8 @@ pub(crate) struct Declaration {
     pub(crate) generics: Generics,
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) krate: Path,
+    /// Whether the type has lifetime parameters, which is a mistake.
+    pub(crate) borrows: bool,
     pub(crate) mailbox: Option<Mailbox>,
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) table: Table,
@@ -37,7 +42,10 @@ pub(crate) struct Declaration {
 
 pub(crate) enum Mailbox {
     Unbounded,
-    Bounded { capacity: usize, overflow: &'static str },
+    Bounded {
+        capacity: usize,
+        overflow: &'static str,
+    },
 }
 
 impl Declaration {
@@ -56,20 +64,38 @@ impl Declaration {
                 errors.at(lifetime, message);
             }
         }
-        let tables: Vec<Attribute> =
-            item.attrs.extract_if(.., |attribute| super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)).collect();
+        let tables: Vec<Attribute> = item
+            .attrs
+            .extract_if(.., |attribute| {
+                super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
+            })
+            .collect();
         if let Some(second) = tables.get(1) {
-            errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
+            errors.at(
+                second,
+                "an actor has one table: merge this `#[supervise(..)]` into the first",
+            );
         }
-        if let Some(second) = item.attrs.iter().find(|attribute| super::is(attribute, "actor")) {
-            errors.at(second, "this type is an actor already: remove the second `#[actor]`");
-            item.attrs.retain(|attribute| !super::is(attribute, "actor"));
+        if let Some(second) = item
+            .attrs
+            .iter()
+            .find(|attribute| super::is(attribute, "actor"))
+        {
+            errors.at(
+                second,
+                "this type is an actor already: remove the second `#[actor]`",
+            );
+            item.attrs
+                .retain(|attribute| !super::is(attribute, "actor"));
         }
         let table = tables.first().and_then(|attribute| match &attribute.meta {
             Meta::List(list) => Some(list.tokens.clone()),
             Meta::Path(_) => Some(TokenStream::new()),
             Meta::NameValue(_) => {
-                errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`");
+                errors.at(
+                    attribute,
+                    "write `#[supervise(one_for_one, on(_) = Restart)]`",
+                );
                 None
             }
         });
@@ -80,11 +106,16 @@ impl Declaration {
             generics: item.generics.clone(),
             cfgs: cfgs::of(&item.attrs),
             krate: parse_quote!(::supervise),
+            borrows: item.generics.lifetimes().next().is_some(),
             mailbox: None,
             stop_timeout: None,
             table: Table::read(table, &item.generics, errors),
             supervises: !tables.is_empty(),
-            below: tables.iter().filter(|table| !super::is(table, HANDED_DOWN)).map(|table| table.path().clone()).collect(),
+            below: tables
+                .iter()
+                .filter(|table| !super::is(table, HANDED_DOWN))
+                .map(|table| table.path().clone())
+                .collect(),
             item,
         };
         declaration.settings(arguments, errors);
@@ -132,7 +163,12 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
     let mut krate = None;
     for setting in settings::parse(arguments, errors) {
         if setting.name == "crate" {
-            set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
+            set_once(
+                &mut krate,
+                setting.value_by(Path::parse_mod_style, "path::to::supervise"),
+                &setting,
+                errors,
+            );
         } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
             let message = format!(
                 "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
@@ -140,7 +176,11 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
             );
             errors.at(setting.tokens(), message);
         } else {
-            errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
+            errors.add(unknown(
+                "setting of `#[actor]` on an impl block",
+                &setting.name,
+                &["crate"],
+            ));
         }
     }
     krate.unwrap_or_else(|| parse_quote!(::supervise))
@@ -155,12 +195,18 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
         return Err(unknown("mailbox", &kind, &["unbounded", "bounded"]));
     }
     if input.is_empty() {
-        return Err(syn::Error::new(kind.span(), "a bounded mailbox says how many messages fit: `bounded(1000)`"));
+        return Err(syn::Error::new(
+            kind.span(),
+            "a bounded mailbox says how many messages fit: `bounded(1000)`",
+        ));
     }
     let inner;
     syn::parenthesized!(inner in input);
     let capacity: LitInt = inner.parse().map_err(|error| {
-        syn::Error::new(error.span(), "a bounded mailbox says first how many messages fit: `bounded(1000)`")
+        syn::Error::new(
+            error.span(),
+            "a bounded mailbox says first how many messages fit: `bounded(1000)`",
+        )
     })?;
     let size: usize = capacity.base10_parse()?;
     if size == 0 {
@@ -169,13 +215,23 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
             "a mailbox without room takes no message: give it at least 1",
         ));
     }
-    let overflow = if inner.is_empty() { "Fail" } else { overflow.parse2(inner.parse::<TokenStream>()?)? };
-    Ok(Mailbox::Bounded { capacity: size, overflow })
+    let overflow = if inner.is_empty() {
+        "Fail"
+    } else {
+        overflow.parse2(inner.parse::<TokenStream>()?)?
+    };
+    Ok(Mailbox::Bounded {
+        capacity: size,
+        overflow,
+    })
 }
 
 fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    const WORDS: &[(&str, &str)] =
-        &[("fail", "Fail"), ("drop_newest", "DropNewest"), ("drop_oldest", "DropOldest")];
+    const WORDS: &[(&str, &str)] = &[
+        ("fail", "Fail"),
+        ("drop_newest", "DropNewest"),
+        ("drop_oldest", "DropOldest"),
+    ];
     let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
     <syn::Token![,]>::parse(input)?;
     if input.is_empty() {
@@ -183,11 +239,18 @@ fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
     }
     let name: Ident = input.parse()?;
     if name != "overflow" {
-        return Err(unknown("setting of a bounded mailbox", &name, &["overflow"]));
+        return Err(unknown(
+            "setting of a bounded mailbox",
+            &name,
+            &["overflow"],
+        ));
     }
     <syn::Token![=]>::parse(input)?;
     let word: Ident = input.parse()?;
-    let found = WORDS.iter().find(|(known, _)| word == known).map(|(_, variant)| *variant);
+    let found = WORDS
+        .iter()
+        .find(|(known, _)| word == known)
+        .map(|(_, variant)| *variant);
     let variant = found.ok_or_else(|| unknown("overflow", &word, &names))?;
     Option::<syn::Token![,]>::parse(input).map(|_| variant)
 }

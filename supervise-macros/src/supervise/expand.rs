@@ -1,11 +1,12 @@
 //! A table as code: the strategy, `decide`, the trait impls that let a parent's compiler see what is decided, and
 //! the same table for the documentation. Cannot fail.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{ExprClosure, Path};
 
 use super::model::{Directive, Kind, Pattern, Rule, Table};
+use crate::spans;
 
 /// The members of `impl Supervisor` that come from the table. Nothing, where the defaults serve.
 pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
@@ -20,12 +21,21 @@ pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
 fn decide(table: &Table, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let body = if let Some(decider) = &table.decider {
-        quote_spanned!(mixed=> #decider(failure, child))
+        quote_spanned! {mixed=>
+            let decider: fn(
+                &#krate::Failure,
+                &#krate::ChildInfo,
+            ) -> ::core::result::Result<#krate::Directive, #krate::Failure> = #decider;
+            decider(failure, child)
+        }
     } else if table.rules.is_empty() {
         return TokenStream::new();
     } else {
         let initialization = initialization(table, krate);
-        let errors = table.keys().into_iter().map(|key| errors_of(table, &key, krate));
+        let errors = table
+            .keys()
+            .into_iter()
+            .map(|key| errors_of(table, &key, krate));
         let kinds = kinds(table, krate);
         quote_spanned! {mixed=>
             let _ = child;
@@ -45,7 +55,10 @@ fn decide(table: &Table, krate: &Path) -> TokenStream {
 }
 
 fn initialization(table: &Table, krate: &Path) -> Option<TokenStream> {
-    let rule = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Initialization))?;
+    let rule = table
+        .rules
+        .iter()
+        .find(|rule| matches!(rule.pattern, Pattern::Initialization))?;
     let directive = directive(&rule.directive, krate);
     Some(quote_spanned! {Span::mixed_site()=>
         if failure.is_initialization() {
@@ -58,10 +71,19 @@ fn initialization(table: &Table, krate: &Path) -> Option<TokenStream> {
 fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let text = key.to_string();
-    let rules: Vec<&Rule> =
-        table.rules.iter().filter(|rule| rule.pattern.key().is_some_and(|own| own.to_string() == text)).collect();
+    let rules: Vec<&Rule> = table
+        .rules
+        .iter()
+        .filter(|rule| {
+            rule.pattern
+                .key()
+                .is_some_and(|own| own.to_string() == text)
+        })
+        .collect();
     let arms = rules.iter().map(|rule| arm(rule, key, krate));
-    let whole = rules.iter().any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
+    let whole = rules
+        .iter()
+        .any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
     let rest = if whole {
         TokenStream::new()
     } else if table.decides_all() {
@@ -71,12 +93,19 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         quote_spanned!(mixed=> _ if false => {})
     };
     // `#key` is where an error that is no error type is reported.
-    let first = key.clone().into_iter().next().map_or(mixed, |token| token.span());
-    let view = quote_spanned!(first=> #krate::__private::error_as::<#key>);
+    let first = key
+        .clone()
+        .into_iter()
+        .next()
+        .map_or(mixed, |token| token.span());
+    let at = spans::path_at(krate, first);
+    let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
+    // Variants without a rule are reported here.
+    let error = Ident::new("error", mixed.located_at(first));
     quote_spanned! {mixed=>
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
-            match error {
+            match #error {
                 #(#arms)*
                 #rest
             }
@@ -90,11 +119,17 @@ fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
     let pattern = match &rule.pattern {
         Pattern::Variant { pattern, .. } => pattern.clone(),
         _ => {
-            let span = key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
+            let span = key
+                .clone()
+                .into_iter()
+                .next()
+                .map_or_else(Span::mixed_site, |token| token.span());
             quote_spanned!(span=> _)
         }
     };
-    quote_spanned!(Span::mixed_site()=> #pattern #guard => return ::core::result::Result::Ok(#directive),)
+    let body = quote_spanned!(Span::mixed_site()=> return ::core::result::Result::Ok(#directive));
+    // The braces are the user's: rustc proposes further arms only where all arms come from one place.
+    quote_spanned!(spans::of(&pattern)=> #pattern #guard => { #body })
 }
 
 fn guard_of(guard: &ExprClosure, key: &TokenStream, krate: &Path) -> TokenStream {
@@ -108,7 +143,9 @@ fn kinds(table: &Table, krate: &Path) -> TokenStream {
         .rules
         .iter()
         .filter_map(|rule| {
-            let Pattern::Kind(kind) = rule.pattern else { return None };
+            let Pattern::Kind(kind) = rule.pattern else {
+                return None;
+            };
             let kind = match kind {
                 Kind::Panic => quote_spanned!(mixed=> Panic),
                 Kind::Killed => quote_spanned!(mixed=> Killed),
@@ -118,10 +155,14 @@ fn kinds(table: &Table, krate: &Path) -> TokenStream {
             Some(quote_spanned!(mixed=> #krate::FailureKind::#kind => #directive,))
         })
         .collect();
-    let rest = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Any)).map_or_else(
-        || quote_spanned!(mixed=> #krate::Directive::Escalate),
-        |rule| directive(&rule.directive, krate),
-    );
+    let rest = table
+        .rules
+        .iter()
+        .find(|rule| matches!(rule.pattern, Pattern::Any))
+        .map_or_else(
+            || quote_spanned!(mixed=> #krate::Directive::Escalate),
+            |rule| directive(&rule.directive, krate),
+        );
     if arms.is_empty() {
         return rest;
     }
@@ -158,10 +199,16 @@ pub(crate) fn documentation(table: &Table) -> String {
     }
     text.push_str("\n| failure | directive |\n|---|---|\n");
     if table.rules.is_empty() {
-        text.push_str("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |\n");
+        text.push_str(
+            "| initialization failed, killed, death pact | Stop |\n| anything else | Restart |\n",
+        );
     }
     for rule in &table.rules {
-        let pattern = if matches!(rule.pattern, Pattern::Any) { "anything else" } else { rule.text.as_str() };
+        let pattern = if matches!(rule.pattern, Pattern::Any) {
+            "anything else"
+        } else {
+            rule.text.as_str()
+        };
         text.push_str(&format!("| {pattern} | {} |\n", spoken(&rule.directive)));
     }
     text
@@ -174,8 +221,6 @@ fn spoken(directive: &Directive) -> String {
         Directive::RestartAfter(backoff) => format!("Restart after {}", backoff.spoken()),
         Directive::Stop => "Stop".to_owned(),
         Directive::Escalate => "Escalate".to_owned(),
-        Directive::Default => {
-            "as by default: Stop what could not start, was killed or broke a death pact, else Restart".to_owned()
-        }
+        Directive::Default => "as by default: Stop what could not start, was killed or broke a death pact, else Restart".to_owned(),
     }
 }

@@ -13,8 +13,16 @@ use crate::errors::{Errors, listed, unknown};
 use crate::settings::{Setting, set_once, split, written};
 
 const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
-const SETTINGS: &[&str] =
-    &["on", "one_for_one", "all_for_one", "rest_for_one", "decider", "backoff", "exponential_backoff", "log"];
+const SETTINGS: &[&str] = &[
+    "on",
+    "one_for_one",
+    "all_for_one",
+    "rest_for_one",
+    "decider",
+    "backoff",
+    "exponential_backoff",
+    "log",
+];
 
 /// A supervisor's strategy and its rules.
 #[derive(Default)]
@@ -88,8 +96,14 @@ impl Pattern {
 
 impl Table {
     /// The tokens of one or no `#[supervise(..)]`, beside an item with these generics.
-    pub(crate) fn read(attribute: Option<TokenStream>, generics: &Generics, errors: &mut Errors) -> Self {
-        let Some(tokens) = attribute else { return Self::default() };
+    pub(crate) fn read(
+        attribute: Option<TokenStream>,
+        generics: &Generics,
+        errors: &mut Errors,
+    ) -> Self {
+        let Some(tokens) = attribute else {
+            return Self::default();
+        };
         let mut table = Self::default();
         let mut scope = None;
         let mut decider = None;
@@ -97,8 +111,15 @@ impl Table {
         for entry in entries(tokens, errors) {
             match entry {
                 Entry::Rule(rule) => rules.add(rule, errors),
-                Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
-                    set_once(&mut scope, strategy::read(&setting, errors), &setting, errors);
+                Entry::Setting(setting)
+                    if strategy::SCOPES.contains(&setting.name.to_string().as_str()) =>
+                {
+                    set_once(
+                        &mut scope,
+                        strategy::read(&setting, errors),
+                        &setting,
+                        errors,
+                    );
                 }
                 Entry::Setting(setting) if setting.name == "decider" => {
                     let path = setting.value::<Path>("path::to::function");
@@ -119,12 +140,17 @@ impl Table {
     pub(crate) fn decides_all(&self) -> bool {
         self.decider.is_some()
             || self.rules.is_empty()
-            || self.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Any))
+            || self
+                .rules
+                .iter()
+                .any(|rule| matches!(rule.pattern, Pattern::Any))
     }
 
     /// Whether some failure may be answered with a restart.
     pub(crate) fn may_restart(&self) -> bool {
-        self.decider.is_some() || self.rules.is_empty() || self.rules.iter().any(|rule| rule.directive.restarts())
+        self.decider.is_some()
+            || self.rules.is_empty()
+            || self.rules.iter().any(|rule| rule.directive.restarts())
     }
 
     /// The error types with a rule, each once, in the order of their first rules.
@@ -139,16 +165,28 @@ impl Table {
             matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts())
         };
         let default_table = self.rules.is_empty() && at_limit;
-        let any = self.rules.iter().filter(upwards).any(|rule| matches!(rule.pattern, Pattern::Any));
+        let any = self
+            .rules
+            .iter()
+            .filter(upwards)
+            .any(|rule| matches!(rule.pattern, Pattern::Any));
         Escalations {
             anything: self.decider.is_some() || default_table || any,
-            types: distinct(self.rules.iter().filter(upwards).filter_map(|rule| rule.pattern.key())),
+            types: distinct(
+                self.rules
+                    .iter()
+                    .filter(upwards)
+                    .filter_map(|rule| rule.pattern.key()),
+            ),
         }
     }
 
     fn check_backoff(&self, errors: &mut Errors) {
         if let (false, Some(span)) = (self.may_restart(), self.strategy.backoff_span) {
-            errors.at_span(span, "this backoff delays nothing: no rule of this table restarts a child");
+            errors.at_span(
+                span,
+                "this backoff delays nothing: no rule of this table restarts a child",
+            );
         }
     }
 }
@@ -169,14 +207,23 @@ pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStr
 fn stray(setting: &Setting) -> syn::Error {
     let name = setting.name.to_string();
     if strategy::ARGUMENTS.contains(&name.as_str()) {
-        let message =
-            format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
+        let message = format!(
+            "`{name}` is an argument of the strategy: write `one_for_one({})`",
+            written(setting.tokens())
+        );
         return syn::Error::new(setting.span(), message);
     }
     if DIRECTIVES.contains(&name.as_str()) {
-        return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
+        return syn::Error::new(
+            setting.span(),
+            format!("a rule names what fails first: `on(MyError) = {name}`"),
+        );
     }
-    let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
+    let known: Vec<&str> = SETTINGS
+        .iter()
+        .chain(strategy::ARGUMENTS)
+        .copied()
+        .collect();
     match crate::errors::closest(&name, &known) {
         Some(_) => unknown("strategy or setting", &setting.name, &known),
         None => syn::Error::new(
@@ -226,7 +273,11 @@ impl<'a> Rules<'a> {
             if let (Pattern::Any, Some(Directive::Resume)) = (&pattern, &directive) {
                 self.resumes_any = Some(rule.directive_span());
             }
-            let guard_text = if rule.guard.is_some() { " (guarded)" } else { "" };
+            let guard_text = if rule.guard.is_some() {
+                " (guarded)"
+            } else {
+                ""
+            };
             if let Some(directive) = directive.clone() {
                 self.rules.push(Rule {
                     pattern,
@@ -242,11 +293,19 @@ impl<'a> Rules<'a> {
         match syntax {
             PatternSyntax::Any(_) => Pattern::Any,
             PatternSyntax::Shape(path, pattern) => self.enum_of(path).map_or_else(
-                || Pattern::Variant { of: path.clone(), pattern: quote!(#pattern) },
-                |of| Pattern::Variant { of, pattern: quote!(#pattern) },
+                || Pattern::Variant {
+                    of: path.clone(),
+                    pattern: quote!(#pattern),
+                },
+                |of| Pattern::Variant {
+                    of,
+                    pattern: quote!(#pattern),
+                },
             ),
             PatternSyntax::Type(ty) => {
-                let Type::Path(path) = ty else { return Pattern::Type(ty.clone()) };
+                let Type::Path(path) = ty else {
+                    return Pattern::Type(ty.clone());
+                };
                 if let Some(word) = path.path.get_ident() {
                     match word.to_string().as_str() {
                         "Panic" => return Pattern::Kind(Kind::Panic),
@@ -257,7 +316,10 @@ impl<'a> Rules<'a> {
                     }
                 }
                 match (&path.qself, self.enum_of(&path.path)) {
-                    (None, Some(of)) => Pattern::Variant { of, pattern: quote!(#path) },
+                    (None, Some(of)) => Pattern::Variant {
+                        of,
+                        pattern: quote!(#path),
+                    },
                     _ => Pattern::Type(ty.clone()),
                 }
             }
@@ -285,9 +347,18 @@ impl<'a> Rules<'a> {
             .any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
     }
 
-    fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {
+    fn check(
+        &mut self,
+        pattern: &Pattern,
+        syntax: &PatternSyntax,
+        rule: &RuleSyntax,
+        errors: &mut Errors,
+    ) {
         if self.any {
-            errors.at(syntax, format!("{NEVER}: `on(_)` before it takes every failure; move `on(_)` to the end"));
+            errors.at(
+                syntax,
+                format!("{NEVER}: `on(_)` before it takes every failure; move `on(_)` to the end"),
+            );
             return;
         }
         let text = written(syntax);
@@ -306,7 +377,10 @@ impl<'a> Rules<'a> {
                 } else {
                     format!(", whatever its variant; move `on({text})` before it")
                 };
-                errors.at(syntax, format!("{NEVER}: an earlier rule takes every `{key}`{what}"));
+                errors.at(
+                    syntax,
+                    format!("{NEVER}: an earlier rule takes every `{key}`{what}"),
+                );
                 return;
             }
             if let (Pattern::Type(_), None) = (pattern, guarded) {
@@ -383,7 +457,10 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         "Escalate" => Directive::Escalate,
         "Default" => Directive::Default,
         "backoff" | "exponential_backoff" => {
-            errors.at(&syntax.name, format!("a delay belongs to `Restart`: write `Restart({name}(..))`"));
+            errors.at(
+                &syntax.name,
+                format!("a delay belongs to `Restart`: write `Restart({name}(..))`"),
+            );
             return None;
         }
         _ => {
@@ -391,14 +468,19 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
             return None;
         }
     };
-    let Some(arguments) = &syntax.arguments else { return Some(plain) };
+    let Some(arguments) = &syntax.arguments else {
+        return Some(plain);
+    };
     let mend = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
     if name != "Restart" {
         errors.at(&syntax.name, format!("`{name}` takes no arguments"));
         return None;
     }
     if split(arguments.clone(), ',').len() != 1 {
-        errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {mend}"));
+        errors.at(
+            &syntax.name,
+            format!("`Restart(..)` takes one backoff: {mend}"),
+        );
         return None;
     }
     let settings = crate::settings::parse(arguments.clone(), errors);
@@ -407,7 +489,11 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         let backoff = strategy::backoff(setting, errors);
         errors.keep(backoff).map(Directive::RestartAfter)
     } else {
-        errors.add(unknown("argument of `Restart`", &setting.name, strategy::BACKOFFS));
+        errors.add(unknown(
+            "argument of `Restart`",
+            &setting.name,
+            strategy::BACKOFFS,
+        ));
         None
     }
 }
