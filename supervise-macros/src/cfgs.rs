@@ -6,20 +6,10 @@ use syn::Attribute;
 
 /// The `#[cfg]`s among `attrs`.
 pub(crate) fn of(attrs: &[Attribute]) -> Vec<Attribute> {
-    attrs
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("cfg"))
-        .cloned()
-        .collect()
+    attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).cloned().collect()
 }
 
 /// Puts `cfgs` before each of `items`.
-pub(crate) fn apply(
-    cfgs: &[Attribute],
-    items: impl IntoIterator<Item = TokenStream>,
-) -> TokenStream {
-    items
-        .into_iter()
-        .map(|item| quote!(#(#cfgs)* #item))
-        .collect()
+pub(crate) fn apply(cfgs: &[Attribute], items: impl IntoIterator<Item = TokenStream>) -> TokenStream {
+    items.into_iter().map(|item| quote!(#(#cfgs)* #item)).collect()
 }

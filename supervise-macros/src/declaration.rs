@@ -33,9 +33,5 @@ pub(crate) fn attribute(arguments: TokenStream, item: DeriveInput) -> TokenStrea
 
 /// Whether `attribute` is called `name`, under whatever path.
 pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
-    attribute
-        .path()
-        .segments
-        .last()
-        .is_some_and(|segment| segment.ident == name)
+    attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }

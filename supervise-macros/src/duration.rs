@@ -15,32 +15,25 @@ const MEND: &str = "write a number with a unit, such as `60s` or `\"1m 30s\"`";
 
 impl Parse for DurationLiteral {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let literal: Lit = input.parse().map_err(|error| {
-            syn::Error::new(error.span(), format!("expected a duration: {MEND}"))
-        })?;
+        let literal: Lit =
+            input.parse().map_err(|error| syn::Error::new(error.span(), format!("expected a duration: {MEND}")))?;
         let wrong = |message: String| syn::Error::new(literal.span(), message);
         let text = match &literal {
             Lit::Str(text) => text.value(),
             Lit::Int(number) if number.suffix().is_empty() => {
-                return Err(wrong(format!(
-                    "a duration needs a unit: write `{number}s` or `{number}ms`"
-                )));
+                return Err(wrong(format!("a duration needs a unit: write `{number}s` or `{number}ms`")));
             }
             Lit::Int(number) => format!("{}{}", number.base10_digits(), number.suffix()),
             Lit::Float(number) => return fractional(number).map(Self).map_err(wrong),
             _ => return Err(wrong(format!("expected a duration: {MEND}"))),
         };
-        humantime::parse_duration(&text)
-            .map(Self)
-            .map_err(|_| wrong(format!("`{text}` is no duration: {MEND}")))
+        humantime::parse_duration(&text).map(Self).map_err(|_| wrong(format!("`{text}` is no duration: {MEND}")))
     }
 }
 
 /// Reads `1.5s`. Only units that a fraction is natural for.
 fn fractional(number: &syn::LitFloat) -> Result<Duration, String> {
-    let value: f64 = number
-        .base10_parse()
-        .map_err(|_| format!("`{number}` is no duration: {MEND}"))?;
+    let value: f64 = number.base10_parse().map_err(|_| format!("`{number}` is no duration: {MEND}"))?;
     let seconds = match number.suffix() {
         "s" => value,
         "ms" => value / 1e3,
@@ -48,14 +41,11 @@ fn fractional(number: &syn::LitFloat) -> Result<Duration, String> {
         "m" | "min" => value * 60.0,
         "h" => value * 3600.0,
         "" => {
-            return Err(format!(
-                "a duration needs a unit: write `{number}s` or `{number}ms`"
-            ));
+            return Err(format!("a duration needs a unit: write `{number}s` or `{number}ms`"));
         }
         unit => return Err(format!("unknown unit `{unit}`: {MEND}")),
     };
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| format!("`{number}` is too long for a duration"))
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{number}` is too long for a duration"))
 }
 
 /// Reads a duration that must not be zero.
@@ -63,10 +53,7 @@ pub(crate) fn positive(input: ParseStream<'_>) -> syn::Result<Duration> {
     let span = input.span();
     let DurationLiteral(duration) = input.parse()?;
     if duration.is_zero() {
-        return Err(syn::Error::new(
-            span,
-            "this duration must be longer than zero",
-        ));
+        return Err(syn::Error::new(span, "this duration must be longer than zero"));
     }
     Ok(duration)
 }
@@ -93,9 +80,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Duration, String> {
-        syn::parse_str::<DurationLiteral>(text)
-            .map(|literal| literal.0)
-            .map_err(|error| error.to_string())
+        syn::parse_str::<DurationLiteral>(text).map(|literal| literal.0).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -111,43 +96,21 @@ mod tests {
             ("1_000ms", 1_000),
             ("1.5h", 5_400_000),
         ] {
-            assert_eq!(
-                read(text).map(|duration| duration.as_millis()),
-                Ok(millis),
-                "{text}"
-            );
+            assert_eq!(read(text).map(|duration| duration.as_millis()), Ok(millis), "{text}");
         }
     }
 
     #[test]
     fn a_number_without_a_unit_is_refused() {
-        assert_eq!(
-            read("60").unwrap_err(),
-            "a duration needs a unit: write `60s` or `60ms`"
-        );
-        assert_eq!(
-            read("1.5").unwrap_err(),
-            "a duration needs a unit: write `1.5s` or `1.5ms`"
-        );
+        assert_eq!(read("60").unwrap_err(), "a duration needs a unit: write `60s` or `60ms`");
+        assert_eq!(read("1.5").unwrap_err(), "a duration needs a unit: write `1.5s` or `1.5ms`");
     }
 
     #[test]
     fn malformed_durations_are_refused_in_words() {
-        for text in [
-            "\"soon\"",
-            "\"\"",
-            "60parsecs",
-            "1.5weeks",
-            "true",
-            "\"10\"",
-            "x",
-            "1e400s",
-        ] {
+        for text in ["\"soon\"", "\"\"", "60parsecs", "1.5weeks", "true", "\"10\"", "x", "1e400s"] {
             let error = read(text).unwrap_err();
-            assert!(
-                error.contains("duration") || error.contains("unit"),
-                "{text}: {error}"
-            );
+            assert!(error.contains("duration") || error.contains("unit"), "{text}: {error}");
         }
     }
 

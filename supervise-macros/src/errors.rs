@@ -46,20 +46,14 @@ impl Errors {
 /// Says that `word` is unknown and what was probably meant; lists all `known` words if none comes close.
 pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
     let text = word.to_string();
-    let mend = closest(&text, known).map_or_else(
-        || format!("expected one of {}", listed(known)),
-        |close| format!("did you mean `{close}`?"),
-    );
+    let mend = closest(&text, known)
+        .map_or_else(|| format!("expected one of {}", listed(known)), |close| format!("did you mean `{close}`?"));
     syn::Error::new(word.span(), format!("unknown {what} `{text}`: {mend}"))
 }
 
 /// Words in backquotes, separated by commas.
 pub(crate) fn listed(words: &[&str]) -> String {
-    words
-        .iter()
-        .map(|word| format!("`{word}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The word of `known` that `word` was probably meant to be. One in three letters may be wrong.
@@ -126,9 +120,6 @@ mod tests {
     fn an_unknown_word_far_from_all_lists_them() {
         let word = syn::Ident::new("Ignore", Span::call_site());
         let text = unknown("directive", &word, &["Stop", "Resume"]).to_string();
-        assert_eq!(
-            text,
-            "unknown directive `Ignore`: expected one of `Stop`, `Resume`"
-        );
+        assert_eq!(text, "unknown directive `Ignore`: expected one of `Stop`, `Resume`");
     }
 }

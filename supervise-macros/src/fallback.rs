@@ -9,38 +9,23 @@ use crate::cfgs;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let generated = [
-        message(block),
-        reference(block),
-        actor(block),
-        decided(block),
-        watches_all(block),
-    ];
+    let generated = [message(block), reference(block), actor(block), decided(block), watches_all(block)];
     let generated = cfgs::apply(cfgs, generated);
     quote!(#item #generated)
 }
 
 fn message(block: &Block) -> TokenStream {
-    let Block {
-        message, generics, ..
-    } = block;
+    let Block { message, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let types = generics.type_params().map(|parameter| &parameter.ident);
     let mut seen = std::collections::HashSet::new();
-    let distinct = block
-        .handlers
-        .iter()
-        .filter(|handler| seen.insert(&handler.variant));
+    let distinct = block.handlers.iter().filter(|handler| seen.insert(&handler.variant));
     let variants = distinct.map(|handler| {
         let (variant, cfgs) = (&handler.variant, &handler.cfgs);
-        let fields = handler
-            .arguments
-            .iter()
-            .filter(|argument| argument.sound)
-            .map(|argument| {
-                let (ident, ty) = (located(&argument.ident), &argument.ty);
-                quote!(#ident: #ty)
-            });
+        let fields = handler.arguments.iter().filter(|argument| argument.sound).map(|argument| {
+            let (ident, ty) = (located(&argument.ident), &argument.ty);
+            quote!(#ident: #ty)
+        });
         quote!(#(#cfgs)* #variant { #(#fields),* })
     });
     quote_spanned! {Span::mixed_site()=>
@@ -59,11 +44,7 @@ fn message(block: &Block) -> TokenStream {
 }
 
 fn reference(block: &Block) -> TokenStream {
-    let Block {
-        reference,
-        generics,
-        ..
-    } = block;
+    let Block { reference, generics, .. } = block;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let methods = block.handlers.iter().map(|handler| method(block, handler));
     quote_spanned! {Span::mixed_site()=>
@@ -100,13 +81,7 @@ fn method(block: &Block, handler: &Handler) -> TokenStream {
 }
 
 fn actor(block: &Block) -> TokenStream {
-    let Block {
-        krate,
-        actor,
-        message,
-        generics,
-        ..
-    } = block;
+    let Block { krate, actor, message, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         impl #impl_generics #krate::Actor for #actor #where_clause {
@@ -124,12 +99,7 @@ fn actor(block: &Block) -> TokenStream {
 }
 
 fn decided(block: &Block) -> TokenStream {
-    let Block {
-        krate,
-        actor,
-        generics,
-        ..
-    } = block;
+    let Block { krate, actor, generics, .. } = block;
     let parent = format_ident!("__P", span = Span::mixed_site());
     let any = with_parameter(generics, &parent);
     let (impl_generics, _, where_clause) = any.split_for_impl();

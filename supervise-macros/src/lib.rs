@@ -27,19 +27,13 @@ use syn::parse::{ParseStream, Parser};
 
 /// Declares an actor: its settings on a struct or enum, its handlers and hooks on an impl block.
 #[proc_macro_attribute]
-pub fn actor(
-    arguments: proc_macro::TokenStream,
-    item: proc_macro::TokenStream,
-) -> proc_macro::TokenStream {
+pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_actor(arguments.into(), item.into()).into()
 }
 
 /// Declares what an actor does about its failed children. Stands beside `#[actor]`.
 #[proc_macro_attribute]
-pub fn supervise(
-    arguments: proc_macro::TokenStream,
-    item: proc_macro::TokenStream,
-) -> proc_macro::TokenStream {
+pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     supervise::attribute(&arguments.into(), item.into()).into()
 }
 
@@ -48,12 +42,17 @@ fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
         input.call(syn::Attribute::parse_outer)?;
         input.parse::<syn::Visibility>()?;
 <<<<<<< HEAD
+<<<<<<< HEAD
         let on_impl =
             input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
 =======
         let on_impl = input.peek(syn::Token![impl])
             || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
 >>>>>>> 1061202 (Pin what the compiler says about mistakes)
+=======
+        let on_impl =
+            input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
+>>>>>>> 5ebe10c (Format the macros as the workspace is)
         let rest: TokenStream = input.parse()?;
         Ok((on_impl, rest))
     };
@@ -62,12 +61,7 @@ fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
         Ok((false, rest)) => match syn::parse2::<DeriveInput>(item.clone()) {
             Ok(declared) => declaration::attribute(arguments, declared),
             Err(error) => {
-                let error = if starts_type(&rest) {
-                    error
-                } else {
-                    no_actor(&rest)
-                }
-                .into_compile_error();
+                let error = if starts_type(&rest) { error } else { no_actor(&rest) }.into_compile_error();
                 quote!(#error #item)
             }
         },
@@ -79,11 +73,7 @@ fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn starts_type(rest: &TokenStream) -> bool {
-    let first = rest
-        .clone()
-        .into_iter()
-        .next()
-        .map(|token| token.to_string());
+    let first = rest.clone().into_iter().next().map(|token| token.to_string());
     matches!(first.as_deref(), Some("struct" | "enum" | "union"))
 }
 

@@ -20,10 +20,7 @@ pub(crate) struct Setting {
 
 /// Reads the settings of an attribute.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
-    split(tokens, ',')
-        .into_iter()
-        .filter_map(|tokens| errors.keep(Setting::new(tokens)))
-        .collect()
+    split(tokens, ',').into_iter().filter_map(|tokens| errors.keep(Setting::new(tokens))).collect()
 }
 
 /// Cuts `tokens` at each `separator` that stands outside all brackets. Empty parts are dropped.
@@ -31,9 +28,7 @@ pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in tokens {
         match (&token, parts.last_mut()) {
-            (TokenTree::Punct(punct), _) if punct.as_char() == separator => {
-                parts.push(TokenStream::new())
-            }
+            (TokenTree::Punct(punct), _) if punct.as_char() == separator => parts.push(TokenStream::new()),
             (_, Some(part)) => part.extend([token]),
             (_, None) => {}
         }
@@ -48,10 +43,7 @@ impl Setting {
         let name = match tokens.next() {
             Some(TokenTree::Ident(name)) => name,
             _ => {
-                return Err(syn::Error::new_spanned(
-                    whole,
-                    "expected a setting, such as `name = value`",
-                ));
+                return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
             }
         };
         let arguments = match tokens.peek() {
@@ -67,26 +59,15 @@ impl Setting {
             Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
                 let value: TokenStream = tokens.collect();
                 if value.is_empty() {
-                    return Err(syn::Error::new(
-                        punct.span(),
-                        format!("a value is missing behind `{name} =`"),
-                    ));
+                    return Err(syn::Error::new(punct.span(), format!("a value is missing behind `{name} =`")));
                 }
                 Some(value)
             }
             Some(other) => {
-                return Err(syn::Error::new(
-                    other.span(),
-                    format!("expected `,` or `=` behind `{name}`"),
-                ));
+                return Err(syn::Error::new(other.span(), format!("expected `,` or `=` behind `{name}`")));
             }
         };
-        Ok(Self {
-            name,
-            arguments,
-            value,
-            whole,
-        })
+        Ok(Self { name, arguments, value, whole })
     }
 
     /// All of the setting, for errors that concern the whole of it.
@@ -107,10 +88,7 @@ impl Setting {
     pub(crate) fn value_by<P: Parser>(&self, parser: P, example: &str) -> syn::Result<P::Output> {
         match (&self.value, &self.arguments) {
             (Some(value), None) => parser.parse2(value.clone()),
-            _ => Err(syn::Error::new_spanned(
-                &self.whole,
-                format!("write `{} = {example}`", self.name),
-            )),
+            _ => Err(syn::Error::new_spanned(&self.whole, format!("write `{} = {example}`", self.name))),
         }
     }
 
@@ -118,27 +96,16 @@ impl Setting {
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
         match (&self.arguments, &self.value) {
             (Some(arguments), None) => Ok(arguments.clone()),
-            _ => Err(syn::Error::new_spanned(
-                &self.whole,
-                format!("write `{}({example})`", self.name),
-            )),
+            _ => Err(syn::Error::new_spanned(&self.whole, format!("write `{}({example})`", self.name))),
         }
     }
 }
 
 /// Sets `slot` from a setting that may be given once.
-pub(crate) fn set_once<T>(
-    slot: &mut Option<T>,
-    value: syn::Result<T>,
-    setting: &Setting,
-    errors: &mut Errors,
-) {
+pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
     if let Some(value) = errors.keep(value) {
         if slot.replace(value).is_some() {
-            errors.at(
-                setting.tokens(),
-                format!("`{}` is given twice", setting.name),
-            );
+            errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
         }
     }
 }

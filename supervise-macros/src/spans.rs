@@ -10,10 +10,7 @@ pub(crate) fn of(tokens: impl ToTokens) -> Span {
     let Some(first) = spans.next() else {
         return Span::call_site();
     };
-    spans
-        .last()
-        .and_then(|last| first.join(last))
-        .unwrap_or(first)
+    spans.last().and_then(|last| first.join(last)).unwrap_or(first)
 }
 
 /// A path whose every token points to `span`, so that an expression that begins with it does too.

@@ -32,18 +32,12 @@ pub(crate) fn attribute(arguments: &TokenStream, item: TokenStream) -> TokenStre
         let error = syn::Error::new_spanned(first_line(&item), mend).into_compile_error();
         return quote!(#error #item);
     };
-    if !declared
-        .attrs
-        .iter()
-        .any(|attribute| crate::declaration::is(attribute, "actor"))
-    {
+    if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
         let error = syn::Error::new_spanned(&declared.ident, mend).into_compile_error();
         return quote!(#error #item);
     }
     let handed_down = proc_macro2::Ident::new(HANDED_DOWN, proc_macro2::Span::mixed_site());
-    declared
-        .attrs
-        .push(syn::parse_quote!(#[#handed_down(#arguments)]));
+    declared.attrs.push(syn::parse_quote!(#[#handed_down(#arguments)]));
     quote!(#declared)
 }
 

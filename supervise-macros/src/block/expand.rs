@@ -13,12 +13,7 @@ use crate::supervise::model::distinct;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let mut generated = vec![
-        message(block),
-        message_debug(block),
-        reference(block),
-        actor(block),
-    ];
+    let mut generated = vec![message(block), message_debug(block), reference(block), actor(block)];
     generated.extend(failures(block));
     generated.extend(watches(block));
     let generated = cfgs::apply(cfgs, generated);
@@ -27,13 +22,7 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
 
 /// `FeedMessage`
 fn message(block: &Block) -> TokenStream {
-    let Block {
-        message,
-        name,
-        krate,
-        generics,
-        ..
-    } = block;
+    let Block { message, name, krate, generics, .. } = block;
     let variants = block.handlers.iter().map(|handler| {
         let Handler { variant, docs, .. } = handler;
         let docs = with_default_doc(docs, &format!("The message for `{}`.", handler.ident));
@@ -67,10 +56,7 @@ fn message(block: &Block) -> TokenStream {
 
 /// Type parameters that no message mentions must still be mentioned. Nobody can make this variant.
 fn unused_variant(generics: &Generics) -> Option<TokenStream> {
-    let types: Vec<_> = generics
-        .type_params()
-        .map(|parameter| &parameter.ident)
-        .collect();
+    let types: Vec<_> = generics.type_params().map(|parameter| &parameter.ident).collect();
     (!types.is_empty()).then(|| {
         quote! {
             #[doc(hidden)]
@@ -82,19 +68,11 @@ fn unused_variant(generics: &Generics) -> Option<TokenStream> {
 fn never_arm(block: &Block) -> Option<TokenStream> {
     let message = &block.message;
     let generic = block.generics.type_params().next().is_some();
-    generic.then(
-        || quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match never {},),
-    )
+    generic.then(|| quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match never {},))
 }
 
 fn message_debug(block: &Block) -> TokenStream {
-    let Block {
-        message,
-        actor,
-        krate,
-        generics,
-        ..
-    } = block;
+    let Block { message, actor, krate, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
@@ -108,11 +86,7 @@ fn message_debug(block: &Block) -> TokenStream {
 
 /// The methods of `FeedRef`.
 fn reference(block: &Block) -> TokenStream {
-    let Block {
-        reference,
-        generics,
-        ..
-    } = block;
+    let Block { reference, generics, .. } = block;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let methods = block.handlers.iter().map(|handler| request(block, handler));
     quote_spanned! {Span::mixed_site()=>
@@ -125,25 +99,11 @@ fn reference(block: &Block) -> TokenStream {
 }
 
 fn request(block: &Block, handler: &Handler) -> TokenStream {
-    let Block {
-        krate,
-        actor,
-        message,
-        ..
-    } = block;
-    let Handler {
-        ident,
-        variant,
-        docs,
-        ..
-    } = handler;
+    let Block { krate, actor, message, .. } = block;
+    let Handler { ident, variant, docs, .. } = handler;
     let variant = located(variant);
     let docs = with_default_doc(docs, &format!("A request for `{ident}`."));
-    let names: Vec<_> = handler
-        .arguments
-        .iter()
-        .map(|argument| located(&argument.ident))
-        .collect();
+    let names: Vec<_> = handler.arguments.iter().map(|argument| located(&argument.ident)).collect();
     let types = handler.arguments.iter().map(|argument| &argument.ty);
     let reply = handler.reply.ty(krate);
     quote_spanned! {Span::mixed_site()=>
@@ -163,13 +123,7 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
 }
 
 fn actor(block: &Block) -> TokenStream {
-    let Block {
-        krate,
-        actor,
-        message,
-        generics,
-        ..
-    } = block;
+    let Block { krate, actor, message, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let hooks = block.hooks.iter().map(|hook| hook_method(block, hook));
     let arms = block.handlers.iter().map(|handler| arm(block, handler));
@@ -224,31 +178,15 @@ fn tiers(krate: &syn::Path) -> TokenStream {
 
 fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let Block { krate, message, .. } = block;
-    let Handler {
-        ident,
-        cfgs,
-        is_async,
-        ..
-    } = handler;
+    let Handler { ident, cfgs, is_async, .. } = handler;
     let mixed = Span::mixed_site();
     let variant = located(&handler.variant);
-    let fields = handler
-        .arguments
-        .iter()
-        .map(|argument| located(&argument.ident));
-    let checked = handler
-        .arguments
-        .iter()
-        .filter(|argument| may_be_unsendable(&argument.ty))
-        .map(|argument| {
-            let (ident, ty, span) = (
-                located(&argument.ident),
-                &argument.ty,
-                spans::of(&argument.ty),
-            );
-            let krate = spans::path_at(krate, span);
-            quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);)
-        });
+    let fields = handler.arguments.iter().map(|argument| located(&argument.ident));
+    let checked = handler.arguments.iter().filter(|argument| may_be_unsendable(&argument.ty)).map(|argument| {
+        let (ident, ty, span) = (located(&argument.ident), &argument.ty, spans::of(&argument.ty));
+        let krate = spans::path_at(krate, span);
+        quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);)
+    });
     let call = handler.call.iter().map(|argument| match argument {
         CallArgument::Context => quote_spanned!(mixed=> ctx),
         CallArgument::Field(ident) => located(ident).into_token_stream(),
@@ -307,12 +245,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
 }
 
 /// The call, waited for. That its future is `Send` is asked here, at the method's name.
-fn awaited(
-    is_async: bool,
-    name: &proc_macro2::Ident,
-    call: &TokenStream,
-    krate: &syn::Path,
-) -> TokenStream {
+fn awaited(is_async: bool, name: &proc_macro2::Ident, call: &TokenStream, krate: &syn::Path) -> TokenStream {
     if is_async {
         let krate = spans::path_at(krate, name.span());
         let sendable = quote_spanned!(name.span()=> #krate::__private::handler_future);
@@ -340,11 +273,7 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
     let name = proc_macro2::Ident::new(hook.kind.name(), mixed);
     let takes = |argument| hook.call.contains(&argument);
     let given = |argument: HookArgument, name: &str| {
-        if takes(argument) {
-            format_ident!("{name}", span = mixed)
-        } else {
-            format_ident!("_{name}", span = mixed)
-        }
+        if takes(argument) { format_ident!("{name}", span = mixed) } else { format_ident!("_{name}", span = mixed) }
     };
     let ctx = given(HookArgument::Context, "ctx");
     let cause = given(HookArgument::Cause, "cause");
@@ -431,16 +360,14 @@ fn terminated(block: &Block) -> Option<TokenStream> {
             };
         })
     });
-    let untyped = watches
-        .iter()
-        .filter(|watch| watch.subject.is_none())
-        .map(|watch| {
-            let (cfgs, body) = (&watch.cfgs, call(watch));
-            quote_spanned!(mixed=> #(#cfgs)* { return { #body }; })
-        });
-    let pact = watches.iter().all(|watch| watch.subject.is_some() || !watch.cfgs.is_empty()).then(|| {
-        quote_spanned!(mixed=> ::core::result::Result::Err(#krate::Failure::death_pact(gone.path())))
+    let untyped = watches.iter().filter(|watch| watch.subject.is_none()).map(|watch| {
+        let (cfgs, body) = (&watch.cfgs, call(watch));
+        quote_spanned!(mixed=> #(#cfgs)* { return { #body }; })
     });
+    let pact = watches
+        .iter()
+        .all(|watch| watch.subject.is_some() || !watch.cfgs.is_empty())
+        .then(|| quote_spanned!(mixed=> ::core::result::Result::Err(#krate::Failure::death_pact(gone.path()))));
     Some(quote_spanned! {mixed=>
         #[allow(clippy::needless_return, unreachable_code)]
         async fn terminated(
@@ -459,11 +386,7 @@ fn terminated(block: &Block) -> Option<TokenStream> {
 fn message_name(block: &Block) -> TokenStream {
     let message = &block.message;
     let arms = block.handlers.iter().map(|handler| {
-        let (cfgs, variant, text) = (
-            &handler.cfgs,
-            located(&handler.variant),
-            handler.variant.to_string(),
-        );
+        let (cfgs, variant, text) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
         quote_spanned!(Span::mixed_site()=> #(#cfgs)* #message::#variant { .. } => #text,)
     });
     let never = never_arm(block);
@@ -480,11 +403,8 @@ fn message_name(block: &Block) -> TokenStream {
 fn redelivery(block: &Block) -> Option<TokenStream> {
     let Block { krate, message, .. } = block;
     let mixed = Span::mixed_site();
-    let kept: Vec<(&Handler, u32)> = block
-        .handlers
-        .iter()
-        .filter_map(|handler| Some((handler, handler.redeliver?)))
-        .collect();
+    let kept: Vec<(&Handler, u32)> =
+        block.handlers.iter().filter_map(|handler| Some((handler, handler.redeliver?))).collect();
     if kept.is_empty() {
         return None;
     }
@@ -494,11 +414,7 @@ fn redelivery(block: &Block) -> Option<TokenStream> {
     });
     let copies = kept.iter().map(|(handler, _)| {
         let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
-        let names: Vec<_> = handler
-            .arguments
-            .iter()
-            .map(|argument| located(&argument.ident))
-            .collect();
+        let names: Vec<_> = handler.arguments.iter().map(|argument| located(&argument.ident)).collect();
         let clones = handler.arguments.iter().map(|argument| {
             let (ident, ty) = (located(&argument.ident), &argument.ty);
             let at = spans::path_at(krate, spans::of(ty));
@@ -539,18 +455,13 @@ fn failures(block: &Block) -> Vec<TokenStream> {
     let mut conditional: Vec<(&[Attribute], TokenStream)> = Vec::new();
     for handler in &block.handlers {
         match &handler.reply {
-            Reply::Fallible(fallible) if handler.cfgs.is_empty() => {
-                always.push(fallible.err(krate))
-            }
+            Reply::Fallible(fallible) if handler.cfgs.is_empty() => always.push(fallible.err(krate)),
             Reply::Fallible(fallible) => conditional.push((&handler.cfgs, fallible.err(krate))),
             _ => {}
         }
     }
     let hooks = block.hooks.iter().map(|hook| (&hook.cfgs, &hook.outcome));
-    let watches = block
-        .watches
-        .iter()
-        .map(|watch| (&watch.cfgs, &watch.outcome));
+    let watches = block.watches.iter().map(|watch| (&watch.cfgs, &watch.outcome));
     for (cfgs, outcome) in hooks.chain(watches) {
         match outcome {
             Outcome::Fallible(fallible) if cfgs.is_empty() => always.push(fallible.err(krate)),
@@ -563,16 +474,10 @@ fn failures(block: &Block) -> Vec<TokenStream> {
     for (at, (cfgs, ty)) in conditional.into_iter().enumerate() {
         let (helper, impls) = conditional_failure(block, at, cfgs, &ty);
         helpers.push(impls);
-        generics
-            .make_where_clause()
-            .predicates
-            .push(parse_quote!(#actor: #helper<#parent>));
+        generics.make_where_clause().predicates.push(parse_quote!(#actor: #helper<#parent>));
     }
     for ty in distinct(always.into_iter()) {
-        generics
-            .make_where_clause()
-            .predicates
-            .push(parse_quote!(#parent: #krate::Decides<#ty>));
+        generics.make_where_clause().predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
     }
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     helpers.push(quote_spanned! {Span::mixed_site()=>
@@ -598,14 +503,10 @@ fn conditional_failure(
     let parent = format_ident!("__P", span = mixed);
     let without = with_parameter(&block.generics, &parent);
     let mut with = without.clone();
-    with.make_where_clause()
-        .predicates
-        .push(parse_quote!(#parent: #krate::Decides<#ty>));
+    with.make_where_clause().predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
     let (with_generics, _, with_where) = with.split_for_impl();
     let (without_generics, _, without_where) = without.split_for_impl();
-    let conditions = cfgs
-        .iter()
-        .filter_map(|cfg| cfg.meta.require_list().ok().map(|list| &list.tokens));
+    let conditions = cfgs.iter().filter_map(|cfg| cfg.meta.require_list().ok().map(|list| &list.tokens));
     let impls = quote_spanned! {mixed=>
         trait #helper<P> {}
         #(#cfgs)*
@@ -617,13 +518,7 @@ fn conditional_failure(
 }
 
 fn watches(block: &Block) -> Vec<TokenStream> {
-    let Block {
-        krate,
-        actor,
-        watches,
-        generics,
-        ..
-    } = block;
+    let Block { krate, actor, watches, generics, .. } = block;
     let mixed = Span::mixed_site();
     if watches.iter().any(|watch| watch.subject.is_none()) {
         return vec![watches_all(block)];
@@ -644,12 +539,7 @@ fn watches(block: &Block) -> Vec<TokenStream> {
 
 /// Whatever ends, it is handled.
 pub(crate) fn watches_all(block: &Block) -> TokenStream {
-    let Block {
-        krate,
-        actor,
-        generics,
-        ..
-    } = block;
+    let Block { krate, actor, generics, .. } = block;
     let subject = format_ident!("__A", span = Span::mixed_site());
     let any = with_parameter(generics, &subject);
     let (impl_generics, _, where_clause) = any.split_for_impl();
@@ -662,11 +552,7 @@ pub(crate) fn watches_all(block: &Block) -> TokenStream {
 /// The generics with one more type parameter, before the constants.
 pub(crate) fn with_parameter(generics: &Generics, name: &proc_macro2::Ident) -> Generics {
     let mut with = generics.clone();
-    let at = with
-        .params
-        .iter()
-        .position(|own| matches!(own, GenericParam::Const(_)))
-        .unwrap_or(with.params.len());
+    let at = with.params.iter().position(|own| matches!(own, GenericParam::Const(_))).unwrap_or(with.params.len());
     with.params.insert(at, parse_quote!(#name));
     with
 }
@@ -701,10 +587,7 @@ pub(crate) fn located(ident: &proc_macro2::Ident) -> proc_macro2::Ident {
 /// The docs of a handler, or a line that stands for them.
 pub(crate) fn with_default_doc(docs: &[Attribute], text: &str) -> Vec<TokenStream> {
     let mut all: Vec<TokenStream> = docs.iter().map(ToTokens::to_token_stream).collect();
-    if !docs
-        .iter()
-        .any(|attribute| attribute.path().is_ident("doc"))
-    {
+    if !docs.iter().any(|attribute| attribute.path().is_ident("doc")) {
         all.push(quote!(#[doc = #text]));
     }
     all
@@ -713,8 +596,8 @@ pub(crate) fn with_default_doc(docs: &[Attribute], text: &str) -> Vec<TokenStrea
 /// Whether it is worth asking the compiler if `ty` is `Send`.
 fn may_be_unsendable(ty: &Type) -> bool {
     const PLAIN: &[&str] = &[
-        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
-        "i128", "isize", "f32", "f64", "String", "Duration",
+        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
+        "f64", "String", "Duration",
     ];
     !matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| PLAIN.iter().any(|plain| name == plain)))
 }

@@ -71,11 +71,7 @@ impl Fallible {
     pub(crate) fn of(ty: &Type) -> Option<Self> {
         let (name, types) = last_segment(ty)?;
         let written = |at: usize| (types.len() == 2).then(|| types[at].clone());
-        (name == "Result").then(|| Self {
-            returned: ty.clone(),
-            ok: written(0),
-            err: written(1),
-        })
+        (name == "Result").then(|| Self { returned: ty.clone(), ok: written(0), err: written(1) })
     }
 
     pub(crate) fn ok(&self, krate: &syn::Path) -> TokenStream {
@@ -120,11 +116,7 @@ impl Handler {
         }
         let mut handler = Self {
             variant: variant(&ident),
-            docs: attrs
-                .iter()
-                .filter(|attribute| travels(attribute))
-                .cloned()
-                .collect(),
+            docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
             cfgs: cfgs::of(attrs),
             is_async: signature.asyncness.is_some(),
             arguments: Vec::new(),
@@ -159,10 +151,7 @@ impl Handler {
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
             if let Some(cfg) = cfgs::of(&input.attrs).first() {
-                errors.at(
-                    cfg,
-                    "a message has the same arguments in every build: put `#[cfg]` on the handler",
-                );
+                errors.at(cfg, "a message has the same arguments in every build: put `#[cfg]` on the handler");
             }
             if is_context(&input.ty) {
                 check_context(&input.ty, errors);
@@ -173,9 +162,7 @@ impl Handler {
                 continue;
             }
             let ident = match &*input.pat {
-                Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => {
-                    ident.ident.clone()
-                }
+                Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => ident.ident.clone(),
                 Pat::Wild(wild) => {
                     errors.at(wild, "an argument becomes a field of the message and needs a name: `_name` is one");
                     continue;
@@ -235,9 +222,7 @@ fn variant(handler: &Ident) -> Ident {
 
 /// Whether an attribute of the handler says something about its message too.
 fn travels(attribute: &Attribute) -> bool {
-    ["doc", "cfg", "deprecated"]
-        .iter()
-        .any(|name| attribute.path().is_ident(name))
+    ["doc", "cfg", "deprecated"].iter().any(|name| attribute.path().is_ident(name))
 }
 
 fn redeliver(attribute: &Attribute, errors: &mut Errors) -> Option<u32> {
@@ -245,28 +230,20 @@ fn redeliver(attribute: &Attribute, errors: &mut Errors) -> Option<u32> {
         Meta::Path(_) => return None,
         Meta::List(list) => list,
         Meta::NameValue(_) => {
-            errors.at(
-                attribute,
-                "write `#[handler]` or `#[handler(redeliver = 3)]`",
-            );
+            errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
             return None;
         }
     };
     let mut times = None;
     for setting in settings::parse(list.tokens.clone(), errors) {
         if setting.name != "redeliver" {
-            errors.add(unknown(
-                "setting of `#[handler]`",
-                &setting.name,
-                &["redeliver"],
-            ));
+            errors.add(unknown("setting of `#[handler]`", &setting.name, &["redeliver"]));
             continue;
         }
         let value = setting.value::<LitInt>("3").and_then(|number| {
             let times: u32 = number.base10_parse()?;
             if times == 0 {
-                let message =
-                    "a message that is delivered again zero times needs no `redeliver`: remove it";
+                let message = "a message that is delivered again zero times needs no `redeliver`: remove it";
                 return Err(syn::Error::new(number.span(), message));
             }
             Ok(times)
@@ -290,10 +267,7 @@ fn check_owned(ty: &mut Type, place: Place, errors: &mut Errors) -> bool {
         fn visit_type_mut(&mut self, ty: &mut Type) {
             match ty {
                 Type::Reference(reference)
-                    if reference
-                        .lifetime
-                        .as_ref()
-                        .is_none_or(|lifetime| lifetime.ident != "static") =>
+                    if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
                 {
                     let message = match self.0 {
                         Place::Argument => {
@@ -323,7 +297,10 @@ fn check_owned(ty: &mut Type, place: Place, errors: &mut Errors) -> bool {
 
         fn visit_lifetime_mut(&mut self, lifetime: &mut syn::Lifetime) {
             if lifetime.ident == "_" {
-                self.refuse(&*lifetime, "a message travels to another task and cannot borrow: write `'static` here or take an owned value");
+                self.refuse(
+                    &*lifetime,
+                    "a message travels to another task and cannot borrow: write `'static` here or take an owned value",
+                );
             }
         }
     }

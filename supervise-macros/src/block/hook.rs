@@ -63,14 +63,9 @@ pub(crate) struct Stash {
 
 impl HookKind {
     pub(crate) fn named(name: &str) -> Option<Self> {
-        [
-            Self::PreStart,
-            Self::PostStop,
-            Self::PreRestart,
-            Self::PostRestart,
-        ]
-        .into_iter()
-        .find(|kind| kind.name() == name)
+        [Self::PreStart, Self::PostStop, Self::PreRestart, Self::PostRestart]
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -95,9 +90,7 @@ impl HookKind {
         match self {
             Self::PreStart | Self::PostStop => "`ctx: &mut Context<Self>`".to_owned(),
             Self::PreRestart => {
-                format!(
-                    "`ctx: &mut Context<Self>`, `cause: &Failure` and `message: Option<{message}>`"
-                )
+                format!("`ctx: &mut Context<Self>`, `cause: &Failure` and `message: Option<{message}>`")
             }
             Self::PostRestart => "`ctx: &mut Context<Self>` and `cause: &Failure`".to_owned(),
         }
@@ -119,17 +112,10 @@ impl Hook {
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
             match argument(&input.ty, message, errors) {
-                Some(argument) if kind.takes(argument) && !call.contains(&argument) => {
-                    call.push(argument)
-                }
-                Some(argument) if kind.takes(argument) => {
-                    errors.at(input, "this parameter is given twice")
-                }
+                Some(argument) if kind.takes(argument) && !call.contains(&argument) => call.push(argument),
+                Some(argument) if kind.takes(argument) => errors.at(input, "this parameter is given twice"),
                 _ => {
-                    let message = format!(
-                        "a {role} may take {}, and nothing else",
-                        kind.parameters(message)
-                    );
+                    let message = format!("a {role} may take {}, and nothing else", kind.parameters(message));
                     errors.at(input, message);
                 }
             }
@@ -156,10 +142,7 @@ fn argument(ty: &Type, message: &Ident, errors: &mut Errors) -> Option<HookArgum
         return (failure && reference.mutability.is_none()).then_some(HookArgument::Cause);
     }
     let (name, types) = last_segment(ty)?;
-    let inner = types
-        .first()
-        .and_then(|ty| last_segment(ty))
-        .is_some_and(|(name, _)| *message == name);
+    let inner = types.first().and_then(|ty| last_segment(ty)).is_some_and(|(name, _)| *message == name);
     (name == "Option" && inner).then_some(HookArgument::Message)
 }
 
@@ -171,27 +154,22 @@ impl Outcome {
         if matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
             return Self::Nothing;
         }
-        let unit = |types: &[&Type]| {
-            types
-                .first()
-                .is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()))
-        };
+        let unit =
+            |types: &[&Type]| types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()));
         match (Fallible::of(ty), last_segment(ty)) {
             (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(fallible),
-            _ => errors.at(ty, format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail")),
+            _ => errors
+                .at(ty, format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail")),
         }
         Self::Nothing
     }
 }
 
 fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
-    let borrowed = signature
-        .receiver()
-        .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, _)));
+    let borrowed =
+        signature.receiver().is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, _)));
     if !borrowed {
-        let message = format!(
-            "a {role} is called on the actor: make `&mut self` or `&self` its first parameter"
-        );
+        let message = format!("a {role} is called on the actor: make `&mut self` or `&self` its first parameter");
         match signature.receiver() {
             Some(receiver) => errors.at(receiver, message),
             None => errors.at(&signature.ident, message),
@@ -200,11 +178,7 @@ fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
 }
 
 impl Watch {
-    pub(crate) fn read(
-        attrs: &[Attribute],
-        signature: &Signature,
-        errors: &mut Errors,
-    ) -> Option<Self> {
+    pub(crate) fn read(attrs: &[Attribute], signature: &Signature, errors: &mut Errors) -> Option<Self> {
         let role = "`#[watch]` method";
         check_signature(role, signature, errors);
         check_receiver(role, signature, errors);
@@ -248,9 +222,7 @@ impl Watch {
 
     /// What tells two watch methods apart.
     pub(crate) fn key(&self) -> String {
-        self.subject
-            .as_ref()
-            .map_or_else(String::new, |ty| written(ty.to_token_stream()))
+        self.subject.as_ref().map_or_else(String::new, |ty| written(ty.to_token_stream()))
     }
 }
 
@@ -261,21 +233,15 @@ impl Stash {
         message: &Ident,
         errors: &mut Errors,
     ) -> Option<Self> {
-        let form = format!(
-            "write `#[stash_while] fn {}(&self, message: &{message}) -> bool`",
-            signature.ident
-        );
+        let form = format!("write `#[stash_while] fn {}(&self, message: &{message}) -> bool`", signature.ident);
         check_signature("`#[stash_while]` method", signature, errors);
         if let Some(asyncness) = &signature.asyncness {
-            errors.at(
-                asyncness,
-                format!("the runtime cannot wait for a `#[stash_while]` method: {form}"),
-            );
+            errors.at(asyncness, format!("the runtime cannot wait for a `#[stash_while]` method: {form}"));
             return None;
         }
-        let shared = signature.receiver().is_some_and(|receiver| {
-            matches!(receiver.kind, ReceiverKind::Reference(_, None, None))
-        });
+        let shared = signature
+            .receiver()
+            .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, None)));
         let mut inputs = signature.inputs.iter().skip(1);
         let message_only = match (inputs.next(), inputs.next()) {
             (Some(FnArg::Typed(input)), None) => {
@@ -284,23 +250,15 @@ impl Stash {
             _ => false,
         };
         if !shared || !message_only {
-            errors.at(
-                &signature.inputs,
-                format!("a `#[stash_while]` method looks at the actor and one message: {form}"),
-            );
+            errors
+                .at(&signature.inputs, format!("a `#[stash_while]` method looks at the actor and one message: {form}"));
             return None;
         }
         let boolean = matches!(&signature.output, ReturnType::Type(_, ty) if last_segment(ty).is_some_and(|(name, _)| name == "bool"));
         if !boolean {
-            errors.at(
-                &signature.ident,
-                format!("a `#[stash_while]` method answers yes or no: {form}"),
-            );
+            errors.at(&signature.ident, format!("a `#[stash_while]` method answers yes or no: {form}"));
             return None;
         }
-        Some(Self {
-            ident: signature.ident.clone(),
-            cfgs: cfgs::of(attrs),
-        })
+        Some(Self { ident: signature.ident.clone(), cfgs: cfgs::of(attrs) })
     }
 }

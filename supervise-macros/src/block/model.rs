@@ -12,15 +12,7 @@ use crate::cfgs;
 use crate::errors::{Errors, closest};
 
 /// Our attributes on the methods of the block.
-const HELPERS: &[&str] = &[
-    "handler",
-    "pre_start",
-    "post_stop",
-    "pre_restart",
-    "post_restart",
-    "watch",
-    "stash_while",
-];
+const HELPERS: &[&str] = &["handler", "pre_start", "post_stop", "pre_restart", "post_restart", "watch", "stash_while"];
 
 /// An actor's impl block.
 pub(crate) struct Block {
@@ -42,11 +34,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// Reads a block. Nothing, where it is not even clear whose block it is.
-    pub(crate) fn read(
-        arguments: TokenStream,
-        mut item: Syntax,
-        errors: &mut Errors,
-    ) -> Option<Self> {
+    pub(crate) fn read(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Self> {
         let krate = crate::declaration::crate_path(arguments, errors);
         if let Some((of_trait, _)) = &item.of_trait {
             let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
@@ -54,14 +42,8 @@ impl Block {
             errors.at(of_trait, message);
             return None;
         }
-        let Type::Path(TypePath {
-            qself: None, path, ..
-        }) = &item.self_ty
-        else {
-            errors.at(
-                &item.self_ty,
-                "an actor is a struct or an enum: `#[actor] impl Feed { .. }`",
-            );
+        let Type::Path(TypePath { qself: None, path, .. }) = &item.self_ty else {
+            errors.at(&item.self_ty, "an actor is a struct or an enum: `#[actor] impl Feed { .. }`");
             return None;
         };
         let name = path.segments.last()?.ident.clone();
@@ -70,11 +52,7 @@ impl Block {
         let actor = item.self_ty.clone();
         let mut block = Self {
             krate,
-            reference: Type::Path(TypePath {
-                attrs: Vec::new(),
-                qself: None,
-                path: reference,
-            }),
+            reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
             message: format_ident!("{}Message", name),
             generics: item.generics.clone(),
             cfgs: cfgs::of(&item.attrs),
@@ -84,10 +62,7 @@ impl Block {
             stash: None,
             name,
             actor,
-            item: Syntax {
-                members: Vec::new(),
-                ..item.shell()
-            },
+            item: Syntax { members: Vec::new(), ..item.shell() },
         };
         for member in &mut item.members {
             match member {
@@ -107,19 +82,14 @@ impl Block {
     }
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
-        let mut roles: Vec<Attribute> = method
-            .attrs
-            .extract_if(.., |attribute| helper(attribute).is_some())
-            .collect();
+        let mut roles: Vec<Attribute> = method.attrs.extract_if(.., |attribute| helper(attribute).is_some()).collect();
         self.near_misses(method, errors);
         if let [first, second, ..] = roles.as_slice() {
             let (first, name) = (role(first), role(second));
             let message = if first == name {
                 format!("`#[{name}]` is given twice")
             } else {
-                format!(
-                    "a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`"
-                )
+                format!("a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`")
             };
             errors.at(second, message);
         }
@@ -133,33 +103,23 @@ impl Block {
         let attrs = &method.attrs;
         match (role.as_str(), HookKind::named(&role)) {
             ("handler", _) => {
-                let handler =
-                    Handler::read(&attribute, attrs, &method.signature, &self.actor, errors);
+                let handler = Handler::read(&attribute, attrs, &method.signature, &self.actor, errors);
                 self.handlers.push(handler);
             }
-            ("watch", _) => self
-                .watches
-                .extend(Watch::read(attrs, &method.signature, errors)),
+            ("watch", _) => self.watches.extend(Watch::read(attrs, &method.signature, errors)),
             ("stash_while", _) => {
                 if self.stash.is_some() {
-                    errors.at(
-                        &attribute,
-                        "an actor has one `#[stash_while]`: merge the two conditions",
-                    );
+                    errors.at(&attribute, "an actor has one `#[stash_while]`: merge the two conditions");
                 }
                 self.stash = Stash::read(attrs, &method.signature, &self.message, errors);
             }
             (_, Some(kind)) => {
                 let cfgs = cfgs::of(attrs);
-                if let Some(earlier) = self
-                    .hooks
-                    .iter()
-                    .find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty()))
+                if let Some(earlier) =
+                    self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty()))
                 {
-                    let message = format!(
-                        "an actor has one `#[{role}]`, and `{}` is it already: merge the two",
-                        earlier.ident
-                    );
+                    let message =
+                        format!("an actor has one `#[{role}]`, and `{}` is it already: merge the two", earlier.ident);
                     errors.at(&attribute, message);
                     return;
                 }
@@ -172,15 +132,9 @@ impl Block {
 
     /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well.
     fn near_misses(&self, method: &mut Method, errors: &mut Errors) {
-        for attribute in method
-            .attrs
-            .extract_if(.., |attribute| near_miss(attribute).is_some())
-        {
+        for attribute in method.attrs.extract_if(.., |attribute| near_miss(attribute).is_some()) {
             if let Some(meant) = near_miss(&attribute) {
-                errors.at(
-                    attribute.path(),
-                    format!("unknown attribute: did you mean `#[{meant}]`?"),
-                );
+                errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
             }
         }
     }
@@ -189,8 +143,7 @@ impl Block {
     fn check_names(&self, errors: &mut Errors) {
         for (at, handler) in self.handlers.iter().enumerate() {
             let earlier = self.handlers.iter().take(at).find(|earlier| {
-                earlier.variant == handler.variant
-                    && (earlier.cfgs.is_empty() || handler.cfgs.is_empty())
+                earlier.variant == handler.variant && (earlier.cfgs.is_empty() || handler.cfgs.is_empty())
             });
             if let Some(earlier) = earlier {
                 if earlier.ident != handler.ident {
@@ -203,14 +156,10 @@ impl Block {
             }
         }
         for (at, watch) in self.watches.iter().enumerate() {
-            let same = |earlier: &&Watch| {
-                earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty())
-            };
+            let same =
+                |earlier: &&Watch| earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty());
             if let Some(earlier) = self.watches.iter().take(at).find(same) {
-                let message = format!(
-                    "`{}` handles the same news already: merge the two",
-                    earlier.ident
-                );
+                let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
                 errors.at(&watch.ident, message);
             }
         }
@@ -218,25 +167,16 @@ impl Block {
 }
 
 fn role(attribute: &Attribute) -> String {
-    attribute
-        .path()
-        .get_ident()
-        .map(ToString::to_string)
-        .unwrap_or_default()
+    attribute.path().get_ident().map(ToString::to_string).unwrap_or_default()
 }
 
 fn helper(attribute: &Attribute) -> Option<&'static str> {
-    HELPERS
-        .iter()
-        .find(|helper| attribute.path().is_ident(helper))
-        .copied()
+    HELPERS.iter().find(|helper| attribute.path().is_ident(helper)).copied()
 }
 
 fn near_miss(attribute: &Attribute) -> Option<&'static str> {
     /// Close to ours by accident.
-    const RUSTC: &[&str] = &[
-        "cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg",
-    ];
+    const RUSTC: &[&str] = &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
     let name = attribute.path().get_ident()?.to_string();
     if HELPERS.contains(&name.as_str()) || RUSTC.contains(&name.as_str()) {
         return None;
@@ -253,16 +193,10 @@ pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Er
         errors.at(&signature.generics, message);
     }
     if let Some(clause) = &signature.generics.where_clause {
-        errors.at(
-            clause,
-            format!("a {role} has no `where` clause of its own: put it on the impl block"),
-        );
+        errors.at(clause, format!("a {role} has no `where` clause of its own: put it on the impl block"));
     }
     if let syn::Safety::Unsafe(unsafety) = &signature.safety {
-        errors.at(
-            unsafety,
-            format!("a {role} is called by the runtime and cannot be unsafe"),
-        );
+        errors.at(unsafety, format!("a {role} is called by the runtime and cannot be unsafe"));
     }
 }
 
@@ -299,10 +233,7 @@ pub(crate) fn is_context(ty: &Type) -> bool {
 /// Refuses any spelling of the context but `&mut Context<Self>`.
 pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
     if !matches!(ty, Type::Reference(reference) if reference.mutability.is_some()) {
-        errors.at(
-            ty,
-            "the context is lent to the actor: write `&mut Context<Self>`",
-        );
+        errors.at(ty, "the context is lent to the actor: write `&mut Context<Self>`");
     }
 }
 

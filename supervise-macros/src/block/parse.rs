@@ -52,16 +52,7 @@ impl Parse for Block {
         while !content.is_empty() {
             members.push(content.parse()?);
         }
-        Ok(Self {
-            attrs,
-            unsafety,
-            impl_token,
-            generics,
-            of_trait,
-            self_ty,
-            brace,
-            members,
-        })
+        Ok(Self { attrs, unsafety, impl_token, generics, of_trait, self_ty, brace, members })
     }
 }
 
@@ -69,9 +60,7 @@ impl Parse for Member {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
         let ahead = input.fork();
-        let method = ahead
-            .parse::<Visibility>()
-            .and_then(|_| ahead.parse::<Signature>());
+        let method = ahead.parse::<Visibility>().and_then(|_| ahead.parse::<Signature>());
         if method.is_ok() && (ahead.peek(token::Brace) || ahead.peek(Token![;])) {
             return Ok(Self::Method(Box::new(Method {
                 attrs,

@@ -14,12 +14,7 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
         let text = table::documentation(&declaration.table);
         quote!(#[doc = ""] #[doc = #text])
     });
-    let generated = [
-        reference(declaration),
-        vec![supervisor(declaration)],
-        coverage(declaration),
-    ]
-    .concat();
+    let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
     let generated = cfgs::apply(cfgs, generated);
     let read = declaration.below.iter().map(crate::supervise::already_read);
     quote!(#documentation #item #generated #(#read)*)
@@ -27,14 +22,7 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
 
 /// The newtype over `ActorRef` and its impls.
 fn reference(declaration: &Declaration) -> Vec<TokenStream> {
-    let Declaration {
-        vis,
-        ident,
-        reference,
-        generics,
-        krate,
-        ..
-    } = declaration;
+    let Declaration { vis, ident, reference, generics, krate, .. } = declaration;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let actor = quote!(#ident #ty_generics);
     let own = quote!(#reference #ty_generics);
@@ -44,10 +32,7 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
     let text =
         format!("Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.");
     let mixed = Span::mixed_site();
-    let declared = Generics {
-        where_clause: None,
-        ..generics.clone()
-    };
+    let declared = Generics { where_clause: None, ..generics.clone() };
     vec![
         quote_spanned! {mixed=>
             #[doc = #text]
@@ -121,12 +106,7 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
 }
 
 fn supervisor(declaration: &Declaration) -> TokenStream {
-    let Declaration {
-        ident,
-        reference,
-        krate,
-        ..
-    } = declaration;
+    let Declaration { ident, reference, krate, .. } = declaration;
     let alive = alive(declaration);
     let (impl_generics, _, where_clause) = alive.split_for_impl();
     let (_, ty_generics, _) = declaration.generics.split_for_impl();
@@ -147,9 +127,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         let timeout = duration::expression(timeout);
         quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;)
     });
-    let table = declaration
-        .supervises
-        .then(|| table::members(&declaration.table, krate));
+    let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
     quote_spanned! {mixed=>
         #[automatically_derived]
         impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
@@ -163,13 +141,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
 
 /// What the table decides and what it hands upwards, as trait impls.
 fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
-    let Declaration {
-        ident,
-        generics,
-        krate,
-        table,
-        ..
-    } = declaration;
+    let Declaration { ident, generics, krate, table, .. } = declaration;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let actor = quote!(#ident #ty_generics);
     let mixed = Span::mixed_site();
@@ -221,18 +193,10 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
 /// The generics of impls that only a complete actor can have. Where there are type parameters, what is complete may
 /// depend on the bounds of the impl block, which is not known here.
 fn alive(declaration: &Declaration) -> Generics {
-    let Declaration {
-        ident,
-        generics,
-        krate,
-        ..
-    } = declaration;
+    let Declaration { ident, generics, krate, .. } = declaration;
     let (_, ty_generics, _) = generics.split_for_impl();
     let actor = quote!(#ident #ty_generics);
-    let types: Vec<Ident> = generics
-        .type_params()
-        .map(|parameter| parameter.ident.clone())
-        .collect();
+    let types: Vec<Ident> = generics.type_params().map(|parameter| parameter.ident.clone()).collect();
     let mut alive = generics.clone();
     if types.is_empty() {
         return alive;
@@ -248,11 +212,7 @@ fn alive(declaration: &Declaration) -> Generics {
 /// The generics with one more type parameter, before the constants.
 fn with_parameter(generics: &Generics, parameter: syn::TypeParam) -> Generics {
     let mut with = generics.clone();
-    let at = with
-        .params
-        .iter()
-        .position(|own| matches!(own, GenericParam::Const(_)))
-        .unwrap_or(with.params.len());
+    let at = with.params.iter().position(|own| matches!(own, GenericParam::Const(_))).unwrap_or(with.params.len());
     with.params.insert(at, GenericParam::Type(parameter));
     with
 }

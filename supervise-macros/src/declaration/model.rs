@@ -5,10 +5,7 @@ use std::time::Duration;
 use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{
-    Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility,
-    parse_quote,
-};
+use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
 
 use crate::cfgs;
 use crate::duration::positive;
@@ -42,10 +39,7 @@ pub(crate) struct Declaration {
 
 pub(crate) enum Mailbox {
     Unbounded,
-    Bounded {
-        capacity: usize,
-        overflow: &'static str,
-    },
+    Bounded { capacity: usize, overflow: &'static str },
 }
 
 impl Declaration {
@@ -66,36 +60,20 @@ impl Declaration {
         }
         let tables: Vec<Attribute> = item
             .attrs
-            .extract_if(.., |attribute| {
-                super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
-            })
+            .extract_if(.., |attribute| super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN))
             .collect();
         if let Some(second) = tables.get(1) {
-            errors.at(
-                second,
-                "an actor has one table: merge this `#[supervise(..)]` into the first",
-            );
+            errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
         }
-        if let Some(second) = item
-            .attrs
-            .iter()
-            .find(|attribute| super::is(attribute, "actor"))
-        {
-            errors.at(
-                second,
-                "this type is an actor already: remove the second `#[actor]`",
-            );
-            item.attrs
-                .retain(|attribute| !super::is(attribute, "actor"));
+        if let Some(second) = item.attrs.iter().find(|attribute| super::is(attribute, "actor")) {
+            errors.at(second, "this type is an actor already: remove the second `#[actor]`");
+            item.attrs.retain(|attribute| !super::is(attribute, "actor"));
         }
         let table = tables.first().and_then(|attribute| match &attribute.meta {
             Meta::List(list) => Some(list.tokens.clone()),
             Meta::Path(_) => Some(TokenStream::new()),
             Meta::NameValue(_) => {
-                errors.at(
-                    attribute,
-                    "write `#[supervise(one_for_one, on(_) = Restart)]`",
-                );
+                errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`");
                 None
             }
         });
@@ -163,12 +141,7 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
     let mut krate = None;
     for setting in settings::parse(arguments, errors) {
         if setting.name == "crate" {
-            set_once(
-                &mut krate,
-                setting.value_by(Path::parse_mod_style, "path::to::supervise"),
-                &setting,
-                errors,
-            );
+            set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
         } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
             let message = format!(
                 "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
@@ -176,11 +149,7 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
             );
             errors.at(setting.tokens(), message);
         } else {
-            errors.add(unknown(
-                "setting of `#[actor]` on an impl block",
-                &setting.name,
-                &["crate"],
-            ));
+            errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
         }
     }
     krate.unwrap_or_else(|| parse_quote!(::supervise))
@@ -195,43 +164,23 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
         return Err(unknown("mailbox", &kind, &["unbounded", "bounded"]));
     }
     if input.is_empty() {
-        return Err(syn::Error::new(
-            kind.span(),
-            "a bounded mailbox says how many messages fit: `bounded(1000)`",
-        ));
+        return Err(syn::Error::new(kind.span(), "a bounded mailbox says how many messages fit: `bounded(1000)`"));
     }
     let inner;
     syn::parenthesized!(inner in input);
     let capacity: LitInt = inner.parse().map_err(|error| {
-        syn::Error::new(
-            error.span(),
-            "a bounded mailbox says first how many messages fit: `bounded(1000)`",
-        )
+        syn::Error::new(error.span(), "a bounded mailbox says first how many messages fit: `bounded(1000)`")
     })?;
     let size: usize = capacity.base10_parse()?;
     if size == 0 {
-        return Err(syn::Error::new(
-            capacity.span(),
-            "a mailbox without room takes no message: give it at least 1",
-        ));
+        return Err(syn::Error::new(capacity.span(), "a mailbox without room takes no message: give it at least 1"));
     }
-    let overflow = if inner.is_empty() {
-        "Fail"
-    } else {
-        overflow.parse2(inner.parse::<TokenStream>()?)?
-    };
-    Ok(Mailbox::Bounded {
-        capacity: size,
-        overflow,
-    })
+    let overflow = if inner.is_empty() { "Fail" } else { overflow.parse2(inner.parse::<TokenStream>()?)? };
+    Ok(Mailbox::Bounded { capacity: size, overflow })
 }
 
 fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    const WORDS: &[(&str, &str)] = &[
-        ("fail", "Fail"),
-        ("drop_newest", "DropNewest"),
-        ("drop_oldest", "DropOldest"),
-    ];
+    const WORDS: &[(&str, &str)] = &[("fail", "Fail"), ("drop_newest", "DropNewest"), ("drop_oldest", "DropOldest")];
     let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
     <syn::Token![,]>::parse(input)?;
     if input.is_empty() {
@@ -239,18 +188,11 @@ fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
     }
     let name: Ident = input.parse()?;
     if name != "overflow" {
-        return Err(unknown(
-            "setting of a bounded mailbox",
-            &name,
-            &["overflow"],
-        ));
+        return Err(unknown("setting of a bounded mailbox", &name, &["overflow"]));
     }
     <syn::Token![=]>::parse(input)?;
     let word: Ident = input.parse()?;
-    let found = WORDS
-        .iter()
-        .find(|(known, _)| word == known)
-        .map(|(_, variant)| *variant);
+    let found = WORDS.iter().find(|(known, _)| word == known).map(|(_, variant)| *variant);
     let variant = found.ok_or_else(|| unknown("overflow", &word, &names))?;
     Option::<syn::Token![,]>::parse(input).map(|_| variant)
 }

@@ -32,10 +32,7 @@ fn decide(table: &Table, krate: &Path) -> TokenStream {
         return TokenStream::new();
     } else {
         let initialization = initialization(table, krate);
-        let errors = table
-            .keys()
-            .into_iter()
-            .map(|key| errors_of(table, &key, krate));
+        let errors = table.keys().into_iter().map(|key| errors_of(table, &key, krate));
         let kinds = kinds(table, krate);
         quote_spanned! {mixed=>
             let _ = child;
@@ -55,10 +52,7 @@ fn decide(table: &Table, krate: &Path) -> TokenStream {
 }
 
 fn initialization(table: &Table, krate: &Path) -> Option<TokenStream> {
-    let rule = table
-        .rules
-        .iter()
-        .find(|rule| matches!(rule.pattern, Pattern::Initialization))?;
+    let rule = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Initialization))?;
     let directive = directive(&rule.directive, krate);
     Some(quote_spanned! {Span::mixed_site()=>
         if failure.is_initialization() {
@@ -71,19 +65,10 @@ fn initialization(table: &Table, krate: &Path) -> Option<TokenStream> {
 fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let text = key.to_string();
-    let rules: Vec<&Rule> = table
-        .rules
-        .iter()
-        .filter(|rule| {
-            rule.pattern
-                .key()
-                .is_some_and(|own| own.to_string() == text)
-        })
-        .collect();
+    let rules: Vec<&Rule> =
+        table.rules.iter().filter(|rule| rule.pattern.key().is_some_and(|own| own.to_string() == text)).collect();
     let arms = rules.iter().map(|rule| arm(rule, key, krate));
-    let whole = rules
-        .iter()
-        .any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
+    let whole = rules.iter().any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
     let rest = if whole {
         TokenStream::new()
     } else if table.decides_all() {
@@ -93,11 +78,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         quote_spanned!(mixed=> _ if false => {})
     };
     // `#key` is where an error that is no error type is reported.
-    let first = key
-        .clone()
-        .into_iter()
-        .next()
-        .map_or(mixed, |token| token.span());
+    let first = key.clone().into_iter().next().map_or(mixed, |token| token.span());
     let at = spans::path_at(krate, first);
     let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
     // Variants without a rule are reported here.
@@ -119,11 +100,7 @@ fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
     let pattern = match &rule.pattern {
         Pattern::Variant { pattern, .. } => pattern.clone(),
         _ => {
-            let span = key
-                .clone()
-                .into_iter()
-                .next()
-                .map_or_else(Span::mixed_site, |token| token.span());
+            let span = key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
             quote_spanned!(span=> _)
         }
     };
@@ -159,10 +136,7 @@ fn kinds(table: &Table, krate: &Path) -> TokenStream {
         .rules
         .iter()
         .find(|rule| matches!(rule.pattern, Pattern::Any))
-        .map_or_else(
-            || quote_spanned!(mixed=> #krate::Directive::Escalate),
-            |rule| directive(&rule.directive, krate),
-        );
+        .map_or_else(|| quote_spanned!(mixed=> #krate::Directive::Escalate), |rule| directive(&rule.directive, krate));
     if arms.is_empty() {
         return rest;
     }
@@ -199,16 +173,10 @@ pub(crate) fn documentation(table: &Table) -> String {
     }
     text.push_str("\n| failure | directive |\n|---|---|\n");
     if table.rules.is_empty() {
-        text.push_str(
-            "| initialization failed, killed, death pact | Stop |\n| anything else | Restart |\n",
-        );
+        text.push_str("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |\n");
     }
     for rule in &table.rules {
-        let pattern = if matches!(rule.pattern, Pattern::Any) {
-            "anything else"
-        } else {
-            rule.text.as_str()
-        };
+        let pattern = if matches!(rule.pattern, Pattern::Any) { "anything else" } else { rule.text.as_str() };
         text.push_str(&format!("| {pattern} | {} |\n", spoken(&rule.directive)));
     }
     text
@@ -221,6 +189,8 @@ fn spoken(directive: &Directive) -> String {
         Directive::RestartAfter(backoff) => format!("Restart after {}", backoff.spoken()),
         Directive::Stop => "Stop".to_owned(),
         Directive::Escalate => "Escalate".to_owned(),
-        Directive::Default => "as by default: Stop what could not start, was killed or broke a death pact, else Restart".to_owned(),
+        Directive::Default => {
+            "as by default: Stop what could not start, was killed or broke a death pact, else Restart".to_owned()
+        }
     }
 }

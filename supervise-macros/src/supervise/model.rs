@@ -13,16 +13,8 @@ use crate::errors::{Errors, listed, unknown};
 use crate::settings::{Setting, set_once, split, written};
 
 const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
-const SETTINGS: &[&str] = &[
-    "on",
-    "one_for_one",
-    "all_for_one",
-    "rest_for_one",
-    "decider",
-    "backoff",
-    "exponential_backoff",
-    "log",
-];
+const SETTINGS: &[&str] =
+    &["on", "one_for_one", "all_for_one", "rest_for_one", "decider", "backoff", "exponential_backoff", "log"];
 
 /// A supervisor's strategy and its rules.
 #[derive(Default)]
@@ -96,11 +88,7 @@ impl Pattern {
 
 impl Table {
     /// The tokens of one or no `#[supervise(..)]`, beside an item with these generics.
-    pub(crate) fn read(
-        attribute: Option<TokenStream>,
-        generics: &Generics,
-        errors: &mut Errors,
-    ) -> Self {
+    pub(crate) fn read(attribute: Option<TokenStream>, generics: &Generics, errors: &mut Errors) -> Self {
         let Some(tokens) = attribute else {
             return Self::default();
         };
@@ -111,15 +99,8 @@ impl Table {
         for entry in entries(tokens, errors) {
             match entry {
                 Entry::Rule(rule) => rules.add(rule, errors),
-                Entry::Setting(setting)
-                    if strategy::SCOPES.contains(&setting.name.to_string().as_str()) =>
-                {
-                    set_once(
-                        &mut scope,
-                        strategy::read(&setting, errors),
-                        &setting,
-                        errors,
-                    );
+                Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
+                    set_once(&mut scope, strategy::read(&setting, errors), &setting, errors);
                 }
                 Entry::Setting(setting) if setting.name == "decider" => {
                     let path = setting.value::<Path>("path::to::function");
@@ -140,17 +121,12 @@ impl Table {
     pub(crate) fn decides_all(&self) -> bool {
         self.decider.is_some()
             || self.rules.is_empty()
-            || self
-                .rules
-                .iter()
-                .any(|rule| matches!(rule.pattern, Pattern::Any))
+            || self.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Any))
     }
 
     /// Whether some failure may be answered with a restart.
     pub(crate) fn may_restart(&self) -> bool {
-        self.decider.is_some()
-            || self.rules.is_empty()
-            || self.rules.iter().any(|rule| rule.directive.restarts())
+        self.decider.is_some() || self.rules.is_empty() || self.rules.iter().any(|rule| rule.directive.restarts())
     }
 
     /// The error types with a rule, each once, in the order of their first rules.
@@ -161,32 +137,19 @@ impl Table {
     /// What this table hands upwards, as far as it says so.
     pub(crate) fn escalations(&self) -> Escalations {
         let at_limit = self.strategy.escalates_at_limit();
-        let upwards = |rule: &&Rule| {
-            matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts())
-        };
+        let upwards =
+            |rule: &&Rule| matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts());
         let default_table = self.rules.is_empty() && at_limit;
-        let any = self
-            .rules
-            .iter()
-            .filter(upwards)
-            .any(|rule| matches!(rule.pattern, Pattern::Any));
+        let any = self.rules.iter().filter(upwards).any(|rule| matches!(rule.pattern, Pattern::Any));
         Escalations {
             anything: self.decider.is_some() || default_table || any,
-            types: distinct(
-                self.rules
-                    .iter()
-                    .filter(upwards)
-                    .filter_map(|rule| rule.pattern.key()),
-            ),
+            types: distinct(self.rules.iter().filter(upwards).filter_map(|rule| rule.pattern.key())),
         }
     }
 
     fn check_backoff(&self, errors: &mut Errors) {
         if let (false, Some(span)) = (self.may_restart(), self.strategy.backoff_span) {
-            errors.at_span(
-                span,
-                "this backoff delays nothing: no rule of this table restarts a child",
-            );
+            errors.at_span(span, "this backoff delays nothing: no rule of this table restarts a child");
         }
     }
 }
@@ -207,23 +170,14 @@ pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStr
 fn stray(setting: &Setting) -> syn::Error {
     let name = setting.name.to_string();
     if strategy::ARGUMENTS.contains(&name.as_str()) {
-        let message = format!(
-            "`{name}` is an argument of the strategy: write `one_for_one({})`",
-            written(setting.tokens())
-        );
+        let message =
+            format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
         return syn::Error::new(setting.span(), message);
     }
     if DIRECTIVES.contains(&name.as_str()) {
-        return syn::Error::new(
-            setting.span(),
-            format!("a rule names what fails first: `on(MyError) = {name}`"),
-        );
+        return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
     }
-    let known: Vec<&str> = SETTINGS
-        .iter()
-        .chain(strategy::ARGUMENTS)
-        .copied()
-        .collect();
+    let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
     match crate::errors::closest(&name, &known) {
         Some(_) => unknown("strategy or setting", &setting.name, &known),
         None => syn::Error::new(
@@ -273,11 +227,7 @@ impl<'a> Rules<'a> {
             if let (Pattern::Any, Some(Directive::Resume)) = (&pattern, &directive) {
                 self.resumes_any = Some(rule.directive_span());
             }
-            let guard_text = if rule.guard.is_some() {
-                " (guarded)"
-            } else {
-                ""
-            };
+            let guard_text = if rule.guard.is_some() { " (guarded)" } else { "" };
             if let Some(directive) = directive.clone() {
                 self.rules.push(Rule {
                     pattern,
@@ -293,14 +243,8 @@ impl<'a> Rules<'a> {
         match syntax {
             PatternSyntax::Any(_) => Pattern::Any,
             PatternSyntax::Shape(path, pattern) => self.enum_of(path).map_or_else(
-                || Pattern::Variant {
-                    of: path.clone(),
-                    pattern: quote!(#pattern),
-                },
-                |of| Pattern::Variant {
-                    of,
-                    pattern: quote!(#pattern),
-                },
+                || Pattern::Variant { of: path.clone(), pattern: quote!(#pattern) },
+                |of| Pattern::Variant { of, pattern: quote!(#pattern) },
             ),
             PatternSyntax::Type(ty) => {
                 let Type::Path(path) = ty else {
@@ -316,10 +260,7 @@ impl<'a> Rules<'a> {
                     }
                 }
                 match (&path.qself, self.enum_of(&path.path)) {
-                    (None, Some(of)) => Pattern::Variant {
-                        of,
-                        pattern: quote!(#path),
-                    },
+                    (None, Some(of)) => Pattern::Variant { of, pattern: quote!(#path) },
                     _ => Pattern::Type(ty.clone()),
                 }
             }
@@ -341,24 +282,12 @@ impl<'a> Rules<'a> {
     }
 
     fn is_type_parameter(&self, word: &Ident) -> bool {
-        self.generics
-            .params
-            .iter()
-            .any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
+        self.generics.params.iter().any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
     }
 
-    fn check(
-        &mut self,
-        pattern: &Pattern,
-        syntax: &PatternSyntax,
-        rule: &RuleSyntax,
-        errors: &mut Errors,
-    ) {
+    fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {
         if self.any {
-            errors.at(
-                syntax,
-                format!("{NEVER}: `on(_)` before it takes every failure; move `on(_)` to the end"),
-            );
+            errors.at(syntax, format!("{NEVER}: `on(_)` before it takes every failure; move `on(_)` to the end"));
             return;
         }
         let text = written(syntax);
@@ -377,10 +306,7 @@ impl<'a> Rules<'a> {
                 } else {
                     format!(", whatever its variant; move `on({text})` before it")
                 };
-                errors.at(
-                    syntax,
-                    format!("{NEVER}: an earlier rule takes every `{key}`{what}"),
-                );
+                errors.at(syntax, format!("{NEVER}: an earlier rule takes every `{key}`{what}"));
                 return;
             }
             if let (Pattern::Type(_), None) = (pattern, guarded) {
@@ -457,10 +383,7 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         "Escalate" => Directive::Escalate,
         "Default" => Directive::Default,
         "backoff" | "exponential_backoff" => {
-            errors.at(
-                &syntax.name,
-                format!("a delay belongs to `Restart`: write `Restart({name}(..))`"),
-            );
+            errors.at(&syntax.name, format!("a delay belongs to `Restart`: write `Restart({name}(..))`"));
             return None;
         }
         _ => {
@@ -477,10 +400,7 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         return None;
     }
     if split(arguments.clone(), ',').len() != 1 {
-        errors.at(
-            &syntax.name,
-            format!("`Restart(..)` takes one backoff: {mend}"),
-        );
+        errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {mend}"));
         return None;
     }
     let settings = crate::settings::parse(arguments.clone(), errors);
@@ -489,11 +409,7 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         let backoff = strategy::backoff(setting, errors);
         errors.keep(backoff).map(Directive::RestartAfter)
     } else {
-        errors.add(unknown(
-            "argument of `Restart`",
-            &setting.name,
-            strategy::BACKOFFS,
-        ));
+        errors.add(unknown("argument of `Restart`", &setting.name, strategy::BACKOFFS));
         None
     }
 }

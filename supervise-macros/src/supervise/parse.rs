@@ -63,13 +63,8 @@ fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
         return Err(syn::Error::new_spanned(setting.tokens(), message));
     }
     Ok(RuleSyntax {
-        patterns: settings::split(patterns, '|')
-            .into_iter()
-            .map(pattern)
-            .collect::<syn::Result<_>>()?,
-        guard: guard
-            .map(|(keyword, tokens)| closure(keyword, tokens))
-            .transpose()?,
+        patterns: settings::split(patterns, '|').into_iter().map(pattern).collect::<syn::Result<_>>()?,
+        guard: guard.map(|(keyword, tokens)| closure(keyword, tokens)).transpose()?,
         directive: directive.parse2(value.clone())?,
     })
 }
@@ -94,13 +89,8 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
     if tokens.is_empty() {
         return Err(syn::Error::new(keyword, mend));
     }
-    let closure: ExprClosure =
-        syn::parse2(tokens.clone()).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
-    if closure.inputs.len() == 1 {
-        Ok(closure)
-    } else {
-        Err(syn::Error::new_spanned(tokens, mend))
-    }
+    let closure: ExprClosure = syn::parse2(tokens.clone()).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
+    if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(tokens, mend)) }
 }
 
 fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
@@ -130,10 +120,7 @@ fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
 
 fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
     let name = input.parse::<Ident>().map_err(|error| {
-        syn::Error::new(
-            error.span(),
-            "expected a directive: `Resume`, `Restart`, `Stop`, `Escalate` or `Default`",
-        )
+        syn::Error::new(error.span(), "expected a directive: `Resume`, `Restart`, `Stop`, `Escalate` or `Default`")
     })?;
     let arguments = if input.peek(syn::token::Paren) {
         let inner;
@@ -189,26 +176,21 @@ mod tests {
                 Entry::Setting(_) => None,
             })
             .collect();
-        errors
-            .finish()
-            .map_or(Ok(rules), |error| Err(error.to_string()))
+        errors.finish().map_or(Ok(rules), |error| Err(error.to_string()))
     }
 
     #[test]
     fn a_rule_has_alternatives_and_a_guard() {
-        let rules = read(
-            "one_for_one, on(Panic | a::Error | B::C { d: 1 | 2 } if |e| e.f() | true) = Restart(backoff()),",
-        );
-        let patterns = ["Panic", "a::Error", "B::C { d : 1 | 2 }"]
-            .map(str::to_owned)
-            .to_vec();
+        let rules =
+            read("one_for_one, on(Panic | a::Error | B::C { d: 1 | 2 } if |e| e.f() | true) = Restart(backoff()),");
+        let patterns = ["Panic", "a::Error", "B::C { d : 1 | 2 }"].map(str::to_owned).to_vec();
         assert_eq!(rules, Ok(vec![(patterns, true, "Restart".to_owned())]));
     }
 
     #[test]
     fn types_with_generics_are_patterns() {
-        let rules = read("on(Box<dyn Error + Send>) = Stop, on(Query<A, B>) = Stop, on(_) = Stop")
-            .map(|rules| rules.len());
+        let rules =
+            read("on(Box<dyn Error + Send>) = Stop, on(Query<A, B>) = Stop, on(_) = Stop").map(|rules| rules.len());
         assert_eq!(rules, Ok(3));
     }
 

@@ -13,17 +13,8 @@ use crate::settings::{self, Setting, set_once};
 
 pub(crate) const SCOPES: &[&str] = &["one_for_one", "all_for_one", "rest_for_one"];
 pub(crate) const BACKOFFS: &[&str] = &["backoff", "exponential_backoff"];
-pub(crate) const ARGUMENTS: &[&str] = &[
-    "max_retries",
-    "within",
-    "window",
-    "on_limit",
-    "count",
-    "auto_shutdown",
-    "backoff",
-    "exponential_backoff",
-    "log",
-];
+pub(crate) const ARGUMENTS: &[&str] =
+    &["max_retries", "within", "window", "on_limit", "count", "auto_shutdown", "backoff", "exponential_backoff", "log"];
 
 /// A strategy in the words of core, ready to be printed.
 #[derive(Default)]
@@ -54,10 +45,7 @@ const fn word(word: &'static str, variant: &'static str) -> Word {
 const WINDOWS: &[Word] = &[word("tumbling", "Tumbling"), word("sliding", "Sliding")];
 const ON_LIMIT: &[Word] = &[word("Stop", "Stop"), word("Escalate", "Escalate")];
 const COUNTS: &[Word] = &[word("child", "Child"), word("supervisor", "Supervisor")];
-const SHUTDOWNS: &[Word] = &[
-    word("any_significant", "AnySignificant"),
-    word("all_significant", "AllSignificant"),
-];
+const SHUTDOWNS: &[Word] = &[word("any_significant", "AnySignificant"), word("all_significant", "AllSignificant")];
 const LEVELS: &[Word] = &[
     word("off", "Off"),
     word("error", "Error"),
@@ -70,16 +58,8 @@ const LEVELS: &[Word] = &[
 /// How a delay grows.
 #[derive(Clone)]
 pub(crate) enum BackoffModel {
-    Exponential {
-        min: Duration,
-        max: Duration,
-        jitter: Option<f64>,
-        reset: Option<Reset>,
-    },
-    Linear {
-        window: Duration,
-        initial: Duration,
-    },
+    Exponential { min: Duration, max: Duration, jitter: Option<f64>, reset: Option<Reset> },
+    Linear { window: Duration, initial: Duration },
 }
 
 #[derive(Clone, Copy)]
@@ -90,15 +70,9 @@ pub(crate) enum Reset {
 
 /// Reads `one_for_one` or `one_for_one(..)`.
 pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strategy> {
-    let mut strategy = Strategy {
-        scope: Some(setting.name.clone()),
-        ..Strategy::default()
-    };
+    let mut strategy = Strategy { scope: Some(setting.name.clone()), ..Strategy::default() };
     if setting.value.is_some() {
-        let message = format!(
-            "a strategy takes its arguments in parentheses: `{}(max_retries = 10)`",
-            setting.name
-        );
+        let message = format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
         return Err(syn::Error::new_spanned(setting.tokens(), message));
     }
     let Some(arguments) = setting.arguments.clone() else {
@@ -116,44 +90,14 @@ impl Strategy {
     fn argument(&mut self, argument: &Setting, errors: &mut Errors) {
         match argument.name.to_string().as_str() {
             "max_retries" => set_once(&mut self.max_retries, retries(argument), argument, errors),
-            "within" => set_once(
-                &mut self.within,
-                argument.value_by(positive, "\"60s\""),
-                argument,
-                errors,
-            ),
-            "window" => set_once(
-                &mut self.window,
-                one_of(argument, "window", WINDOWS),
-                argument,
-                errors,
-            ),
-            "on_limit" => set_once(
-                &mut self.on_limit,
-                one_of(argument, "answer", ON_LIMIT),
-                argument,
-                errors,
-            ),
-            "count" => set_once(
-                &mut self.count,
-                one_of(argument, "count", COUNTS),
-                argument,
-                errors,
-            ),
+            "within" => set_once(&mut self.within, argument.value_by(positive, "\"60s\""), argument, errors),
+            "window" => set_once(&mut self.window, one_of(argument, "window", WINDOWS), argument, errors),
+            "on_limit" => set_once(&mut self.on_limit, one_of(argument, "answer", ON_LIMIT), argument, errors),
+            "count" => set_once(&mut self.count, one_of(argument, "count", COUNTS), argument, errors),
             "auto_shutdown" => {
-                set_once(
-                    &mut self.auto_shutdown,
-                    one_of(argument, "shutdown", SHUTDOWNS),
-                    argument,
-                    errors,
-                );
+                set_once(&mut self.auto_shutdown, one_of(argument, "shutdown", SHUTDOWNS), argument, errors);
             }
-            "log" => set_once(
-                &mut self.log,
-                one_of(argument, "log level", LEVELS),
-                argument,
-                errors,
-            ),
+            "log" => set_once(&mut self.log, one_of(argument, "log level", LEVELS), argument, errors),
             "backoff" | "exponential_backoff" => {
                 let model = backoff(argument, errors);
                 set_once(&mut self.backoff, model, argument, errors);
@@ -161,10 +105,7 @@ impl Strategy {
             }
             "min" | "max" | "jitter" | "reset_after" => errors.at(
                 &argument.name,
-                format!(
-                    "`{}` belongs to a backoff: `backoff(min = \"100ms\", max = \"10s\")`",
-                    argument.name
-                ),
+                format!("`{}` belongs to a backoff: `backoff(min = \"100ms\", max = \"10s\")`", argument.name),
             ),
             _ => errors.add(unknown("argument of a strategy", &argument.name, ARGUMENTS)),
         }
@@ -177,16 +118,11 @@ impl Strategy {
             errors.at(within.tokens(), message);
         }
         if let (Some(window), None) = (has("window"), has("within")) {
-            errors.at(
-                window.tokens(),
-                "there is no window to move: add `within = \"60s\"`",
-            );
+            errors.at(window.tokens(), "there is no window to move: add `within = \"60s\"`");
         }
         for name in ["on_limit", "count"] {
             if let (Some(setting), None) = (has(name), has("max_retries")) {
-                let message = format!(
-                    "there is no limit that `{name}` could speak of: add `max_retries = 10`"
-                );
+                let message = format!("there is no limit that `{name}` could speak of: add `max_retries = 10`");
                 errors.at(setting.tokens(), message);
             }
         }
@@ -194,8 +130,7 @@ impl Strategy {
 
     /// Whether a refused restart goes to the parent.
     pub(crate) fn escalates_at_limit(&self) -> bool {
-        self.on_limit
-            .is_some_and(|on_limit| on_limit.word == "Escalate")
+        self.on_limit.is_some_and(|on_limit| on_limit.word == "Escalate")
     }
 
     /// The strategy as an expression.
@@ -225,11 +160,7 @@ impl Strategy {
                 calls.extend(quote!(.#setter(#value)));
             }
         }
-        if let Some(backoff) = self
-            .backoff
-            .as_ref()
-            .map(|backoff| backoff.expression(krate))
-        {
+        if let Some(backoff) = self.backoff.as_ref().map(|backoff| backoff.expression(krate)) {
             calls.extend(quote!(.backoff(#backoff)));
         }
         if let Some(level) = self.log {
@@ -245,10 +176,7 @@ impl Strategy {
     }
 
     fn scope_name(&self) -> Ident {
-        let name = self
-            .scope
-            .as_ref()
-            .map_or_else(|| "one_for_one".to_owned(), ToString::to_string);
+        let name = self.scope.as_ref().map_or_else(|| "one_for_one".to_owned(), ToString::to_string);
         Ident::new(&name, Span::mixed_site())
     }
 
@@ -261,21 +189,13 @@ impl Strategy {
         }
         .to_owned();
         if let Some(retries) = self.max_retries {
-            let within = self
-                .within
-                .map_or_else(String::new, |within| format!(" within {}", spoken(within)));
+            let within = self.within.map_or_else(String::new, |within| format!(" within {}", spoken(within)));
             let whose = match self.count {
                 Some(count) if count.word == "supervisor" => " of all children together",
                 _ => " of each child",
             };
-            let beyond = if self.escalates_at_limit() {
-                "the failure escalates"
-            } else {
-                "the child stops"
-            };
-            text.push_str(&format!(
-                " At most {retries} restarts{whose}{within} are granted; then {beyond}."
-            ));
+            let beyond = if self.escalates_at_limit() { "the failure escalates" } else { "the child stops" };
+            text.push_str(&format!(" At most {retries} restarts{whose}{within} are granted; then {beyond}."));
         }
         if let Some(backoff) = &self.backoff {
             text.push_str(&format!(" Restarts wait {}.", backoff.spoken()));
@@ -290,24 +210,21 @@ fn retries(setting: &Setting) -> syn::Result<u32> {
         |input: ParseStream<'_>| {
             let span = input.span();
             input.parse().map_err(|_| {
-                syn::Error::new(span, "expected how many restarts are granted, such as `10`; leave it out for any number")
+                syn::Error::new(
+                    span,
+                    "expected how many restarts are granted, such as `10`; leave it out for any number",
+                )
             })
         },
         example,
     )?;
-    number
-        .base10_parse()
-        .map_err(|_| syn::Error::new(number.span(), "more restarts than can be counted"))
+    number.base10_parse().map_err(|_| syn::Error::new(number.span(), "more restarts than can be counted"))
 }
 
 fn one_of(setting: &Setting, what: &str, words: &[Word]) -> syn::Result<Word> {
     let names: Vec<&str> = words.iter().map(|word| word.word).collect();
     let given: Ident = setting.value(&names.join(" | "))?;
-    words
-        .iter()
-        .find(|word| given == word.word)
-        .copied()
-        .ok_or_else(|| unknown(what, &given, &names))
+    words.iter().find(|word| given == word.word).copied().ok_or_else(|| unknown(what, &given, &names))
 }
 
 /// A number of either kind.
@@ -320,20 +237,15 @@ impl Parse for Number {
             let number: LitInt = input.parse()?;
             return Ok(Self(number.base10_parse()?, span));
         }
-        let number: LitFloat = input
-            .parse()
-            .map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
+        let number: LitFloat =
+            input.parse().map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
         Ok(Self(number.base10_parse()?, span))
     }
 }
 
 /// Reads `backoff(..)` or `exponential_backoff(..)`.
 pub(crate) fn backoff(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
-    if setting.name == "backoff" {
-        exponential(setting, errors)
-    } else {
-        linear(setting, errors)
-    }
+    if setting.name == "backoff" { exponential(setting, errors) } else { linear(setting, errors) }
 }
 
 fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
@@ -342,56 +254,27 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
     let mut failed = false;
     for argument in settings::parse(arguments, errors) {
         match argument.name.to_string().as_str() {
-            "min" => set_once(
-                &mut min,
-                argument.value_by(positive, "\"100ms\""),
-                &argument,
-                errors,
-            ),
-            "max" => set_once(
-                &mut max,
-                argument.value_by(positive, "\"10s\""),
-                &argument,
-                errors,
-            ),
+            "min" => set_once(&mut min, argument.value_by(positive, "\"100ms\""), &argument, errors),
+            "max" => set_once(&mut max, argument.value_by(positive, "\"10s\""), &argument, errors),
             "jitter" => set_once(&mut jitter, share(&argument), &argument, errors),
-            "reset_after" => set_once(
-                &mut reset,
-                argument.value_by(reset_after, "\"1m\""),
-                &argument,
-                errors,
-            ),
+            "reset_after" => set_once(&mut reset, argument.value_by(reset_after, "\"1m\""), &argument, errors),
             _ => {
                 failed = true;
                 let known = ["min", "max", "jitter", "reset_after"];
                 errors.add(unknown("argument of a backoff", &argument.name, &known));
             }
         }
-        failed |=
-            argument.name == "min" && min.is_none() || argument.name == "max" && max.is_none();
+        failed |= argument.name == "min" && min.is_none() || argument.name == "max" && max.is_none();
     }
     let (Some(min), Some(max)) = (min, max) else {
-        let missing = if min.is_none() {
-            "min = \"100ms\""
-        } else {
-            "max = \"10s\""
-        };
+        let missing = if min.is_none() { "min = \"100ms\"" } else { "max = \"10s\"" };
         return missing_argument(setting, missing, failed);
     };
     if min > max {
-        let message = format!(
-            "the shortest delay ({}) is longer than the longest ({})",
-            spoken(min),
-            spoken(max)
-        );
+        let message = format!("the shortest delay ({}) is longer than the longest ({})", spoken(min), spoken(max));
         return Err(syn::Error::new_spanned(setting.tokens(), message));
     }
-    Ok(BackoffModel::Exponential {
-        min,
-        max,
-        jitter,
-        reset,
-    })
+    Ok(BackoffModel::Exponential { min, max, jitter, reset })
 }
 
 fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
@@ -400,37 +283,18 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
     let mut failed = false;
     for argument in settings::parse(arguments, errors) {
         match argument.name.to_string().as_str() {
-            "window" => set_once(
-                &mut window,
-                argument.value_by(positive, "\"10s\""),
-                &argument,
-                errors,
-            ),
-            "initial" => set_once(
-                &mut initial,
-                argument.value_by(positive, "\"100ms\""),
-                &argument,
-                errors,
-            ),
+            "window" => set_once(&mut window, argument.value_by(positive, "\"10s\""), &argument, errors),
+            "initial" => set_once(&mut initial, argument.value_by(positive, "\"100ms\""), &argument, errors),
             _ => {
                 failed = true;
                 let known = ["window", "initial"];
-                errors.add(unknown(
-                    "argument of `exponential_backoff`",
-                    &argument.name,
-                    &known,
-                ));
+                errors.add(unknown("argument of `exponential_backoff`", &argument.name, &known));
             }
         }
-        failed |= argument.name == "window" && window.is_none()
-            || argument.name == "initial" && initial.is_none();
+        failed |= argument.name == "window" && window.is_none() || argument.name == "initial" && initial.is_none();
     }
     let (Some(window), Some(initial)) = (window, initial) else {
-        let missing = if window.is_none() {
-            "window = \"10s\""
-        } else {
-            "initial = \"100ms\""
-        };
+        let missing = if window.is_none() { "window = \"10s\"" } else { "initial = \"100ms\"" };
         return missing_argument(setting, missing, failed);
     };
     Ok(BackoffModel::Linear { window, initial })
@@ -440,15 +304,9 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
 fn missing_argument(setting: &Setting, missing: &str, failed: bool) -> syn::Result<BackoffModel> {
     if failed {
         let stand_in = Duration::from_secs(1);
-        return Ok(BackoffModel::Linear {
-            window: stand_in,
-            initial: stand_in,
-        });
+        return Ok(BackoffModel::Linear { window: stand_in, initial: stand_in });
     }
-    Err(syn::Error::new(
-        setting.span(),
-        format!("`{}` needs `{missing}`", setting.name),
-    ))
+    Err(syn::Error::new(setting.span(), format!("`{}` needs `{missing}`", setting.name)))
 }
 
 fn share(argument: &Setting) -> syn::Result<f64> {
@@ -456,10 +314,7 @@ fn share(argument: &Setting) -> syn::Result<f64> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {
-        Err(syn::Error::new(
-            span,
-            "the jitter is a share of the delay, between 0.0 and 1.0",
-        ))
+        Err(syn::Error::new(span, "the jitter is a share of the delay, between 0.0 and 1.0"))
     }
 }
 
@@ -469,10 +324,7 @@ fn reset_after(input: ParseStream<'_>) -> syn::Result<Reset> {
         return if word == "manual" {
             Ok(Reset::Manual)
         } else {
-            Err(syn::Error::new(
-                word.span(),
-                "expected a duration, such as `\"1m\"`, or `manual`",
-            ))
+            Err(syn::Error::new(word.span(), "expected a duration, such as `\"1m\"`, or `manual`"))
         };
     }
     positive(input).map(Reset::After)
@@ -481,12 +333,7 @@ fn reset_after(input: ParseStream<'_>) -> syn::Result<Reset> {
 impl BackoffModel {
     pub(crate) fn expression(&self, krate: &Path) -> TokenStream {
         match self {
-            Self::Exponential {
-                min,
-                max,
-                jitter,
-                reset,
-            } => {
+            Self::Exponential { min, max, jitter, reset } => {
                 let (min, max) = (duration::expression(*min), duration::expression(*max));
                 let jitter = jitter.map(|jitter| quote!(.jitter(#jitter)));
                 let reset = reset.map(|reset| match reset {
@@ -499,10 +346,7 @@ impl BackoffModel {
                 quote!(#krate::Backoff::exponential(#min, #max)#jitter #reset)
             }
             Self::Linear { window, initial } => {
-                let (window, initial) = (
-                    duration::expression(*window),
-                    duration::expression(*initial),
-                );
+                let (window, initial) = (duration::expression(*window), duration::expression(*initial));
                 quote!(#krate::Backoff::linear(#window, #initial))
             }
         }
@@ -511,18 +355,12 @@ impl BackoffModel {
     /// The delay for a reader.
     pub(crate) fn spoken(&self) -> String {
         match self {
-            Self::Exponential {
-                min, max, jitter, ..
-            } => {
+            Self::Exponential { min, max, jitter, .. } => {
                 let jitter = jitter.map_or_else(String::new, |jitter| format!(", jitter {jitter}"));
                 format!("{} doubling to {}{jitter}", spoken(*min), spoken(*max))
             }
             Self::Linear { window, initial } => {
-                format!(
-                    "{} more each time, counted over {}",
-                    spoken(*initial),
-                    spoken(*window)
-                )
+                format!("{} more each time, counted over {}", spoken(*initial), spoken(*window))
             }
         }
     }
