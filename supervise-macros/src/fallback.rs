@@ -3,9 +3,11 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::parse_quote;
 
-use crate::block::{Block, Handler, located, watches_all, with_default_doc, with_parameter};
+use crate::block::{Block, Handler, located, watches_all, with_default_doc};
 use crate::cfgs;
+use crate::generics::with_parameter;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
@@ -101,7 +103,7 @@ fn actor(block: &Block) -> TokenStream {
 fn decided(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let parent = format_ident!("__P", span = Span::mixed_site());
-    let any = with_parameter(generics, &parent);
+    let any = with_parameter(generics, parse_quote!(#parent));
     let (impl_generics, _, where_clause) = any.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         impl #impl_generics #krate::FailuresDecidedBy<#parent> for #actor #where_clause {}

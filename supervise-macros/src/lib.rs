@@ -10,6 +10,7 @@ mod declaration;
 mod duration;
 mod errors;
 mod fallback;
+mod generics;
 mod settings;
 #[cfg(test)]
 mod snapshots;

@@ -2,9 +2,10 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{GenericParam, Generics, parse_quote};
+use syn::{Generics, parse_quote};
 
 use super::model::{Declaration, Mailbox};
+use crate::generics::with_parameter;
 use crate::supervise::expand as table;
 use crate::{cfgs, duration};
 
@@ -207,12 +208,4 @@ fn alive(declaration: &Declaration) -> Generics {
     }
     predicates.push(parse_quote!(#actor: #krate::Actor + ::core::marker::Send + 'static));
     alive
-}
-
-/// The generics with one more type parameter, before the constants.
-fn with_parameter(generics: &Generics, parameter: syn::TypeParam) -> Generics {
-    let mut with = generics.clone();
-    let at = with.params.iter().position(|own| matches!(own, GenericParam::Const(_))).unwrap_or(with.params.len());
-    with.params.insert(at, GenericParam::Type(parameter));
-    with
 }

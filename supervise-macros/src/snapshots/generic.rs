@@ -110,13 +110,8 @@ where
         child: &::supervise::ChildInfo,
     ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
         let _ = child;
-        if let ::core::option::Option::Some(error) = ::supervise::__private::error_as::<
-            S::Error,
-        >(failure) {
-            #[deny(unreachable_patterns)]
-            match error {
-                _ => return ::core::result::Result::Ok(::supervise::Directive::Restart),
-            }
+        if ::supervise::__private::error_as::<S::Error>(failure).is_some() {
+            return ::core::result::Result::Ok(::supervise::Directive::Restart);
         }
         ::core::result::Result::Ok(::supervise::Directive::Stop)
     }
@@ -221,7 +216,10 @@ where
         match message {
             ReaderMessage::Next { other, __reply } => {
                 let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
-                let held = ::supervise::__private::hold(ctx, __reply);
+                let held = ::supervise::__private::hold::<
+                    _,
+                    Option<S::Item>,
+                >(ctx, __reply);
                 ::supervise::__private::plain_reply(
                     ::supervise::__private::Probe::<Option<S::Item>>::reply(),
                 );

@@ -128,7 +128,7 @@ impl ::supervise::Actor for Feed {
         match message {
             FeedMessage::Fetch { id, __reply } => {
                 let id = ::supervise::__private::sendable::<MatchId>(id);
-                let held = ::supervise::__private::hold(ctx, __reply);
+                let held = ::supervise::__private::hold::<_, Match>(ctx, __reply);
                 match ::supervise::__private::handler_future(Self::fetch(self, id, ctx))
                     .await
                 {
@@ -148,7 +148,10 @@ impl ::supervise::Actor for Feed {
             }
             #[cfg(unix)]
             FeedMessage::Read { __reply } => {
-                let held = ::supervise::__private::hold(ctx, __reply);
+                let held = ::supervise::__private::hold::<
+                    _,
+                    <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+                >(ctx, __reply);
                 match Self::read(self) {
                     ::core::result::Result::Ok(reply) => {
                         held.answer(ctx, reply);
@@ -165,13 +168,16 @@ impl ::supervise::Actor for Feed {
                 }
             }
             FeedMessage::Check { strict, __reply } => {
-                let held = ::supervise::__private::hold(ctx, __reply);
+                let held = ::supervise::__private::hold::<
+                    _,
+                    Result<u8, No>,
+                >(ctx, __reply);
                 let ::supervise::Reply(reply) = Self::check(self, strict);
                 held.answer(ctx, reply);
                 ::core::result::Result::Ok(())
             }
             FeedMessage::Close { __reply } => {
-                let held = ::supervise::__private::hold(ctx, __reply);
+                let held = ::supervise::__private::hold::<_, ()>(ctx, __reply);
                 Self::close(self);
                 held.answer(ctx, ());
                 ::core::result::Result::Ok(())

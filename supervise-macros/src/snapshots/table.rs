@@ -96,13 +96,8 @@ impl ::supervise::Supervisor for Standings {
                 _ => return ::core::result::Result::Ok(::supervise::Directive::Restart),
             }
         }
-        if let ::core::option::Option::Some(error) = ::supervise::__private::error_as::<
-            io::Error,
-        >(failure) {
-            #[deny(unreachable_patterns)]
-            match error {
-                _ => return ::core::result::Result::Ok(::supervise::Directive::Escalate),
-            }
+        if ::supervise::__private::error_as::<io::Error>(failure).is_some() {
+            return ::core::result::Result::Ok(::supervise::Directive::Escalate);
         }
         ::core::result::Result::Ok(
             match failure.kind() {

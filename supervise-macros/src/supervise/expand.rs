@@ -67,6 +67,18 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let text = key.to_string();
     let rules: Vec<&Rule> =
         table.rules.iter().filter(|rule| rule.pattern.key().is_some_and(|own| own.to_string() == text)).collect();
+    // `#key` is where an error that is no error type is reported.
+    let first = key.clone().into_iter().next().map_or(mixed, |token| token.span());
+    let at = spans::path_at(krate, first);
+    let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
+    if let [Rule { pattern: Pattern::Type(_), guard: None, directive: only, .. }] = rules.as_slice() {
+        let only = directive(only, krate);
+        return quote_spanned! {mixed=>
+            if #view(failure).is_some() {
+                return ::core::result::Result::Ok(#only);
+            }
+        };
+    }
     let arms = rules.iter().map(|rule| arm(rule, key, krate));
     let whole = rules.iter().any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
     let rest = if whole {
@@ -77,10 +89,6 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         // Lets rustc find the variants without a rule, and keeps it from proposing an arm with `todo!()`.
         quote_spanned!(mixed=> _ if false => {})
     };
-    // `#key` is where an error that is no error type is reported.
-    let first = key.clone().into_iter().next().map_or(mixed, |token| token.span());
-    let at = spans::path_at(krate, first);
-    let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
     // Variants without a rule are reported here.
     let error = Ident::new("error", mixed.located_at(first));
     quote_spanned! {mixed=>
