@@ -5,14 +5,14 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::parse_quote;
 
+use crate::attributes;
 use crate::block::{Block, Handler, located, watches_all, with_default_doc};
-use crate::cfgs;
 use crate::generics::with_parameter;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
     let generated = [message(block), reference(block), actor(block), decided(block), watches_all(block)];
-    let generated = cfgs::apply(cfgs, generated);
+    let generated = attributes::under(cfgs, generated);
     quote!(#item #generated)
 }
 

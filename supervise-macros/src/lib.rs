@@ -4,8 +4,8 @@
 //! collects every mistake, `expand` writes code and cannot fail. What is not here: anything at run time. Generated
 //! code calls `supervise::__private` for all that is generic.
 
+mod attributes;
 mod block;
-mod cfgs;
 mod declaration;
 mod duration;
 mod errors;

@@ -40,11 +40,8 @@ pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
 impl Setting {
     fn new(whole: TokenStream) -> syn::Result<Self> {
         let mut tokens = whole.clone().into_iter().peekable();
-        let name = match tokens.next() {
-            Some(TokenTree::Ident(name)) => name,
-            _ => {
-                return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
-            }
+        let Some(TokenTree::Ident(name)) = tokens.next() else {
+            return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
         };
         let arguments = match tokens.peek() {
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {

@@ -86,8 +86,8 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         CallArgument::Context => quote_spanned!(mixed=> ctx),
         CallArgument::Field(ident) => located(ident).into_token_stream(),
     });
-    let (own, method) = (own(ident), located(ident));
-    let call = quote_spanned!(mixed=> #own::#method(self #(, #call)*));
+    let (here, method) = (at(ident), located(ident));
+    let call = quote_spanned!(here=> Self::#method(self #(, #call)*));
     let call = awaited(*is_async, ident, &call, krate);
     let outcome = match &handler.reply {
         Reply::Unit => quote_spanned! {mixed=>
@@ -140,9 +140,9 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     }
 }
 
-/// `Self` at the place of a method's name, so that the whole of a call points there.
-fn own(method: &Ident) -> Ident {
-    Ident::new("Self", Span::mixed_site().located_at(method.span()))
+/// Where calls of a method point: at its name, but with names that users cannot see.
+fn at(method: &Ident) -> Span {
+    Span::mixed_site().located_at(method.span())
 }
 
 /// The call, waited for. That its future is `Send` is asked here, at the method's name.
@@ -192,8 +192,8 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
         HookArgument::Cause => &cause,
         HookArgument::Message => &message,
     });
-    let (own, method) = (own(&hook.ident), located(&hook.ident));
-    let call = quote_spanned!(mixed=> #own::#method(self #(, #call)*));
+    let (here, method) = (at(&hook.ident), located(&hook.ident));
+    let call = quote_spanned!(here=> Self::#method(self #(, #call)*));
     let body = outcome(hook.is_async, &hook.ident, &call, &hook.outcome, krate);
     quote_spanned! {mixed=>
         #(#cfgs)*
@@ -236,13 +236,13 @@ fn terminated(block: &Block) -> Option<TokenStream> {
     }
     let mixed = Span::mixed_site();
     let call = |watch: &Watch| {
-        let (own, method) = (own(&watch.ident), located(&watch.ident));
+        let (here, method) = (at(&watch.ident), located(&watch.ident));
         let arguments = match watch.news_first {
             None => quote_spanned!(mixed=> gone),
             Some(true) => quote_spanned!(mixed=> gone, ctx),
             Some(false) => quote_spanned!(mixed=> ctx, gone),
         };
-        let call = quote_spanned!(mixed=> #own::#method(self, #arguments));
+        let call = quote_spanned!(here=> Self::#method(self, #arguments));
         outcome(watch.is_async, &watch.ident, &call, &watch.outcome, krate)
     };
     let typed = watches.iter().filter_map(|watch| {

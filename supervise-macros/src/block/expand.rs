@@ -8,7 +8,7 @@ use super::behaviour::actor;
 use super::coverage::{failures, watches};
 use super::handler::{Handler, Reply};
 use super::model::Block;
-use crate::cfgs;
+use crate::attributes;
 use crate::spans;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
@@ -16,7 +16,7 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
     let mut generated = vec![message(block), message_debug(block), reference(block), actor(block)];
     generated.extend(failures(block));
     generated.extend(watches(block));
-    let generated = cfgs::apply(cfgs, generated);
+    let generated = attributes::under(cfgs, generated);
     quote!(#item #generated)
 }
 

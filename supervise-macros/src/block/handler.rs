@@ -8,7 +8,7 @@ use syn::visit_mut::VisitMut;
 use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
 
 use super::model::{WithoutSelf, check_context, check_signature, is_context, last_segment};
-use crate::cfgs;
+use crate::attributes;
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, set_once};
 
@@ -52,7 +52,7 @@ pub(crate) enum Reply {
     /// `Reply<T>`
     Wrapped(Type),
     /// A `Result`: the reply or a failure.
-    Fallible(Fallible),
+    Fallible(Box<Fallible>),
     /// A type that cannot be replied; was reported.
     Unsound,
 }
@@ -117,7 +117,7 @@ impl Handler {
         let mut handler = Self {
             variant: variant(&ident),
             docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
-            cfgs: cfgs::of(attrs),
+            cfgs: attributes::cfgs(attrs),
             is_async: signature.asyncness.is_some(),
             arguments: Vec::new(),
             call: Vec::new(),
@@ -125,13 +125,13 @@ impl Handler {
             redeliver: redeliver(attribute, errors),
             ident,
         };
-        handler.receiver(signature, errors);
+        Self::check_receiver(signature, errors);
         handler.inputs(signature, actor, errors);
         handler.output(signature, actor, errors);
         handler
     }
 
-    fn receiver(&self, signature: &Signature, errors: &mut Errors) {
+    fn check_receiver(signature: &Signature, errors: &mut Errors) {
         match signature.receiver() {
             None => {
                 let message = "a handler is called on the actor: make `&self` or `&mut self` its first parameter";
@@ -150,7 +150,7 @@ impl Handler {
         let mut context = false;
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
-            if let Some(cfg) = cfgs::of(&input.attrs).first() {
+            if let Some(cfg) = attributes::cfgs(&input.attrs).first() {
                 errors.at(cfg, "a message has the same arguments in every build: put `#[cfg]` on the handler");
             }
             if is_context(&input.ty) {
@@ -193,16 +193,17 @@ impl Handler {
             return;
         }
         self.reply = if let Some(fallible) = Fallible::of(&ty) {
-            Reply::Fallible(fallible)
+            Reply::Fallible(Box::new(fallible))
         } else {
             match (last_segment(&ty), &ty) {
-                (Some((name, types)), _) if name == "Reply" => match types.as_slice() {
-                    [inner] => Reply::Wrapped((*inner).clone()),
-                    _ => {
+                (Some((name, types)), _) if name == "Reply" => {
+                    if let [inner] = types.as_slice() {
+                        Reply::Wrapped((*inner).clone())
+                    } else {
                         errors.at(&ty, "write what is replied, `Reply<T>`");
                         Reply::Unsound
                     }
-                },
+                }
                 (_, Type::Tuple(tuple)) if tuple.elems.is_empty() => Reply::Unit,
                 _ => Reply::Plain(ty),
             }

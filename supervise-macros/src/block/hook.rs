@@ -6,7 +6,7 @@ use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
 use super::model::{check_context, check_signature, is_context, last_segment};
-use crate::cfgs;
+use crate::attributes;
 use crate::errors::Errors;
 use crate::settings::written;
 
@@ -40,7 +40,7 @@ pub(crate) enum HookArgument {
 /// What a hook or a watch method returns.
 pub(crate) enum Outcome {
     Nothing,
-    Fallible(Fallible),
+    Fallible(Box<Fallible>),
 }
 
 /// A method that handles the end of watched actors.
@@ -157,7 +157,7 @@ impl Outcome {
         let unit =
             |types: &[&Type]| types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()));
         match (Fallible::of(ty), last_segment(ty)) {
-            (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(fallible),
+            (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(Box::new(fallible)),
             _ => errors
                 .at(ty, format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail")),
         }
@@ -212,7 +212,7 @@ impl Watch {
         };
         Some(Self {
             ident: signature.ident.clone(),
-            cfgs: cfgs::of(attrs),
+            cfgs: attributes::cfgs(attrs),
             is_async: signature.asyncness.is_some(),
             subject,
             news_first: context,
@@ -259,6 +259,6 @@ impl Stash {
             errors.at(&signature.ident, format!("a `#[stash_while]` method answers yes or no: {form}"));
             return None;
         }
-        Some(Self { ident: signature.ident.clone(), cfgs: cfgs::of(attrs) })
+        Some(Self { ident: signature.ident.clone(), cfgs: attributes::cfgs(attrs) })
     }
 }

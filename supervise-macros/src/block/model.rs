@@ -8,7 +8,7 @@ use syn::{Attribute, Generics, Meta, Path, PathArguments, Signature, Type, TypeP
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
 use super::parse::{Block as Syntax, Member, Method};
-use crate::cfgs;
+use crate::attributes;
 use crate::errors::{Errors, closest};
 
 /// Our attributes on the methods of the block.
@@ -55,7 +55,7 @@ impl Block {
             reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
             message: format_ident!("{}Message", name),
             generics: item.generics.clone(),
-            cfgs: cfgs::of(&item.attrs),
+            cfgs: attributes::cfgs(&item.attrs),
             handlers: Vec::new(),
             hooks: Vec::new(),
             watches: Vec::new(),
@@ -68,7 +68,7 @@ impl Block {
             match member {
                 Member::Method(method) => block.method(method, errors),
                 Member::Other(attrs, _) => {
-                    for attribute in attrs.extract_if(.., |attribute| helper(attribute).is_some()) {
+                    for attribute in attributes::take(attrs, |attribute| helper(attribute).is_some()) {
                         let name = attribute.path().get_ident();
                         let name = name.map(ToString::to_string).unwrap_or_default();
                         errors.at(attribute, format!("`#[{name}]` belongs on a method"));
@@ -82,8 +82,8 @@ impl Block {
     }
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
-        let mut roles: Vec<Attribute> = method.attrs.extract_if(.., |attribute| helper(attribute).is_some()).collect();
-        self.near_misses(method, errors);
+        let mut roles = attributes::take(&mut method.attrs, |attribute| helper(attribute).is_some());
+        Self::near_misses(method, errors);
         if let [first, second, ..] = roles.as_slice() {
             let (first, name) = (role(first), role(second));
             let message = if first == name {
@@ -114,7 +114,7 @@ impl Block {
                 self.stash = Stash::read(attrs, &method.signature, &self.message, errors);
             }
             (_, Some(kind)) => {
-                let cfgs = cfgs::of(attrs);
+                let cfgs = attributes::cfgs(attrs);
                 if let Some(earlier) =
                     self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty()))
                 {
@@ -131,8 +131,8 @@ impl Block {
     }
 
     /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well.
-    fn near_misses(&self, method: &mut Method, errors: &mut Errors) {
-        for attribute in method.attrs.extract_if(.., |attribute| near_miss(attribute).is_some()) {
+    fn near_misses(method: &mut Method, errors: &mut Errors) {
+        for attribute in attributes::take(&mut method.attrs, |attribute| near_miss(attribute).is_some()) {
             if let Some(meant) = near_miss(&attribute) {
                 errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
             }

@@ -7,7 +7,7 @@ use syn::{Generics, parse_quote};
 use super::model::{Declaration, Mailbox};
 use crate::generics::with_parameter;
 use crate::supervise::expand as table;
-use crate::{cfgs, duration};
+use crate::{attributes, duration};
 
 pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
     let Declaration { item, cfgs, .. } = declaration;
@@ -16,7 +16,7 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
         quote!(#[doc = ""] #[doc = #text])
     });
     let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
-    let generated = cfgs::apply(cfgs, generated);
+    let generated = attributes::under(cfgs, generated);
     let read = declaration.below.iter().map(crate::supervise::already_read);
     quote!(#documentation #item #generated #(#read)*)
 }

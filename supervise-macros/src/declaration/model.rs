@@ -7,7 +7,7 @@ use quote::format_ident;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
 
-use crate::cfgs;
+use crate::attributes;
 use crate::duration::positive;
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, set_once};
@@ -58,10 +58,9 @@ impl Declaration {
                 errors.at(lifetime, message);
             }
         }
-        let tables: Vec<Attribute> = item
-            .attrs
-            .extract_if(.., |attribute| super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN))
-            .collect();
+        let tables = attributes::take(&mut item.attrs, |attribute| {
+            super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
+        });
         if let Some(second) = tables.get(1) {
             errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
         }
@@ -82,7 +81,7 @@ impl Declaration {
             ident: item.ident.clone(),
             reference: format_ident!("{}Ref", item.ident),
             generics: item.generics.clone(),
-            cfgs: cfgs::of(&item.attrs),
+            cfgs: attributes::cfgs(&item.attrs),
             krate: parse_quote!(::supervise),
             borrows: item.generics.lifetimes().next().is_some(),
             mailbox: None,

@@ -6,8 +6,7 @@ A failure concerns the failed child alone.
 | failure | directive |
 |---|---|
 | `S::Error` | Restart |
-| anything else | Stop |
-*/
+| anything else | Stop |*/
 pub(crate) struct Reader<S: Source, const N: usize>
 where
     S: Clone,

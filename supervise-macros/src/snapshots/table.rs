@@ -9,8 +9,7 @@ A failure concerns the failed child alone. At most 10 restarts of each child wit
 | `FeedError::Timeout` (guarded) | Restart after 100ms doubling to 10s, jitter 0.2 |
 | `FeedError` | Restart |
 | `io::Error` | Escalate |
-| `Panic` | Restart |
-*/
+| `Panic` | Restart |*/
 struct Standings;
 ///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
 #[allow(dead_code)]

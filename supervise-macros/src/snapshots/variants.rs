@@ -6,8 +6,7 @@ A failure concerns the failed child alone.
 | failure | directive |
 |---|---|
 | `DbError::Timeout` | Restart |
-| `DbError::Gone` | Stop |
-*/
+| `DbError::Gone` | Stop |*/
 enum Db {
     Open,
     Closed,

@@ -105,12 +105,11 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
 fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
     let directive = directive(&rule.directive, krate);
     let guard = rule.guard.as_ref().map(|guard| guard_of(guard, key, krate));
-    let pattern = match &rule.pattern {
-        Pattern::Variant { pattern, .. } => pattern.clone(),
-        _ => {
-            let span = key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
-            quote_spanned!(span=> _)
-        }
+    let pattern = if let Pattern::Variant { pattern, .. } = &rule.pattern {
+        pattern.clone()
+    } else {
+        let span = key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
+        quote_spanned!(span=> _)
     };
     let body = quote_spanned!(Span::mixed_site()=> return ::core::result::Result::Ok(#directive));
     // The braces are the user's: rustc proposes further arms only where all arms come from one place.
@@ -173,21 +172,20 @@ fn directive(directive: &Directive, krate: &Path) -> TokenStream {
 
 /// The table as Markdown.
 pub(crate) fn documentation(table: &Table) -> String {
-    let mut text = format!("# Supervision\n\n{}\n", table.strategy.sentence());
+    let strategy = table.strategy.sentence();
     if let Some(decider) = &table.decider {
         let path = crate::settings::written(decider.to_token_stream());
-        text.push_str(&format!("\nFailures are decided by [`{path}`].\n"));
-        return text;
+        return format!("# Supervision\n\n{strategy}\n\nFailures are decided by `{path}`.\n");
     }
-    text.push_str("\n| failure | directive |\n|---|---|\n");
+    let mut rows = vec![format!("# Supervision\n\n{strategy}\n\n| failure | directive |\n|---|---|")];
     if table.rules.is_empty() {
-        text.push_str("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |\n");
+        rows.push("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |".to_owned());
     }
-    for rule in &table.rules {
+    rows.extend(table.rules.iter().map(|rule| {
         let pattern = if matches!(rule.pattern, Pattern::Any) { "anything else" } else { rule.text.as_str() };
-        text.push_str(&format!("| {pattern} | {} |\n", spoken(&rule.directive)));
-    }
-    text
+        format!("| {pattern} | {} |", spoken(&rule.directive))
+    }));
+    rows.join("\n")
 }
 
 fn spoken(directive: &Directive) -> String {

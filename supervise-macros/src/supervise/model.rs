@@ -98,7 +98,7 @@ impl Table {
         let mut rules = Rules::new(generics);
         for entry in entries(tokens, errors) {
             match entry {
-                Entry::Rule(rule) => rules.add(rule, errors),
+                Entry::Rule(rule) => rules.add(&rule, errors),
                 Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
                     set_once(&mut scope, strategy::read(&setting, errors), &setting, errors);
                 }
@@ -193,7 +193,7 @@ fn stray(setting: &Setting) -> syn::Error {
 /// Rules on their way into a table, with what is known about reachability so far.
 struct Rules<'a> {
     generics: &'a Generics,
-    rules: Vec<Rule>,
+    done: Vec<Rule>,
     seen: HashSet<String>,
     /// Types that a rule without a guard has taken whole.
     taken: HashSet<String>,
@@ -209,7 +209,7 @@ impl<'a> Rules<'a> {
     fn new(generics: &'a Generics) -> Self {
         Self {
             generics,
-            rules: Vec::new(),
+            done: Vec::new(),
             seen: HashSet::new(),
             taken: HashSet::new(),
             any: false,
@@ -219,17 +219,17 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn add(&mut self, rule: RuleSyntax, errors: &mut Errors) {
+    fn add(&mut self, rule: &RuleSyntax, errors: &mut Errors) {
         let directive = directive(&rule.directive, errors);
         for syntax in &rule.patterns {
             let pattern = self.pattern(syntax);
-            self.check(&pattern, syntax, &rule, errors);
+            self.check(&pattern, syntax, rule, errors);
             if let (Pattern::Any, Some(Directive::Resume)) = (&pattern, &directive) {
                 self.resumes_any = Some(rule.directive_span());
             }
             let guard_text = if rule.guard.is_some() { " (guarded)" } else { "" };
             if let Some(directive) = directive.clone() {
-                self.rules.push(Rule {
+                self.done.push(Rule {
                     pattern,
                     guard: rule.guard.clone(),
                     directive,
@@ -323,7 +323,7 @@ impl<'a> Rules<'a> {
     }
 
     fn finish(self, errors: &mut Errors) -> Vec<Rule> {
-        if let (Some(decider), false) = (&self.decider, self.rules.is_empty()) {
+        if let (Some(decider), false) = (&self.decider, self.done.is_empty()) {
             errors.at(
                 decider.tokens(),
                 "a table is written as rules or as a function: remove `decider` or the `on(..)` rules",
@@ -347,12 +347,12 @@ impl<'a> Rules<'a> {
             }
             self.check_overlap(errors);
         }
-        self.rules
+        self.done
     }
 
     /// Rust cannot tell `T::Error` from another type, so rules for both would overlap.
     fn check_overlap(&self, errors: &mut Errors) {
-        let keys = distinct(self.rules.iter().filter_map(|rule| rule.pattern.key()));
+        let keys = distinct(self.done.iter().filter_map(|rule| rule.pattern.key()));
         if keys.len() < 2 {
             return;
         }
