@@ -29,16 +29,16 @@ use syn::parse::{ParseStream, Parser};
 /// Declares an actor: its settings on a struct or enum, its handlers and hooks on an impl block.
 #[proc_macro_attribute]
 pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand_actor(arguments.into(), item.into()).into()
+    expand_actor(arguments.into(), &item.into()).into()
 }
 
 /// Declares what an actor does about its failed children. Stands beside `#[actor]`.
 #[proc_macro_attribute]
 pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    supervise::attribute(&arguments.into(), item.into()).into()
+    supervise::attribute(&arguments.into(), &item.into()).into()
 }
 
-fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
+fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
     let kind = |input: ParseStream<'_>| {
         input.call(syn::Attribute::parse_outer)?;
         input.parse::<syn::Visibility>()?;
@@ -58,7 +58,7 @@ fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
         Ok((on_impl, rest))
     };
     match kind.parse2(item.clone()) {
-        Ok((true, _)) => block::attribute(arguments, &item),
+        Ok((true, _)) => block::attribute(arguments, item),
         Ok((false, rest)) => match syn::parse2::<DeriveInput>(item.clone()) {
             Ok(declared) => declaration::attribute(arguments, declared),
             Err(error) => {

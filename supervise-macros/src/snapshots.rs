@@ -23,7 +23,7 @@ fn check(source: &str, expected: &ExpectFile) {
                 proc_macro2::TokenTree::Group(group) => group.stream(),
                 other => panic!("unexpected {other}"),
             });
-            crate::expand_actor(arguments.unwrap_or_default(), tokens.collect())
+            crate::expand_actor(arguments.unwrap_or_default(), &tokens.collect())
         })
         .collect();
     let file = syn::parse2(expanded).expect("the output is Rust");

@@ -22,14 +22,14 @@ pub(crate) fn already_read(path: &syn::Path) -> TokenStream {
 }
 
 /// Hands the table to the `#[actor]` below it; the two are expanded together, there.
-pub(crate) fn attribute(arguments: &TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStream {
     if arguments.to_string() == ALREADY_READ {
         return TokenStream::new();
     }
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
                 write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`";
     let Ok(mut declared) = syn::parse2::<DeriveInput>(item.clone()) else {
-        let error = syn::Error::new_spanned(first_line(&item), mend).into_compile_error();
+        let error = syn::Error::new_spanned(first_line(item), mend).into_compile_error();
         return quote!(#error #item);
     };
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
