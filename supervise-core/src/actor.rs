@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::actor_ref::{ActorRef, TypedRef};
+use crate::actor_ref::TypedRef;
 use crate::context::Context;
 use crate::death_watch::Terminated;
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
     note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`"
 )]
 pub trait Supervisor: Sized + Send + 'static {
-    /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`].
+    /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
     type Ref: TypedRef<Actor = Self>;
 
     /// Where messages wait.
@@ -264,12 +264,3 @@ impl<P: Watches<R::Actor>, R: TypedRef> WatchableBy<P> for R {}
 
 /// The plain ref of `A`, for signatures.
 pub type RefOf<A> = <A as Supervisor>::Ref;
-
-const _: fn() = || {
-    // A ref must be sendable whatever the actor is: actors are `Send`, never required to be `Sync`.
-    fn sendable<T: Send + Sync>() {}
-    fn check<A: Actor>() {
-        sendable::<ActorRef<A>>();
-    }
-    let _ = check::<crate::guardian::Guardian>;
-};

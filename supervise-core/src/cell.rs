@@ -124,7 +124,7 @@ impl<A: Actor> Cell<A> {
                 let core =
                     Core::new(Arc::clone(name), id, Some(parent.clone()), Arc::clone(&above.system), inherited);
                 let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
-                made = Some(ActorRef(Arc::clone(&cell)));
+                made = Some(Arc::clone(&cell));
                 AnyActorRef(cell)
             })
         };
@@ -139,9 +139,9 @@ impl<A: Actor> Cell<A> {
             }
         };
         match (made, refused) {
-            (Some(actor), _) => {
-                dispatch::start(&above.system, Runner::new(Arc::clone(&actor.0), props).run());
-                Ok(actor)
+            (Some(cell), _) => {
+                dispatch::start(&above.system, Runner::new(Arc::clone(&cell), props).run());
+                Ok(ActorRef::new(cell))
             }
             (None, Some((SpawnRefusal::NameTaken, name))) => {
                 Err(SpawnError::NameTaken { parent: above.path(), name })

@@ -38,7 +38,7 @@ impl<A: Actor> Context<A> {
 
     /// This actor's own ref. It stays valid across restarts.
     pub fn me(&self) -> A::Ref {
-        ActorRef(Arc::clone(&self.cell)).into()
+        ActorRef::new(Arc::clone(&self.cell)).into()
     }
 
     /// Where this actor stands.

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::actor::{Actor, Built, RefOf};
-use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::actor_ref::{AnyActorRef, TypedRef};
 use crate::cell::{Cell, Core, NewName, Runner, SpawnError, System};
 use crate::dispatch;
 use crate::event::EventStream;
@@ -260,7 +260,7 @@ impl ActorSystemBuilder {
             core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), 0),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
-        let above = ActorRef(Arc::clone(&root)).to_any();
+        let above = AnyActorRef(Arc::clone(&root) as _);
         let user = Props::new(|| Guardian { watched: None }).supervision(self.strategy, self.decide);
         let user = guardian(&above, "user", user);
         let watched = user.clone();

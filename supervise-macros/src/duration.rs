@@ -15,8 +15,9 @@ const MEND: &str = "write a number with a unit, such as `60s` or `\"1m 30s\"`";
 
 impl Parse for DurationLiteral {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let literal: Lit =
-            input.parse().map_err(|error| syn::Error::new(error.span(), format!("expected a duration: {MEND}")))?;
+        let literal: Lit = input
+            .parse()
+            .map_err(|error| syn::Error::new(error.span(), format!("expected a duration: {MEND}")))?;
         let wrong = |message: String| syn::Error::new(literal.span(), message);
         let text = match &literal {
             Lit::Str(text) => text.value(),

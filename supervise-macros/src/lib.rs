@@ -16,10 +16,7 @@ mod settings;
 mod snapshots;
 mod spans;
 mod supervise;
-<<<<<<< HEAD
 mod test;
-=======
->>>>>>> 1061202 (Pin what the compiler says about mistakes)
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -42,18 +39,8 @@ fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
     let kind = |input: ParseStream<'_>| {
         input.call(syn::Attribute::parse_outer)?;
         input.parse::<syn::Visibility>()?;
-<<<<<<< HEAD
-<<<<<<< HEAD
         let on_impl =
             input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
-=======
-        let on_impl = input.peek(syn::Token![impl])
-            || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
->>>>>>> 1061202 (Pin what the compiler says about mistakes)
-=======
-        let on_impl =
-            input.peek(syn::Token![impl]) || input.peek(syn::Token![unsafe]) && input.peek2(syn::Token![impl]);
->>>>>>> 5ebe10c (Format the macros as the workspace is)
         let rest: TokenStream = input.parse()?;
         Ok((on_impl, rest))
     };

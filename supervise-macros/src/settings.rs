@@ -100,10 +100,10 @@ impl Setting {
 
 /// Sets `slot` from a setting that may be given once.
 pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
-    if let Some(value) = errors.keep(value) {
-        if slot.replace(value).is_some() {
-            errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
-        }
+    if let Some(value) = errors.keep(value)
+        && slot.replace(value).is_some()
+    {
+        errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
     }
 }
 

@@ -98,8 +98,8 @@ pub use supervise_macros::test;
 /// What an actor's source file needs.
 pub mod prelude {
     pub use supervise_core::{
-        Actor, ActorPath, ActorRef, ActorSystem, AskError, Context, Failure, Reply, SpawnError, Supervisor,
-        Terminated, TypedRef,
+        Actor, ActorPath, ActorRef, ActorSystem, AskError, ChildInfo, Context, Directive, Failure, Reply,
+        SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[cfg(feature = "macros")]

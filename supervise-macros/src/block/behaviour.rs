@@ -174,7 +174,11 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
     let name = Ident::new(hook.kind.name(), mixed);
     let takes = |argument| hook.call.contains(&argument);
     let given = |argument: HookArgument, name: &str| {
-        if takes(argument) { format_ident!("{name}", span = mixed) } else { format_ident!("_{name}", span = mixed) }
+        if takes(argument) {
+            format_ident!("{name}", span = mixed)
+        } else {
+            format_ident!("_{name}", span = mixed)
+        }
     };
     let ctx = given(HookArgument::Context, "ctx");
     let cause = given(HookArgument::Cause, "cause");
@@ -345,8 +349,8 @@ fn redelivery(block: &Block) -> Option<TokenStream> {
 /// Whether it is worth asking the compiler if `ty` is `Send`.
 fn may_be_unsendable(ty: &Type) -> bool {
     const PLAIN: &[&str] = &[
-        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
-        "f64", "String", "Duration",
+        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
+        "f32", "f64", "String", "Duration",
     ];
     !matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| PLAIN.iter().any(|plain| name == plain)))
 }

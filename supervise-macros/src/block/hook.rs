@@ -154,12 +154,15 @@ impl Outcome {
         if matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
             return Self::Nothing;
         }
-        let unit =
-            |types: &[&Type]| types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()));
+        let unit = |types: &[&Type]| {
+            types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()))
+        };
         match (Fallible::of(ty), last_segment(ty)) {
             (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(Box::new(fallible)),
-            _ => errors
-                .at(ty, format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail")),
+            _ => errors.at(
+                ty,
+                format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail"),
+            ),
         }
         Self::Nothing
     }
@@ -250,8 +253,10 @@ impl Stash {
             _ => false,
         };
         if !shared || !message_only {
-            errors
-                .at(&signature.inputs, format!("a `#[stash_while]` method looks at the actor and one message: {form}"));
+            errors.at(
+                &signature.inputs,
+                format!("a `#[stash_while]` method looks at the actor and one message: {form}"),
+            );
             return None;
         }
         let boolean = matches!(&signature.output, ReturnType::Type(_, ty) if last_segment(ty).is_some_and(|(name, _)| name == "bool"));

@@ -12,7 +12,8 @@ use crate::attributes;
 use crate::errors::{Errors, closest};
 
 /// Our attributes on the methods of the block.
-const HELPERS: &[&str] = &["handler", "pre_start", "post_stop", "pre_restart", "post_restart", "watch", "stash_while"];
+const HELPERS: &[&str] =
+    &["handler", "pre_start", "post_stop", "pre_restart", "post_restart", "watch", "stash_while"];
 
 /// An actor's impl block.
 pub(crate) struct Block {
@@ -89,7 +90,9 @@ impl Block {
             let message = if first == name {
                 format!("`#[{name}]` is given twice")
             } else {
-                format!("a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`")
+                format!(
+                    "a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`"
+                )
             };
             errors.at(second, message);
         }
@@ -118,8 +121,10 @@ impl Block {
                 if let Some(earlier) =
                     self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty()))
                 {
-                    let message =
-                        format!("an actor has one `#[{role}]`, and `{}` is it already: merge the two", earlier.ident);
+                    let message = format!(
+                        "an actor has one `#[{role}]`, and `{}` is it already: merge the two",
+                        earlier.ident
+                    );
                     errors.at(&attribute, message);
                     return;
                 }
@@ -145,19 +150,20 @@ impl Block {
             let earlier = self.handlers.iter().take(at).find(|earlier| {
                 earlier.variant == handler.variant && (earlier.cfgs.is_empty() || handler.cfgs.is_empty())
             });
-            if let Some(earlier) = earlier {
-                if earlier.ident != handler.ident {
-                    let message = format!(
-                        "`{}` and `{}` would both be the message `{}`: rename one",
-                        earlier.ident, handler.ident, handler.variant
-                    );
-                    errors.at(&handler.ident, message);
-                }
+            if let Some(earlier) = earlier
+                && earlier.ident != handler.ident
+            {
+                let message = format!(
+                    "`{}` and `{}` would both be the message `{}`: rename one",
+                    earlier.ident, handler.ident, handler.variant
+                );
+                errors.at(&handler.ident, message);
             }
         }
         for (at, watch) in self.watches.iter().enumerate() {
-            let same =
-                |earlier: &&Watch| earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty());
+            let same = |earlier: &&Watch| {
+                earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty())
+            };
             if let Some(earlier) = self.watches.iter().take(at).find(same) {
                 let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
                 errors.at(&watch.ident, message);
@@ -176,7 +182,8 @@ fn helper(attribute: &Attribute) -> Option<&'static str> {
 
 fn near_miss(attribute: &Attribute) -> Option<&'static str> {
     /// Close to ours by accident.
-    const RUSTC: &[&str] = &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
+    const RUSTC: &[&str] =
+        &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
     let name = attribute.path().get_ident()?.to_string();
     if HELPERS.contains(&name.as_str()) || RUSTC.contains(&name.as_str()) {
         return None;

@@ -172,14 +172,18 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
     })?;
     let size: usize = capacity.base10_parse()?;
     if size == 0 {
-        return Err(syn::Error::new(capacity.span(), "a mailbox without room takes no message: give it at least 1"));
+        return Err(syn::Error::new(
+            capacity.span(),
+            "a mailbox without room takes no message: give it at least 1",
+        ));
     }
     let overflow = if inner.is_empty() { "Fail" } else { overflow.parse2(inner.parse::<TokenStream>()?)? };
     Ok(Mailbox::Bounded { capacity: size, overflow })
 }
 
 fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    const WORDS: &[(&str, &str)] = &[("fail", "Fail"), ("drop_newest", "DropNewest"), ("drop_oldest", "DropOldest")];
+    const WORDS: &[(&str, &str)] =
+        &[("fail", "Fail"), ("drop_newest", "DropNewest"), ("drop_oldest", "DropOldest")];
     let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
     <syn::Token![,]>::parse(input)?;
     if input.is_empty() {

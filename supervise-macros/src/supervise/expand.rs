@@ -139,11 +139,10 @@ fn kinds(table: &Table, krate: &Path) -> TokenStream {
             Some(quote_spanned!(mixed=> #krate::FailureKind::#kind => #directive,))
         })
         .collect();
-    let rest = table
-        .rules
-        .iter()
-        .find(|rule| matches!(rule.pattern, Pattern::Any))
-        .map_or_else(|| quote_spanned!(mixed=> #krate::Directive::Escalate), |rule| directive(&rule.directive, krate));
+    let rest = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Any)).map_or_else(
+        || quote_spanned!(mixed=> #krate::Directive::Escalate),
+        |rule| directive(&rule.directive, krate),
+    );
     if arms.is_empty() {
         return rest;
     }

@@ -137,8 +137,9 @@ impl Table {
     /// What this table hands upwards, as far as it says so.
     pub(crate) fn escalations(&self) -> Escalations {
         let at_limit = self.strategy.escalates_at_limit();
-        let upwards =
-            |rule: &&Rule| matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts());
+        let upwards = |rule: &&Rule| {
+            matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts())
+        };
         let default_table = self.rules.is_empty() && at_limit;
         let any = self.rules.iter().filter(upwards).any(|rule| matches!(rule.pattern, Pattern::Any));
         Escalations {
@@ -282,7 +283,10 @@ impl<'a> Rules<'a> {
     }
 
     fn is_type_parameter(&self, word: &Ident) -> bool {
-        self.generics.params.iter().any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
+        self.generics
+            .params
+            .iter()
+            .any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
     }
 
     fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {

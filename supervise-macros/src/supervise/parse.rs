@@ -181,16 +181,17 @@ mod tests {
 
     #[test]
     fn a_rule_has_alternatives_and_a_guard() {
-        let rules =
-            read("one_for_one, on(Panic | a::Error | B::C { d: 1 | 2 } if |e| e.f() | true) = Restart(backoff()),");
+        let rules = read(
+            "one_for_one, on(Panic | a::Error | B::C { d: 1 | 2 } if |e| e.f() | true) = Restart(backoff()),",
+        );
         let patterns = ["Panic", "a::Error", "B::C { d : 1 | 2 }"].map(str::to_owned).to_vec();
         assert_eq!(rules, Ok(vec![(patterns, true, "Restart".to_owned())]));
     }
 
     #[test]
     fn types_with_generics_are_patterns() {
-        let rules =
-            read("on(Box<dyn Error + Send>) = Stop, on(Query<A, B>) = Stop, on(_) = Stop").map(|rules| rules.len());
+        let rules = read("on(Box<dyn Error + Send>) = Stop, on(Query<A, B>) = Stop, on(_) = Stop")
+            .map(|rules| rules.len());
         assert_eq!(rules, Ok(3));
     }
 

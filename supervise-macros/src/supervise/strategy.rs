@@ -13,8 +13,17 @@ use crate::settings::{self, Setting, set_once};
 
 pub(crate) const SCOPES: &[&str] = &["one_for_one", "all_for_one", "rest_for_one"];
 pub(crate) const BACKOFFS: &[&str] = &["backoff", "exponential_backoff"];
-pub(crate) const ARGUMENTS: &[&str] =
-    &["max_retries", "within", "window", "on_limit", "count", "auto_shutdown", "backoff", "exponential_backoff", "log"];
+pub(crate) const ARGUMENTS: &[&str] = &[
+    "max_retries",
+    "within",
+    "window",
+    "on_limit",
+    "count",
+    "auto_shutdown",
+    "backoff",
+    "exponential_backoff",
+    "log",
+];
 
 /// A strategy in the words of core, ready to be printed.
 #[derive(Default)]
@@ -72,7 +81,8 @@ pub(crate) enum Reset {
 pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strategy> {
     let mut strategy = Strategy { scope: Some(setting.name.clone()), ..Strategy::default() };
     if setting.value.is_some() {
-        let message = format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
+        let message =
+            format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
         return Err(syn::Error::new_spanned(setting.tokens(), message));
     }
     let Some(arguments) = setting.arguments.clone() else {
