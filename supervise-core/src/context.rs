@@ -182,12 +182,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
-    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn:
-    ///
-    /// ```ignore
-    /// let me = ctx.me();
-    /// ctx.start_periodic_timer("poll", Duration::from_secs(1), move || me.poll().into_message());
-    /// ```
+    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn; a request to oneself makes one, as in
+    /// `move || me.poll().into_message()`.
     pub fn start_periodic_timer(
         &mut self,
         key: impl Into<TimerKey>,
