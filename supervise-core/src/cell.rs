@@ -13,9 +13,9 @@
 //! - `Runner`: what only the cell's own future touches: the instance, its context, what is about to be handled.
 //!
 //! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
-//!    system messages (A1).
+//!    system messages (rule 1.4).
 //! 2. The protocol's lock is held for one step, never around user code, never across an await.
-//! 3. Every drop of a user's value is contained (A3).
+//! 3. Every drop of a user's value is contained (rule 11.2).
 
 mod redelivery;
 mod run;

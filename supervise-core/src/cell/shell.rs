@@ -315,7 +315,7 @@ impl<A: Actor> Shell<A> {
     }
 }
 
-/// The runtime goes away under a cell that has not ended: no hooks, but nobody waits for ever (A5).
+/// The runtime goes away under a cell that has not ended: no hooks, but nobody waits for ever (rule 6.6).
 impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {

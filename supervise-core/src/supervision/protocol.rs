@@ -14,7 +14,7 @@
 //!   from any phase, Terminate:  Terminating ──children gone──► Stopping ──post_stop done──► Ended
 //! ```
 //!
-//! Which phase takes what (rows: S32 of the semantics; a parked handler or hook holds up only what needs the
+//! Which phase takes what (rule 1.4: a parked handler or hook holds up only what needs the
 //! instance):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
