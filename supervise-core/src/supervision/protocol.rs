@@ -37,6 +37,8 @@
 
 mod fault;
 mod lifecycle;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
