@@ -222,7 +222,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         while self.deciding.is_none() {
             if let Some(message) = self.next_deferred_control() {
                 self.receive(message, effects);
-            } else if let Some((child, cause)) = self.next_deferred_failure() {
+            } else if self.wanted.is_none()
+                && let Some((child, cause)) = self.next_deferred_failure()
+            {
                 self.child_failed(child, cause, effects);
             } else if self.out.is_none() && self.wanted.is_none() && self.pending.is_some() {
                 match self.pending.take() {

@@ -39,6 +39,16 @@ fn the_deferred_report_of_a_child_that_ended_is_dropped() {
 }
 
 #[test]
+fn a_survivors_deferred_report_is_decided_after_the_factory_was_called() {
+    let mut actor = failing(1);
+    drive(&mut actor, failed(A, Y));
+    drive(&mut actor, Recreate(X));
+    // The new instance comes first: a decision to stop the child would not be waited for any more.
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(X)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), Send(A, Recreate(X)), Decide(id(A), Y)]);
+}
+
+#[test]
 fn a_waiting_actor_defers_all_but_the_stop_and_the_ends() {
     let mut actor = restarting(1);
     command(&mut actor, |actor, effects| actor.stop_children(effects));
