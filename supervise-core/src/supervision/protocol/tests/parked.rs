@@ -105,6 +105,17 @@ fn a_stop_during_pre_restart_makes_no_new_instance() {
 }
 
 #[test]
+fn a_restart_that_aborts_another_releases_the_survivors_from_the_first() {
+    let mut actor = rebuilding(1);
+    step(&mut actor, Input::Parked);
+    // The survivor is suspended twice now.
+    assert_eq!(drive(&mut actor, Suspend), [Send(A, Suspend)]);
+    assert_eq!(drive(&mut actor, Recreate(Y)), [ABORT]);
+    assert_eq!(aborted(&mut actor), [DropInstance, Send(A, Resume(None)), rebuild(Y)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Recreate(Y))]);
+}
+
+#[test]
 fn post_stop_has_a_stop_timeout_of_its_own() {
     let mut actor = running(0);
     drive(&mut actor, Terminate);
