@@ -58,7 +58,7 @@ fn stopping_the_children_for_a_restart_unwatches_them() {
     let mut actor = restarting(1);
     command(&mut actor, |actor, effects| actor.watch(&A, WatchKind::Notify, effects));
     assert_eq!(
-        command(&mut actor, |actor, effects| actor.stop_children(effects)),
+        command(&mut actor, super::super::Protocol::stop_children),
         [Effect::Unwatch(A), Send(A, Terminate)]
     );
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
