@@ -209,7 +209,7 @@ impl Core {
             names.push(&*core.name);
             core = parent.core();
         }
-        ActorPath::from_innermost(Arc::clone(self.system.name()), names)
+        ActorPath::from_elements(self.system.name(), names.into_iter().rev())
     }
 
     /// Invariant 2.
