@@ -79,6 +79,7 @@ pub(crate) struct Core {
 /// A cell of any type.
 pub(crate) trait AnyCell: Any + Send + Sync {
     fn core(&self) -> &Core;
+    fn core_mut(&mut self) -> &mut Core;
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     fn actor_type(&self) -> TypeId;
@@ -88,6 +89,10 @@ pub(crate) trait AnyCell: Any + Send + Sync {
 impl<A: Actor> AnyCell for Cell<A> {
     fn core(&self) -> &Core {
         &self.core
+    }
+
+    fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
     }
 
     fn push_system(&self, message: System) -> Result<(), System> {
@@ -236,6 +241,17 @@ impl Core {
     fn announce_stop(&self) {
         if let Some(stopping) = self.stopping.get() {
             stopping.notify_waiters();
+        }
+    }
+}
+
+/// A ref keeps its actor's parents. They are taken apart link by link, so that the last ref to an actor at any depth
+/// can be dropped.
+impl Drop for Core {
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut parent) = next {
+            next = Arc::get_mut(&mut parent.0).and_then(|cell| cell.core_mut().parent.take());
         }
     }
 }
