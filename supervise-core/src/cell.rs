@@ -30,7 +30,7 @@ use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, AnyActorRef};
 use crate::dead_letter::DeadLetterReason;
 use crate::failure::Failure;
-use crate::mailbox::{Control, Mailbox};
+use crate::mailbox::{Control, Mailbox, MailboxKind};
 use crate::path::{ActorPath, InvalidName, Uid, check_name, made_up_name};
 use crate::props::Props;
 use crate::supervision::{Cause, ChildId, Effect, Protocol, SpawnRefusal, SystemMessage};
@@ -113,6 +113,14 @@ impl<A: Actor> AnyCell for Cell<A> {
 }
 
 impl<A: Actor> Cell<A> {
+    /// An actor that never was, for those who need a ref and have nobody.
+    pub(crate) fn nobody(system: &Arc<SystemCore>) -> ActorRef<A> {
+        let core = Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(system), 0);
+        let mailbox = Mailbox::new(MailboxKind::Unbounded);
+        mailbox.close();
+        ActorRef(Arc::new(Self { core, mailbox }))
+    }
+
     /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
     pub(crate) fn spawn_under<C>(
         parent: &AnyActorRef,
@@ -223,7 +231,7 @@ impl Core {
     }
 
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
-        observe::dead_letter(self, message, reason);
+        observe::dead_letter(&self.system, || self.path(), message, reason);
     }
 
     /// Waits for the stop request of this actor.

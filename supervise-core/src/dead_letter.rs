@@ -6,7 +6,7 @@ use crate::path::ActorPath;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Whom it was for.
+    /// Whom it was for. If a selection found nobody: the selected path, wildcards as they were written.
     pub recipient: ActorPath,
     /// What kind of message: the handler's variant, or the message's type.
     pub message: &'static str,
@@ -22,4 +22,6 @@ pub enum DeadLetterReason {
     Stopped,
     /// The bounded mailbox was full and drops messages.
     MailboxFull,
+    /// A selection found nobody.
+    NotFound,
 }

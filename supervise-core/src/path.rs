@@ -258,7 +258,9 @@ mod tests {
 
     #[test]
     fn a_path_survives_printing_and_parsing() {
-        for text in ["supervise://s/", "supervise://s/user", "supervise://s-1/user/a/b%20c/d", "supervise://s/user/$a"] {
+        for text in
+            ["supervise://s/", "supervise://s/user", "supervise://s-1/user/a/b%20c/d", "supervise://s/user/$a"]
+        {
             let path: ActorPath = text.parse().unwrap();
             assert_eq!(path.to_string(), text);
         }

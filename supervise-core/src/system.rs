@@ -34,7 +34,7 @@ pub struct ActorSystem {
 
 /// What all cells of a system share.
 pub(crate) struct SystemCore {
-    name: Arc<str>,
+    name: String,
     runtime: Handle,
     began: Instant,
     events: EventStream,
@@ -79,6 +79,10 @@ impl ActorSystem {
     #[cfg(feature = "testkit")]
     pub(crate) fn activity(&self) -> &crate::testkit::Activity {
         self.core.activity()
+    }
+
+    pub(crate) fn root(&self) -> AnyActorRef {
+        self.core.root().clone()
     }
 
     pub(crate) fn of(core: &Core) -> Self {
@@ -245,7 +249,7 @@ impl ActorSystemBuilder {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let core = Arc::new(SystemCore {
-            name: Arc::from(self.name),
+            name: self.name,
             runtime,
             began: Instant::now(),
             events: EventStream::new(self.event_capacity),
@@ -294,7 +298,7 @@ impl fmt::Debug for ActorSystemBuilder {
 }
 
 impl SystemCore {
-    pub(crate) fn name(&self) -> &Arc<str> {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -318,6 +322,14 @@ impl SystemCore {
     #[cfg(feature = "testkit")]
     pub(crate) fn activity(&self) -> &crate::testkit::Activity {
         &self.activity
+    }
+
+    /// The guardian of guardians.
+    pub(crate) fn root(&self) -> &AnyActorRef {
+        match &self.guardians().user.core().parent {
+            Some(root) => root,
+            None => unreachable!("only the root has no parent"),
+        }
     }
 
     fn guardians(&self) -> &Guardians {
