@@ -113,12 +113,16 @@ impl<A: Actor> AnyCell for Cell<A> {
 }
 
 impl<A: Actor> Cell<A> {
-    /// An actor that never was, for those who need a ref and have nobody.
-    pub(crate) fn nobody(system: &Arc<SystemCore>) -> ActorRef<A> {
-        let core = Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(system), 0);
-        let mailbox = Mailbox::new(MailboxKind::Unbounded);
-        mailbox.close();
-        ActorRef(Arc::new(Self { core, mailbox }))
+    /// An actor that has ended before it began, below the root; for those who need a ref and have nobody.
+    pub(crate) fn nobody(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
+        let dead = |name: &str, parent| {
+            let core = Core::new(Arc::from(name), ChildId::ROOT, parent, Arc::clone(system), 0);
+            let _nothing = core.protocol().abandon();
+            let mailbox = Mailbox::new(MailboxKind::Unbounded);
+            mailbox.close();
+            ActorRef(Arc::new(Self { core, mailbox }))
+        };
+        if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
 
     /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.

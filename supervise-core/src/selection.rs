@@ -41,7 +41,7 @@ impl ActorSystem {
     /// # }
     /// ```
     pub fn find(&self, path: impl AsRef<str>) -> Option<AnyActorRef> {
-        find(&self.root(), path.as_ref())
+        find(&self.core().root(), path.as_ref())
     }
 
     /// All actors whose paths match: `/user/*/worker-?`. In each element `*` stands for any text, `?` for one
@@ -51,7 +51,7 @@ impl ActorSystem {
     ///
     /// If the text cannot be a selection; it says where. Selecting nobody is no error.
     pub fn select(&self, pattern: impl AsRef<str>) -> Result<Selection, InvalidSelection> {
-        Selection::new(self.root(), pattern.as_ref())
+        Selection::new(self.core().root(), pattern.as_ref())
     }
 }
 
@@ -86,7 +86,7 @@ fn begin(here: &AnyActorRef, origin: &Origin<impl AsRef<str>>) -> Option<AnyActo
     match origin {
         Origin::Here => Some(here.clone()),
         Origin::RootOf(name) if name.as_ref() != system.name() => None,
-        Origin::Root | Origin::RootOf(_) => Some(system.root().clone()),
+        Origin::Root | Origin::RootOf(_) => Some(system.root()),
     }
 }
 
@@ -243,7 +243,7 @@ impl<A: Actor> SelectionOf<A> {
     /// There is nobody to make the request for, but it has to be made to know what it would have said.
     fn miss<T: Send + 'static>(&self, request: &mut impl for<'a> FnMut(&'a RefOf<A>) -> Request<'a, A, T>) {
         let system = &self.selection.here.core().system;
-        let nobody = RefOf::<A>::from(Cell::nobody(system));
+        let nobody = RefOf::<A>::from(Cell::nobody(system, ""));
         let message = request(&nobody).into_message();
         observe::dead_letter(
             system,
