@@ -280,7 +280,7 @@ impl<A: Actor> Context<A> {
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
 
-    fn me_any(&self) -> AnyActorRef {
+    pub(crate) fn me_any(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
 

@@ -11,6 +11,7 @@
 //! | `context` | [`Context`]: what an actor can do from within |
 //! | `props` | [`Props`]: factory and settings |
 //! | `path` | [`ActorPath`], [`Uid`], names |
+//! | `selection` | finding actors by path: [`ActorSystem::find`], [`Selection`]; `selection/pattern` what the texts mean |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `death_watch` | [`Terminated`]: the news of an end |
 //! | `mailbox` | two lanes, parking, closing |
@@ -52,6 +53,7 @@ mod observe;
 mod path;
 mod props;
 mod request;
+mod selection;
 pub mod supervision;
 mod system;
 #[cfg(feature = "testkit")]
@@ -76,6 +78,7 @@ pub use mailbox::{MailboxKind, Overflow};
 pub use path::{ActorPath, InvalidName, InvalidPath, Uid};
 pub use props::{Props, SpentInstance};
 pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
+pub use selection::{InvalidSelection, Selection, SelectionOf};
 pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
     Outcome, Reset, Scope, Strategy, Window, default_decider, stopping_decider,

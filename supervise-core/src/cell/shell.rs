@@ -320,6 +320,9 @@ impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {
             self.close();
+            // Parents and children hold each other until the children have ended.
+            let forgotten = self.cell.core.protocol().abandon();
+            drop_quietly(forgotten);
         }
     }
 }

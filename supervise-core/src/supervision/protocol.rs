@@ -172,6 +172,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// The performer goes away before the end: from here on nothing happens, and nobody is known. Gives what was known.
+    #[must_use]
+    pub fn abandon(&mut self) -> Self {
+        std::mem::replace(self, Self { phase: Phase::Ended, ..Self::new(0) })
+    }
+
     /// Takes one input and appends what is to be done.
     ///
     /// # Panics

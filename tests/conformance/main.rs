@@ -1,0 +1,3 @@
+//! The conformance cases, by id.
+
+mod selection;
