@@ -128,12 +128,16 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         let timeout = duration::expression(timeout);
         quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;)
     });
+    let stash = declaration
+        .stash
+        .map(|capacity| quote_spanned!(mixed=> const STASH_CAPACITY: ::core::primitive::usize = #capacity;));
     let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
     quote_spanned! {mixed=>
         #[automatically_derived]
         impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
             type Ref = #reference #ty_generics;
             #mailbox
+            #stash
             #stop_timeout
             #table
         }
