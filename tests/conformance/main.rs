@@ -1,0 +1,6 @@
+//! The conformance cases, by id. `README.md` beside this file says where the ids come from.
+
+mod fixture;
+mod limits;
+mod log;
+mod supervision;
