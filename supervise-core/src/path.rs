@@ -70,10 +70,15 @@ impl ActorPath {
     ///
     /// If the name is none, see [`InvalidName`].
     pub fn child(&self, name: &str) -> Result<Self, InvalidName> {
-        check_name(name)?;
+        check_element(name)?;
+        Ok(self.below(name))
+    }
+
+    /// The path of a child whose name was checked when it was made.
+    pub(crate) fn below(&self, name: &str) -> Self {
         let separator = if &*self.local == "/" { "" } else { "/" };
         let local = format!("{}{separator}{name}", self.local).into();
-        Ok(Self { system: Arc::clone(&self.system), local })
+        Self { system: Arc::clone(&self.system), local }
     }
 }
 
@@ -127,7 +132,7 @@ impl FromStr for ActorPath {
             return Ok(path);
         }
         for element in local.split('/') {
-            check_name(element).map_err(|reason| InvalidPath::Element { text: text.to_owned(), reason })?;
+            check_element(element).map_err(|reason| InvalidPath::Element { text: text.to_owned(), reason })?;
         }
         path.local = Arc::from(format!("/{local}"));
         Ok(path)
@@ -178,11 +183,16 @@ const ALLOWED: &str = "letters, digits, any of -_.*$+:@&=,!~'; and %hh";
 
 /// Whether users may give a child this name.
 pub(crate) fn check_name(name: &str) -> Result<(), InvalidName> {
-    if name.is_empty() {
-        return Err(InvalidName::Empty);
-    }
     if name.starts_with('$') {
         return Err(InvalidName::Reserved(name.to_owned()));
+    }
+    check_element(name)
+}
+
+/// Whether a child may have this name, made up by the system or given by a user.
+fn check_element(name: &str) -> Result<(), InvalidName> {
+    if name.is_empty() {
+        return Err(InvalidName::Empty);
     }
     let mut rest = name.char_indices();
     while let Some((at, found)) = rest.next() {
@@ -234,7 +244,9 @@ mod tests {
 
     #[test]
     fn a_path_survives_printing_and_parsing() {
-        for text in ["supervise://s/", "supervise://s/user", "supervise://s-1/user/a/b%20c/d"] {
+        for text in
+            ["supervise://s/", "supervise://s/user", "supervise://s-1/user/a/b%20c/d", "supervise://s/user/$a/b"]
+        {
             let path: ActorPath = text.parse().unwrap();
             assert_eq!(path.to_string(), text);
         }

@@ -406,7 +406,7 @@ impl<A: Actor> Shell<A> {
 
     fn path_of(&self, child: ChildId) -> Option<ActorPath> {
         let (name, _) = self.cell.core.protocol().child_info(child)?;
-        self.cell.core.path().child(&name).ok()
+        Some(self.cell.core.path().below(&name))
     }
 
     /// Closes both lanes. What is left goes to dead letters, in order.
