@@ -5,7 +5,8 @@ use std::time::Duration;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{
-    AnyActorRef, Built, ChildInfo, DecidedBy, Directive, Props, RefOf, Strategy, SupervisedBy, default_decider,
+    AnyActorRef, Built, ChildInfo, DecidedBy, Directive, Event, HowEnded, Props, RefOf, Strategy, SupervisedBy,
+    default_decider,
 };
 use tokio::sync::oneshot;
 
@@ -223,6 +224,17 @@ where
 /// The names of an actor's children, in start order.
 pub(crate) async fn names_of_children<S: Stage>(parent: &S) -> Vec<String> {
     within(parent, |ctx| ctx.children().iter().map(|child| child.name().to_owned()).collect()).await
+}
+
+/// How an actor ended. It has.
+pub(crate) async fn how_ended<R: TypedRef>(system: &TestSystem, actor: &R) -> HowEnded {
+    let path = actor.actor_ref().path();
+    system
+        .expect("its end", |event| match event {
+            Event::Stopped { actor, how } if *actor == path => Some(*how),
+            _ => None,
+        })
+        .await
 }
 
 /// The child of this name, whatever its type.

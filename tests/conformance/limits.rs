@@ -88,7 +88,9 @@ async fn lim_07_neither_limit_nor_window_grants_any_number(system: &TestSystem) 
     let keeper = keeper(system, Strategy::all_for_one());
     let actor = child(&keeper, "child", PingPong::factory(&probe.handle())).await;
     for _ in 0..7 {
-        assert!(matches!(actor.die("again").await, Err(AskError::Failed(failure)) if failure.to_string() == "again"));
+        assert!(
+            matches!(actor.die("again").await, Err(AskError::Failed(failure)) if failure.to_string() == "again")
+        );
         probe.expect("restarted for again".to_owned()).await;
     }
     assert_eq!(actor.ping().await.unwrap(), "pong");

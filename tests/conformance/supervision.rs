@@ -9,8 +9,8 @@ use supervise::{ChildInfo, Directive, Event, Hook, HowEnded, Outcome, Props, Sta
 use tokio::sync::watch;
 
 use crate::fixture::{
-    Boom, Keeper, PingPong, PingPongRef, always_escalate, always_restart, child, fail, keeper, keeper_deciding,
-    keeper_under, keeping, kept, secs, within,
+    Boom, Keeper, PingPong, PingPongRef, always_escalate, always_restart, child, fail, how_ended, keeper,
+    keeper_deciding, keeper_under, keeping, kept, secs, within,
 };
 
 /// A supervisor with children "1", "2", ….
@@ -42,7 +42,9 @@ fn limited(strategy: Strategy) -> Strategy {
 async fn sup_01_zero_retries_make_a_temporary_actor(system: &TestSystem) {
     let probe = system.probe();
     let [child] = family(system, Strategy::all_for_one().max_retries(0), &probe).await;
-    assert!(matches!(child.die("boom").await, Err(AskError::Failed(failure)) if failure.downcast_ref() == Some(&Boom("boom"))));
+    assert!(
+        matches!(child.die("boom").await, Err(AskError::Failed(failure)) if failure.downcast_ref() == Some(&Boom("boom")))
+    );
     system.advance(secs(1)).await;
     probe.expect("stopped".to_owned()).await;
     probe.expect_none().await;
@@ -268,7 +270,7 @@ async fn sup_17_a_dead_child_is_replaced_under_its_name_but_not_while_the_parent
     assert_eq!(first.actor_ref().path(), second.actor_ref().path());
 
     system.stop(&mourner);
-    assert_eq!(system.expect_terminated(&mourner).await, HowEnded::Graceful);
+    assert_eq!(how_ended(system, &mourner).await, HowEnded::Graceful);
     let hooks = system.take_all(|event| matches!(event, Event::HookFailed { .. })).await;
     assert!(
         matches!(&hooks[..], [Event::HookFailed { hook: Hook::PostStop, failure, .. }]
