@@ -1,6 +1,6 @@
 //! What an actor can do with itself and its surroundings, from within a handler or hook.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use crate::props::Props;
 use crate::request::{ErasedSlot, Request};
 use crate::supervision::{Protocol, WatchKind};
 use crate::system::ActorSystem;
+use crate::unwind::drop_quietly;
 
 /// An actor's view of itself and its surroundings.
 pub struct Context<A: Actor> {
@@ -230,10 +231,21 @@ impl<A: Actor> Context<A> {
         self.aborted = aborted;
     }
 
-    /// Forgets what belonged to the instance.
+    /// Forgets what belonged to the instance, and the messages of watches that ended with it.
     pub(crate) fn clear(&mut self) {
         self.held = None;
         self.aborted = false;
+        if self.watch_messages.is_empty() {
+            return;
+        }
+        let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
+        for (subject, message) in std::mem::take(&mut self.watch_messages) {
+            if watched.contains(&subject) {
+                self.watch_messages.insert(subject, message);
+            } else {
+                drop_quietly(message);
+            }
+        }
     }
 }
 
