@@ -1,6 +1,6 @@
 //! What an actor can do with itself and its surroundings, from within a handler or hook.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -307,11 +307,22 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// Forgets what belonged to the instance.
+    /// Forgets what belonged to the instance, and the messages of watches that ended with it.
     pub(crate) fn clear(&mut self) {
         self.cancel_all_timers();
         self.held = None;
         self.aborted = false;
+        if self.watch_messages.is_empty() {
+            return;
+        }
+        let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
+        for (subject, message) in std::mem::take(&mut self.watch_messages) {
+            if watched.contains(&subject) {
+                self.watch_messages.insert(subject, message);
+            } else {
+                drop_quietly(message);
+            }
+        }
     }
 }
 
