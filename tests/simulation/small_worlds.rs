@@ -106,7 +106,7 @@ fn five_cells_and_a_limit_that_escalates() {
             leaf(),
         ])
     };
-    run("five cells, a limit", plan, 3, 1, &[Action::Tell(2), Action::Kill(3), Action::Stop(1)]);
+    run("five cells, a limit", plan, 2, 2, &[Action::Tell(2), Action::Kill(3), Action::Stop(1)]);
 }
 
 #[test]
