@@ -11,6 +11,7 @@ mod limits;
 mod log;
 mod mailbox;
 mod names;
+mod proto;
 mod stop;
 mod supervision;
 mod walkthrough;
