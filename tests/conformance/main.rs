@@ -2,6 +2,7 @@
 
 mod dead_letters;
 mod death_watch;
+mod derived;
 mod fixture;
 mod guardians;
 mod hierarchies;
