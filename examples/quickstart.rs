@@ -13,7 +13,7 @@ struct Reader {
 impl Reader {
     /// Reads on. Its disk goes away at the third line.
     #[handler]
-    async fn next_line(&mut self) -> Result<u32, IoError> {
+    fn next_line(&mut self) -> Result<u32, IoError> {
         self.lines += 1;
         if self.lines == 3 { Err(IoError::other("the disk is gone")) } else { Ok(self.lines) }
     }

@@ -13,6 +13,7 @@ mod log;
 mod mailbox;
 mod names;
 mod proto;
+mod selection;
 mod stop;
 mod supervision;
 mod walkthrough;
