@@ -2,6 +2,7 @@
 
 mod dead_letters;
 mod death_watch;
+mod derived;
 mod fixture;
 mod guardians;
 mod hierarchies;
@@ -11,6 +12,7 @@ mod limits;
 mod log;
 mod mailbox;
 mod names;
+mod proto;
 mod selection;
 mod stop;
 mod supervision;
