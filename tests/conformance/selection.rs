@@ -322,6 +322,12 @@ proptest! {
         prop_assert_eq!(path.elements().collect::<Vec<_>>(), elements);
     }
 
+}
+
+proptest! {
+    // Each case starts a system.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn nam_12_no_text_breaks_a_search(text in "[/#.*?a-z$:%]{0,12}|\\PC{0,12}") {
         testkit::run(async |system| {
