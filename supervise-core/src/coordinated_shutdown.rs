@@ -211,11 +211,8 @@ impl CoordinatedShutdown {
         self.add_task(phase, name, ended)
     }
 
-    /// Adds a task that tells an actor a request, at which it is to stop, and waits until it has ended:
-    ///
-    /// ```ignore
-    /// shutdown.add_actor_termination_with(Phase::SERVICE_STOP, "feed", feed.close())?;
-    /// ```
+    /// Adds a task that tells an actor a request at which it stops, such as `feed.close()`, and waits until it has
+    /// ended.
     ///
     /// # Errors
     ///

@@ -402,7 +402,7 @@ impl SystemCore {
     /// The last actor has ended. What is registered for this moment runs, then the system has ended.
     pub(crate) fn root_ended(self: &Arc<Self>) {
         self.shutdown.system_ended();
-        let callbacks = self.termination.take_callbacks();
+        let callbacks = self.termination.root_ended();
         if callbacks.is_empty() {
             self.announce_end();
         } else {

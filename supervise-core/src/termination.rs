@@ -130,9 +130,11 @@ impl Termination {
         }
     }
 
-    /// The callbacks, to be run now. No further one is taken.
+    /// The root has ended. Gives the callbacks, to be run now; no further one is taken.
     #[must_use]
-    pub(crate) fn take_callbacks(&self) -> Callbacks {
+    pub(crate) fn root_ended(&self) -> Callbacks {
+        // Where `/system` did not end after `/user`, nobody called the hooks.
+        self.hooks.send_replace(true);
         let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).take();
         Callbacks(callbacks.unwrap_or_default())
     }

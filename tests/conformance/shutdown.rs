@@ -28,6 +28,7 @@ fn abc() -> ShutdownSettings {
 }
 
 /// A task that notes a name.
+#[expect(clippy::unused_async, reason = "a task is a future")]
 async fn note<T>(handle: ProbeHandle<T>, value: T) {
     handle.note(value);
 }
@@ -502,4 +503,14 @@ async fn tasks_that_never_run_are_dropped_with_the_system(system: &TestSystem) {
     probe.expect("dropped").await;
     assert_eq!(shutdown.reason(), None);
     assert!(shutdown.add_task(Phase::SERVICE_STOP, "late", async {}).is_err());
+}
+
+#[supervise::test]
+async fn a_task_that_waits_for_the_end_it_holds_up_is_given_up(system: &TestSystem) {
+    let own = (**system).clone();
+    let task = async move { own.terminate().await };
+    system.coordinated_shutdown().add_task(Phase::SERVICE_STOP, "terminates", task).unwrap();
+    let begun = Instant::now();
+    system.terminate().await;
+    assert_eq!(begun.elapsed(), Duration::from_secs(5));
 }

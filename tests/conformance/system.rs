@@ -184,7 +184,7 @@ async fn grd_16_the_system_ends_when_its_hooks_are_done(system: &TestSystem) {
     assert!(late.is_err(), "hooks have been called");
     let [first, second] = hooks;
     first.done();
-    system.advance(Duration::from_secs(600)).await;
+    system.advance(Duration::from_mins(10)).await;
     assert!(!system.has_terminated());
     second.done();
     system.when_terminated().await.unwrap();
@@ -206,4 +206,12 @@ async fn grd_17_a_hook_whose_registrant_died_is_done(system: &TestSystem) {
     system.expect_terminated(&registrant).await;
     system.terminate().await;
     assert!(task.await.unwrap_err().is_panic());
+}
+
+#[supervise::test]
+async fn hooks_are_called_although_the_system_guardian_ends_first(system: &TestSystem) {
+    let mut hook = system.termination_hook().unwrap();
+    system.system_guardian().stop();
+    system.when_terminated().await.unwrap();
+    hook.called().await;
 }
