@@ -13,11 +13,13 @@
 //! - `Runner`: what only the cell's own future touches: the instance, its context, what is about to be handled.
 //!
 //! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
-//!    system messages (A1).
+//!    system messages (rule 1.4).
 //! 2. The protocol's lock is held for one step, never around user code, never across an await.
-//! 3. Every drop of a user's value is contained (A3).
+//! 3. Every drop of a user's value is contained (rule 11.2).
 
+mod redelivery;
 mod run;
+mod shell;
 mod user_code;
 
 use std::any::{Any, TypeId};
@@ -38,6 +40,7 @@ use crate::system::SystemCore;
 use crate::{dispatch, observe};
 
 pub(crate) use run::Runner;
+pub use run::StashOverflow;
 
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
 pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
@@ -120,7 +123,7 @@ impl<A: Actor> Cell<A> {
             let _nothing = core.protocol().abandon();
             let mailbox = Mailbox::new(MailboxKind::Unbounded);
             mailbox.close();
-            ActorRef(Arc::new(Self { core, mailbox }))
+            ActorRef::new(Arc::new(Self { core, mailbox }))
         };
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
@@ -138,7 +141,7 @@ impl<A: Actor> Cell<A> {
                 let core =
                     Core::new(Arc::clone(name), id, Some(parent.clone()), Arc::clone(&above.system), inherited);
                 let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
-                made = Some(ActorRef(Arc::clone(&cell)));
+                made = Some(Arc::clone(&cell));
                 AnyActorRef(cell)
             })
         };
@@ -153,9 +156,9 @@ impl<A: Actor> Cell<A> {
             }
         };
         match (made, refused) {
-            (Some(actor), _) => {
-                dispatch::start(&above.system, Runner::new(Arc::clone(&actor.0), props).run());
-                Ok(actor)
+            (Some(cell), _) => {
+                dispatch::start(&above.system, Runner::new(Arc::clone(&cell), props).run());
+                Ok(ActorRef::new(cell))
             }
             (None, Some((SpawnRefusal::NameTaken, name))) => {
                 Err(SpawnError::NameTaken { parent: above.path(), name })
@@ -235,7 +238,16 @@ impl Core {
     }
 
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
-        observe::dead_letter(&self.system, || self.path(), message, reason);
+        self.dead_letter_after(message, reason, Vec::new());
+    }
+
+    /// A message that was delivered as often as it may be, and failed each time.
+    pub(crate) fn quarantine(&self, message: &'static str, history: Vec<Failure>) {
+        self.dead_letter_after(message, DeadLetterReason::Quarantined, history);
+    }
+
+    fn dead_letter_after(&self, message: &'static str, reason: DeadLetterReason, failures: Vec<Failure>) {
+        observe::dead_letter(&self.system, || self.path(), message, reason, failures);
     }
 
     /// Waits for the stop request of this actor.

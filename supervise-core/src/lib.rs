@@ -16,9 +16,9 @@
 //! | `death_watch` | [`Terminated`]: the news of an end |
 //! | `mailbox` | two lanes, parking, closing |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
-//! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/user_code` containment |
+//! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/shell` its effects, `cell/user_code` containment |
 //! | `graceful_stop` | waiting for an actor's end from outside the tree |
-//! | `timers` | the timers of one cell |
+//! | `timers`, `actor_timers` | a table of timers with one sleep; what an actor sets for itself |
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
 //! | `coordinated_shutdown` | [`CoordinatedShutdown`]: tasks in phases; `coordinated_shutdown/phases` their order |
@@ -39,6 +39,7 @@
 
 mod actor;
 mod actor_ref;
+mod actor_timers;
 mod cell;
 mod context;
 mod coordinated_shutdown;
@@ -72,7 +73,8 @@ pub use actor::{
     FailuresDecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
-pub use cell::SpawnError;
+pub use actor_timers::TimerKey;
+pub use cell::{SpawnError, StashOverflow};
 pub use context::{AlreadyWatched, Context};
 pub use coordinated_shutdown::{
     AddTaskError, CoordinatedShutdown, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason,

@@ -84,6 +84,8 @@ pub(crate) enum Control {
     PoisonPill,
     /// Fail with `Killed`, after what was sent before.
     Kill,
+    /// A timer of the actor's own is due.
+    Tick(crate::actor_timers::Generation),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

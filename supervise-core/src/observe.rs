@@ -60,12 +60,13 @@ pub(crate) fn dead_letter(
     recipient: impl FnOnce() -> ActorPath,
     message: &'static str,
     reason: DeadLetterReason,
+    failures: Vec<Failure>,
 ) {
     let events = system.events();
     if !events.is_heard() && !log::is_on() {
         return;
     }
-    let letter = DeadLetter { recipient: recipient(), message, reason };
+    let letter = DeadLetter { recipient: recipient(), message, reason, failures };
     log::dead_letter(&letter);
     events.publish(Event::DeadLetter(letter));
 }

@@ -228,7 +228,7 @@ impl<A: Actor> SelectionOf<A> {
                 Err(refused) => {
                     if refused.reason() == SendErrorReason::MailboxFull {
                         let message = refused.into_message();
-                        let core = &actor.actor_ref().0.core;
+                        let core = actor.actor_ref().core();
                         core.dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
                     }
                 }
@@ -247,6 +247,7 @@ impl<A: Actor> SelectionOf<A> {
             || self.selection.path(),
             A::message_name(&message),
             DeadLetterReason::NotFound,
+            Vec::new(),
         );
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::actor::{Actor, Built, RefOf};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
-use crate::cell::{Cell, Core, NewName, Runner, SpawnError, System};
+use crate::cell::{AnyCell, Cell, Core, NewName, Runner, SpawnError, System};
 use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
 use crate::dispatch;
 use crate::event::EventStream;
@@ -53,9 +53,9 @@ pub(crate) struct SystemCore {
 
 /// Not held by the system, which they hold: they live as long as they run, or somebody has a ref.
 struct Guardians {
-    root: Weak<Cell<Guardian>>,
-    user: Weak<Cell<Guardian>>,
-    system: Weak<Cell<Guardian>>,
+    root: Weak<dyn AnyCell>,
+    user: Weak<dyn AnyCell>,
+    system: Weak<dyn AnyCell>,
 }
 
 impl ActorSystem {
@@ -302,7 +302,7 @@ impl ActorSystemBuilder {
             core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), 0),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
-        let above = ActorRef(Arc::clone(&root)).to_any();
+        let above = AnyActorRef(Arc::clone(&root) as _);
         let user = Props::new(|| Guardian::User).supervision(self.strategy, self.decide);
         let user = guardian(&above, "user", user);
         let watched = user.to_any();
@@ -311,9 +311,9 @@ impl ActorSystemBuilder {
         let props = Props::new(move || Guardian::Root { system: watched.clone() })
             .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
         let guardians = Guardians {
-            root: Arc::downgrade(&root),
-            user: Arc::downgrade(&user.0),
-            system: Arc::downgrade(&system.0),
+            root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
+            user: Arc::downgrade(user.any_cell()),
+            system: Arc::downgrade(system.any_cell()),
         };
         // Set once, a few lines after the core was made.
         let _first = core.guardians.set(guardians);
@@ -382,12 +382,12 @@ impl SystemCore {
     }
 
     /// A guardian; one that has ended and is known to nobody else is a ref to nobody.
-    fn guardian(self: &Arc<Self>, name: &str, which: fn(&Guardians) -> &Weak<Cell<Guardian>>) -> AnyActorRef {
+    fn guardian(self: &Arc<Self>, name: &str, which: fn(&Guardians) -> &Weak<dyn AnyCell>) -> AnyActorRef {
         let Some(guardians) = self.guardians.get() else {
             unreachable!("set before the first handle is given out");
         };
         match which(guardians).upgrade() {
-            Some(guardian) => ActorRef(guardian).to_any(),
+            Some(guardian) => AnyActorRef(guardian),
             None => Cell::<Guardian>::nobody(self, name).to_any(),
         }
     }
