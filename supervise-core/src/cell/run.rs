@@ -64,6 +64,8 @@ impl<A: Actor> Runner<A> {
                 self.call(call).await;
             } else if let Some(message) = self.shell.next_system() {
                 self.step(Input::Message(message));
+            } else if let Some(timer) = self.shell.next_due() {
+                self.step(Input::Due(timer));
             } else if self.take_message().await {
                 handled += 1;
                 if handled == THROUGHPUT {

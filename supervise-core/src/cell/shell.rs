@@ -114,6 +114,11 @@ impl<A: Actor> Shell<A> {
         self.user.pop_front()
     }
 
+    /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
+    pub(super) fn next_due(&mut self) -> Option<Timer> {
+        self.timers.as_mut()?.next_due()
+    }
+
     /// Parks until something comes; a timer of the protocol that is due is given back.
     pub(super) async fn wait(&mut self, ctx: &mut Context<A>) -> Option<Timer> {
         poll_fn(|cx| {
