@@ -18,7 +18,7 @@ use crate::supervision::Effect;
 ///
 /// Equal are refs to the same incarnation. `#[actor]` wraps it into the actor's own ref type with a method for each
 /// handler; what every ref can do is here.
-pub struct ActorRef<A: Actor>(pub(crate) Arc<Cell<A>>);
+pub struct ActorRef<A: Actor>(pub(crate) Arc<Cell<A::Message>>);
 
 impl<A: Actor> ActorRef<A> {
     /// Where the actor stands.
@@ -63,6 +63,11 @@ impl<A: Actor> ActorRef<A> {
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
         self.0.mailbox.is_closed()
+    }
+
+    /// The ref of another actor type that takes the same messages. It reaches this actor.
+    pub(crate) fn as_ref_of<B: Actor<Message = A::Message>>(&self) -> ActorRef<B> {
+        ActorRef(Arc::clone(&self.0))
     }
 
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
@@ -158,10 +163,13 @@ impl AnyActorRef {
         &self.core().name
     }
 
-    /// The typed ref, if the actor is an `A`.
+    /// The typed ref, if the actor is an `A`, or a [pattern](crate::pattern) that stands in for one.
     pub fn downcast<A: Actor>(&self) -> Option<ActorRef<A>> {
+        if !self.core().answers_to(TypeId::of::<A>()) {
+            return None;
+        }
         let cell: Arc<dyn Any + Send + Sync> = Arc::clone(&self.0) as _;
-        cell.downcast::<Cell<A>>().ok().map(ActorRef)
+        cell.downcast::<Cell<A::Message>>().ok().map(ActorRef)
     }
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
@@ -189,10 +197,6 @@ impl AnyActorRef {
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
         self.0.has_ended()
-    }
-
-    pub(crate) fn actor_type(&self) -> TypeId {
-        self.0.actor_type()
     }
 
     pub(crate) fn core(&self) -> &Core {

@@ -16,7 +16,7 @@ use crate::system::ActorSystem;
 
 /// An actor's view of itself and its surroundings.
 pub struct Context<A: Actor> {
-    cell: Arc<Cell<A>>,
+    cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
     /// What comes instead of `Terminated`.
@@ -25,7 +25,7 @@ pub struct Context<A: Actor> {
 }
 
 impl<A: Actor> Context<A> {
-    pub(crate) fn new(cell: Arc<Cell<A>>) -> Self {
+    pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
         Self { cell, held: None, watch_messages: HashMap::new(), aborted: false }
     }
 

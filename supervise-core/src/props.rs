@@ -1,5 +1,6 @@
 //! How to make an actor: its factory, and settings that differ from what its type declares.
 
+use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub struct Props<A: Actor, C = Infallibly> {
     pub(crate) mailbox: MailboxKind,
     pub(crate) stop_timeout: Duration,
     pub(crate) policy: Option<Box<Policy>>,
+    pub(crate) answers_to: fn(TypeId) -> bool,
     cause: PhantomData<fn() -> C>,
 }
 
@@ -40,7 +42,14 @@ impl<A: Actor, C> Props<A, C> {
     }
 
     fn from_factory(factory: Factory<A>) -> Self {
-        Self { factory, mailbox: A::MAILBOX, stop_timeout: A::STOP_TIMEOUT, policy: None, cause: PhantomData }
+        Self {
+            factory,
+            mailbox: A::MAILBOX,
+            stop_timeout: A::STOP_TIMEOUT,
+            policy: None,
+            answers_to: |actor| actor == TypeId::of::<A>(),
+            cause: PhantomData,
+        }
     }
 
     /// Sets where messages wait.
@@ -66,6 +75,14 @@ impl<A: Actor, C> Props<A, C> {
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
     ) -> Self {
         self.policy = Some(Box::new(Policy { strategy, decide: Box::new(decide) }));
+        self
+    }
+}
+
+impl<A: Actor, C> Props<A, C> {
+    /// Lets refs of another actor type reach the actor, which takes the same messages.
+    pub(crate) fn standing_in_for<B: Actor<Message = A::Message>>(mut self) -> Self {
+        self.answers_to = |actor| actor == TypeId::of::<A>() || actor == TypeId::of::<B>();
         self
     }
 }

@@ -256,11 +256,11 @@ impl ActorSystemBuilder {
             #[cfg(feature = "testkit")]
             activity: crate::testkit::Activity::default(),
         });
-        let root = Arc::new(Cell::<Guardian> {
-            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), 0),
+        let root = Arc::new(Cell {
+            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), |_| false, 0),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
-        let above = ActorRef(Arc::clone(&root)).to_any();
+        let above = ActorRef::<Guardian>(Arc::clone(&root)).to_any();
         let user = Props::new(|| Guardian { watched: None }).supervision(self.strategy, self.decide);
         let user = guardian(&above, "user", user);
         let watched = user.clone();

@@ -40,7 +40,7 @@ pub(crate) struct Runner<A: Actor> {
 /// The part that goes on working while a handler borrows the rest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
 struct Shell<A: Actor> {
-    cell: Arc<Cell<A>>,
+    cell: Arc<Cell<A::Message>>,
     me: AnyActorRef,
     system: VecDeque<System>,
     user: VecDeque<Entry<A::Message>>,
@@ -62,7 +62,7 @@ struct Shell<A: Actor> {
 type Outcome = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
-    pub(crate) fn new<C>(cell: Arc<Cell<A>>, props: Props<A, C>) -> Self {
+    pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
         let me = AnyActorRef(Arc::clone(&cell) as _);
         Self {
             factory: props.factory,
