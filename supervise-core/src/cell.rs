@@ -19,6 +19,7 @@
 
 mod run;
 mod user_code;
+mod visit;
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -38,6 +39,7 @@ use crate::system::SystemCore;
 use crate::{dispatch, observe};
 
 pub(crate) use run::Runner;
+pub(crate) use visit::Visit;
 
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
 pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;

@@ -21,6 +21,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::sync::Semaphore;
 
+use crate::actor_ref::AnyActorRef;
+use crate::cell::Visit;
+
 /// Where messages wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailboxKind {
@@ -76,14 +79,16 @@ pub(crate) enum Entry<M> {
 }
 
 /// What the runtime itself puts among the messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Control {
     /// The news of a watched actor's end.
-    Terminated(crate::actor_ref::AnyActorRef),
+    Terminated(AnyActorRef),
     /// Stop, after what was sent before.
     PoisonPill,
     /// Fail with `Killed`, after what was sent before.
     Kill,
+    /// Code of the runtime's own, for a pattern.
+    Visit(Visit),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -135,6 +135,13 @@ impl<A: Actor> Runner<A> {
             }
             Entry::Control(Control::PoisonPill) => self.step(Input::Message(System::Terminate)),
             Entry::Control(Control::Kill) => self.failed(Failure::killed()),
+            Entry::Control(Control::Visit(visit)) => {
+                let Self { instance: Some(instance), ctx, shell, .. } = self else {
+                    unreachable!("messages are accepted only with an instance");
+                };
+                let outcome = user_code::run(async { visit.run(instance, ctx) }, shell).await;
+                self.handled(outcome);
+            }
         }
     }
 
@@ -422,6 +429,8 @@ impl<A: Actor> Shell<A> {
                     drop_quietly(message);
                 }
                 Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
+                // Whoever waits for its answer learns that there is none.
+                Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
                 Entry::Control(Control::Terminated(_) | Control::PoisonPill) => {}
             }
         }
