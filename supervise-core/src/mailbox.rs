@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
@@ -52,6 +52,8 @@ pub enum Overflow {
 pub(crate) struct Mailbox<M, S> {
     /// Whether the system lane holds something. Written under the lock, read without: the one look per message.
     system_waits: AtomicBool,
+    /// How many entries the cell has taken and not handled. Only the cell writes it.
+    in_hand: AtomicUsize,
     lanes: Mutex<Lanes<M, S>>,
     bound: Option<Box<Bound>>,
 }
@@ -131,7 +133,7 @@ impl<M, S> Mailbox<M, S> {
             waker: None,
             closed: false,
         };
-        Self { system_waits: AtomicBool::new(false), lanes: Mutex::new(lanes), bound }
+        Self { system_waits: AtomicBool::new(false), in_hand: AtomicUsize::new(0), lanes: Mutex::new(lanes), bound }
     }
 
     // ---- senders -------------------------------------------------------------------------------------------------
@@ -254,6 +256,18 @@ impl<M, S> Mailbox<M, S> {
                 batch.extend(entry);
             }
         }
+        self.in_hand.store(batch.len(), Ordering::Relaxed);
+    }
+
+    /// One of the entries taken was handled.
+    pub(crate) fn handled_one(&self) {
+        let in_hand = self.in_hand.load(Ordering::Relaxed);
+        self.in_hand.store(in_hand.saturating_sub(1), Ordering::Relaxed);
+    }
+
+    /// How many entries wait or are being handled. A hint: others send and handle meanwhile.
+    pub(crate) fn pending(&self) -> usize {
+        self.lock().user.len() + self.in_hand.load(Ordering::Relaxed)
     }
 
     /// Parks the cell until something comes: for the system lane alone, or for both. Ready at once if there is

@@ -95,6 +95,7 @@ impl<A: Actor> Runner<A> {
                 self.step(Input::Message(message));
             } else if let Some(entry) = self.shell.next_user() {
                 self.handle(entry).await;
+                self.shell.cell.mailbox.handled_one();
                 handled += 1;
                 if handled == THROUGHPUT {
                     handled = 0;
