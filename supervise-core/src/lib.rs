@@ -16,6 +16,7 @@
 //! | `mailbox` | two lanes, parking, closing |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
 //! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/user_code` containment |
+//! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `graceful_stop` | waiting for an actor's end from outside the tree |
 //! | `timers` | the timers of one cell |
 //! | `dispatch` | who polls a cell |
@@ -49,6 +50,7 @@ mod guardian;
 mod mailbox;
 mod observe;
 mod path;
+pub mod pattern;
 mod props;
 mod request;
 pub mod supervision;

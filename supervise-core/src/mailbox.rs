@@ -133,7 +133,12 @@ impl<M, S> Mailbox<M, S> {
             waker: None,
             closed: false,
         };
-        Self { system_waits: AtomicBool::new(false), in_hand: AtomicUsize::new(0), lanes: Mutex::new(lanes), bound }
+        Self {
+            system_waits: AtomicBool::new(false),
+            in_hand: AtomicUsize::new(0),
+            lanes: Mutex::new(lanes),
+            bound,
+        }
     }
 
     // ---- senders -------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ impl<A: Actor, C> Props<A, C> {
         Self::from_factory(Box::new(move || factory().built()))
     }
 
-    fn from_factory(factory: Factory<A>) -> Self {
+    pub(crate) fn from_factory(factory: Factory<A>) -> Self {
         Self {
             factory,
             mailbox: A::MAILBOX,
@@ -80,6 +80,12 @@ impl<A: Actor, C> Props<A, C> {
 }
 
 impl<A: Actor, C> Props<A, C> {
+    /// The same, once it is known that the factory's failures are decided.
+    pub(crate) fn checked(self) -> Props<A> {
+        let Self { factory, mailbox, stop_timeout, policy, answers_to, cause: _ } = self;
+        Props { factory, mailbox, stop_timeout, policy, answers_to, cause: PhantomData }
+    }
+
     /// Lets refs of another actor type reach the actor, which takes the same messages.
     pub(crate) fn standing_in_for<B: Actor<Message = A::Message>>(mut self) -> Self {
         self.answers_to = |actor| actor == TypeId::of::<A>() || actor == TypeId::of::<B>();

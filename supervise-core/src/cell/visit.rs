@@ -13,9 +13,11 @@ use crate::failure::Failure;
 use crate::mailbox::Control;
 use crate::request::{AskError, ReplyTo};
 
+type Erased = dyn FnOnce(&mut dyn Any, &mut dyn Any) -> Result<(), Failure> + Send;
+
 /// A visit on its way, without the actor's type.
 pub(crate) struct Visit {
-    run: Box<dyn FnOnce(&mut dyn Any, &mut dyn Any) -> Result<(), Failure> + Send>,
+    run: Box<Erased>,
 }
 
 impl Visit {
