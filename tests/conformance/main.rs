@@ -1,0 +1,4 @@
+//! The conformance cases, by id.
+
+mod backoff_supervisor;
+mod pool;
