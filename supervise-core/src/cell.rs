@@ -119,8 +119,7 @@ impl<M: Send + 'static> Cell<M> {
         let mut reserve = |name: &Arc<str>| {
             above.protocol().spawn(name, |id, inherited| {
                 let system = Arc::clone(&above.system);
-                let core =
-                    Core::new(Arc::clone(name), id, Some(parent.clone()), system, props.answers_to, inherited);
+                let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, A::answers_to, inherited);
                 let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
                 made = Some(ActorRef(Arc::clone(&cell)));
                 AnyActorRef(cell)

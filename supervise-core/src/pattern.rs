@@ -51,6 +51,7 @@
 //!
 //! let pool = system.spawn_with("pool", Pool::round_robin(3, || Doubler).props())?;
 //! assert_eq!(double(&pool, 5).await?, 10);
+//! pool.actor_ref().broadcast(|worker| double(worker, 6));
 //! pool.actor_ref().resize(2);
 //! assert_eq!(pool.actor_ref().workers().await?.len(), 2);
 //! # system.terminate().await;

@@ -1,6 +1,5 @@
 //! How to make an actor: its factory, and settings that differ from what its type declares.
 
-use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -22,7 +21,6 @@ pub struct Props<A: Actor, C = Infallibly> {
     pub(crate) mailbox: MailboxKind,
     pub(crate) stop_timeout: Duration,
     pub(crate) policy: Option<Box<Policy>>,
-    pub(crate) answers_to: fn(TypeId) -> bool,
     cause: PhantomData<fn() -> C>,
 }
 
@@ -42,14 +40,7 @@ impl<A: Actor, C> Props<A, C> {
     }
 
     pub(crate) fn from_factory(factory: Factory<A>) -> Self {
-        Self {
-            factory,
-            mailbox: A::MAILBOX,
-            stop_timeout: A::STOP_TIMEOUT,
-            policy: None,
-            answers_to: |actor| actor == TypeId::of::<A>(),
-            cause: PhantomData,
-        }
+        Self { factory, mailbox: A::MAILBOX, stop_timeout: A::STOP_TIMEOUT, policy: None, cause: PhantomData }
     }
 
     /// Sets where messages wait.
@@ -82,14 +73,8 @@ impl<A: Actor, C> Props<A, C> {
 impl<A: Actor, C> Props<A, C> {
     /// The same, once it is known that the factory's failures are decided.
     pub(crate) fn checked(self) -> Props<A> {
-        let Self { factory, mailbox, stop_timeout, policy, answers_to, cause: _ } = self;
-        Props { factory, mailbox, stop_timeout, policy, answers_to, cause: PhantomData }
-    }
-
-    /// Lets refs of another actor type reach the actor, which takes the same messages.
-    pub(crate) fn standing_in_for<B: Actor<Message = A::Message>>(mut self) -> Self {
-        self.answers_to = |actor| actor == TypeId::of::<A>() || actor == TypeId::of::<B>();
-        self
+        let Self { factory, mailbox, stop_timeout, policy, cause: _ } = self;
+        Props { factory, mailbox, stop_timeout, policy, cause: PhantomData }
     }
 }
 

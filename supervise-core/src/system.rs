@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actor::{Actor, Built, RefOf};
+use crate::actor::{Actor, Built, RefOf, Supervisor};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::cell::{Cell, Core, NewName, Runner, SpawnError, System};
 use crate::dispatch;
@@ -257,7 +257,7 @@ impl ActorSystemBuilder {
             activity: crate::testkit::Activity::default(),
         });
         let root = Arc::new(Cell {
-            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), |_| false, 0),
+            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), Guardian::answers_to, 0),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = ActorRef::<Guardian>(Arc::clone(&root)).to_any();

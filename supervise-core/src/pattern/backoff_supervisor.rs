@@ -21,6 +21,7 @@
 //! passed on is answered by hand or becomes a dead letter. A child restarted in place
 //! ([`Directive::RestartAfter`]) keeps its mailbox.
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -169,14 +170,14 @@ impl<C: Actor> BackoffSupervisorProps<C> {
     }
 
     /// Starts the child anew at most `retries` times in a row; the next end is the supervisor's too. A quiet time, or a
-    /// reset by hand, starts a new row.
+    /// reset by hand, begins a new row. Where failures restart the child in place, each of its lives has that many.
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.plan.limit.max_retries = Some(retries);
         self
     }
 
-    /// Also counts the starts of a window that opens at an end of the child, whether or not quiet times lie between.
-    /// Without [`max_retries`](Self::max_retries) one start per window is granted.
+    /// Also grants at most that many starts within a window, whatever quiet times lie between. It opens at an end of the
+    /// child, and anew at the first end after it has passed. Without [`max_retries`](Self::max_retries) it grants one.
     ///
     /// # Panics
     ///
@@ -240,7 +241,6 @@ impl<C: Actor> BackoffSupervisorProps<C> {
         Props::new(move || BackoffSupervisor::of(&plan))
             .mailbox(mailbox)
             .supervision(strategy, move |failure, _| Ok(decider.decide(failure)))
-            .standing_in_for::<C>()
     }
 }
 
@@ -361,6 +361,10 @@ impl<C: Actor> BackoffSupervisor<C> {
 impl<C: Actor> Supervisor for BackoffSupervisor<C> {
     type Ref = StandInRef<Self>;
     const MAILBOX: MailboxKind = C::MAILBOX;
+
+    fn answers_to(actor: TypeId) -> bool {
+        actor == TypeId::of::<Self>() || C::answers_to(actor)
+    }
 }
 
 impl<C: Actor> Actor for BackoffSupervisor<C> {

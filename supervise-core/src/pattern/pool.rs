@@ -12,6 +12,7 @@
 //!
 //! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -191,7 +192,6 @@ impl<C: Actor> PoolProps<C> {
         Props::new(move || Pool::of(&plan))
             .mailbox(mailbox)
             .supervision(strategy, move |failure, _| Ok(decider.decide(failure)))
-            .standing_in_for::<C>()
     }
 }
 
@@ -235,11 +235,8 @@ impl<C: Actor> ActorRef<Pool<C>> {
         self.visit(move |pool, ctx| pool.resize(size, ctx));
     }
 
-    /// Tells every worker, after what was sent before, however the pool routes. `request` makes one request for each:
-    ///
-    /// ```ignore
-    /// pool.actor_ref().broadcast(move |worker| worker.reload(config.clone()));
-    /// ```
+    /// Tells every worker, after what was sent before, however the pool routes. `request` makes one request to each, as
+    /// in `broadcast(move |worker| worker.reload(config.clone()))`.
     ///
     /// It runs on the pool's turn and must not block; its panic is a failure of the pool. Where a bounded mailbox has
     /// no room, the message is a dead letter.
@@ -325,6 +322,10 @@ impl<C: Actor> Pool<C> {
 impl<C: Actor> Supervisor for Pool<C> {
     type Ref = StandInRef<Self>;
     const MAILBOX: MailboxKind = C::MAILBOX;
+
+    fn answers_to(actor: TypeId) -> bool {
+        actor == TypeId::of::<Self>() || C::answers_to(actor)
+    }
 }
 
 impl<C: Actor> Actor for Pool<C> {
