@@ -1,6 +1,8 @@
 //! BKS, BKF: supervisors that start their child anew after a delay. `on_stop` after any end of the child, `on_failure`
 //! after a failure that is decided with Restart.
 
+#![expect(clippy::unused_self, reason = "what a handler does without the state is still the actor's")]
+
 use std::time::Duration;
 
 use supervise::pattern::{BackoffSupervisor, BackoffSupervisorProps, BackoffSupervisorRef};
@@ -56,7 +58,7 @@ impl Child {
 
     #[handler]
     async fn dawdle(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
@@ -171,7 +173,7 @@ async fn bks_05_bkf_03_a_count_that_is_reset_by_hand(system: &TestSystem) {
         boom(system, &supervisor).await;
         assert_eq!(count(&supervisor).await, 1);
         probe.expect(Seen::Made).await;
-        system.advance(Duration::from_secs(3600 / 4)).await;
+        system.advance(MIN * 9000).await;
         assert_eq!(count(&supervisor).await, 1, "time does not reset it");
         supervisor.hear("hello").tell().unwrap();
         supervisor.hear("hello").tell().unwrap();
@@ -383,9 +385,8 @@ async fn bkf_13_lim_16_the_sixth_failure_in_a_row_is_the_last(system: &TestSyste
 async fn bkf_14_bkf_16_lim_17_the_retries_count_within_their_window(system: &TestSystem) {
     let probe = system.probe();
     let delays = Backoff::exponential(Duration::from_millis(300), Duration::from_secs(10));
-    let options = BackoffSupervisor::on_failure("c1", making(&probe), delays)
-        .max_retries(3)
-        .within(Duration::from_secs(1));
+    let options =
+        BackoffSupervisor::on_failure("c1", making(&probe), delays).max_retries(3).within(Duration::from_secs(1));
     let supervisor = start(system, options, &probe).await;
     for _ in 0..3 {
         boom(system, &supervisor).await;
@@ -455,16 +456,16 @@ async fn a_quiet_time_resets_the_count(system: &TestSystem) {
     probe.expect(Seen::Made).await;
     supervisor.actor_ref().reset();
     assert_eq!(count(&supervisor).await, 1, "not by hand");
-    system.advance(MIN - Duration::from_millis(1)).await;
+    system.advance(MIN * 9 / 10).await;
     assert_eq!(count(&supervisor).await, 1);
-    system.advance(Duration::from_millis(1)).await;
+    system.advance(MIN / 10).await;
     assert_eq!(count(&supervisor).await, 0);
 }
 
 #[supervise::test]
 async fn the_window_counts_across_quiet_times(system: &TestSystem) {
     let probe = system.probe();
-    let options = on_failure(&probe).max_retries(2).within(Duration::from_secs(60));
+    let options = on_failure(&probe).max_retries(2).within(Duration::from_secs(90));
     let supervisor = start(system, options, &probe).await;
     for _ in 0..2 {
         boom(system, &supervisor).await;
