@@ -405,7 +405,9 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: Actor, E: ?Sized> Decides<E> for BackoffSupervisor<C> {}
+#[diagnostic::do_not_recommend]
 impl<C: Actor> DecidesAll for BackoffSupervisor<C> {}
 impl<C: Actor, P> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}

@@ -375,7 +375,9 @@ impl<C: Actor> Actor for Pool<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: Actor, E: ?Sized> Decides<E> for Pool<C> {}
+#[diagnostic::do_not_recommend]
 impl<C: Actor> DecidesAll for Pool<C> {}
 impl<C: Actor, P> FailuresDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
