@@ -145,3 +145,40 @@ fn exit_code(differences: &Differences, tournament: &Tournament) -> ExitCode {
 fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(seed: u64, server_dies_after: Option<u32>) -> Options {
+        Options { path: None, seed, faults: 30, feeds: 4, server_dies_after }
+    }
+
+    #[tokio::test]
+    async fn five_seeds_with_thirty_per_cent_faults_give_the_exact_table() {
+        let tournament = Tournament::shipped().unwrap();
+        for seed in 1..=5 {
+            let computed = compute(&options(seed, None), &tournament).await.unwrap();
+            let differences = computed.table.differences(&tournament.matches);
+            assert!(differences.is_none(), "seed {seed}: {differences:?}");
+            assert!(computed.log.restarts > 0, "seed {seed}: nothing was restarted");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_killed_for_good_ends_in_stop_and_names_what_is_missing() {
+        let tournament = Tournament::shipped().unwrap();
+        let computed = compute(&options(1, Some(20)), &tournament).await.unwrap();
+        assert_eq!(computed.feeds_left, 0);
+        let stops: u32 = computed
+            .log
+            .decisions
+            .iter()
+            .filter(|((_, directive), _)| *directive == "Stop")
+            .map(|(_, decision)| decision.times)
+            .sum();
+        assert_eq!(stops, 4, "{:?}", computed.log);
+        let differences = computed.table.differences(&tournament.matches);
+        assert!(!differences.lost.is_empty() && differences.counted_twice.is_empty(), "{differences:?}");
+    }
+}

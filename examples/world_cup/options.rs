@@ -77,7 +77,7 @@ impl Command {
                 "--help" | "-h" => return Ok(Self::Help),
                 "--seed" => options.seed = number("--seed", value(), &(0..=u64::MAX), "a whole number")?,
                 "--faults" => {
-                    options.faults = number("--faults", value(), &(0..=100), "a percentage from 0 to 100")?
+                    options.faults = number("--faults", value(), &(0..=100), "a percentage from 0 to 100")?;
                 }
                 "--feeds" => options.feeds = number("--feeds", value(), &(1..=64), "a number from 1 to 64")?,
                 "--server-dies-after" => {

@@ -8,7 +8,7 @@ use std::any::TypeId;
 use std::future::Future;
 use std::time::Duration;
 
-use crate::actor_ref::{ActorRef, TypedRef};
+use crate::actor_ref::TypedRef;
 use crate::context::Context;
 use crate::death_watch::Terminated;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
     note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`"
 )]
 pub trait Supervisor: Sized + Send + 'static {
-    /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`].
+    /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
     type Ref: TypedRef<Actor = Self>;
 
     /// Where messages wait.
@@ -36,6 +36,9 @@ pub trait Supervisor: Sized + Send + 'static {
     /// How long a running handler or hook may go on after a stop request, before its future is dropped at its
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
+
+    /// How many messages [`Actor::stash_while`] may set aside. One more is a failure of the actor.
+    const STASH_CAPACITY: usize = usize::MAX;
 
     /// Who is affected by a failed child, and how often restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
@@ -133,6 +136,12 @@ pub trait Actor: Supervisor {
     fn stash_while(&self, message: &Self::Message) -> bool {
         let _ = message;
         false
+    }
+
+    /// Whether `message` counts as activity, which starts the receive timeout anew.
+    fn is_activity(message: &Self::Message) -> bool {
+        let _ = message;
+        true
     }
 
     /// How often a restart may deliver `message` again after it failed: 0 unless its handler says
@@ -263,12 +272,3 @@ impl<P: Watches<R::Actor>, R: TypedRef> WatchableBy<P> for R {}
 
 /// The plain ref of `A`, for signatures.
 pub type RefOf<A> = <A as Supervisor>::Ref;
-
-const _: fn() = || {
-    // A ref must be sendable whatever the actor is: actors are `Send`, never required to be `Sync`.
-    fn sendable<T: Send + Sync>() {}
-    fn check<A: Actor>() {
-        sendable::<ActorRef<A>>();
-    }
-    let _ = check::<crate::guardian::Guardian>;
-};

@@ -4,6 +4,7 @@ use std::any::{Any, TypeId};
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::actor::Actor;
@@ -18,22 +19,72 @@ use crate::supervision::Effect;
 ///
 /// Equal are refs to the same incarnation. `#[actor]` wraps it into the actor's own ref type with a method for each
 /// handler; what every ref can do is here.
-pub struct ActorRef<A: Actor>(pub(crate) Arc<Cell<A::Message>>);
+pub struct ActorRef<A> {
+    any: AnyActorRef,
+    /// The type of the actor behind `any`, or of one that it stands in for. No bound stands here, so that a mistake in an actor is told where it is and
+    /// not wherever its ref is named.
+    actor: PhantomData<fn() -> A>,
+}
 
-impl<A: Actor> ActorRef<A> {
+impl<A> ActorRef<A> {
     /// Where the actor stands.
     pub fn path(&self) -> ActorPath {
-        self.0.core.path()
+        self.any.path()
     }
 
     /// Which incarnation it is.
     pub fn uid(&self) -> Uid {
-        self.0.core.uid
+        self.any.uid()
     }
 
     /// The same ref without its type.
     pub fn to_any(&self) -> AnyActorRef {
-        AnyActorRef(Arc::clone(&self.0) as Arc<dyn AnyCell>)
+        self.any.clone()
+    }
+
+    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
+    pub fn stop(&self) {
+        self.any.stop();
+    }
+
+    /// Lets the actor stop when it has handled what was sent before.
+    pub fn poison(&self) {
+        self.any.poison();
+    }
+
+    /// Lets the actor fail with [`Killed`](crate::FailureKind::Killed) when it has handled what was sent before.
+    pub fn kill(&self) {
+        self.any.kill();
+    }
+
+    /// Whether the actor has ended.
+    pub fn has_ended(&self) -> bool {
+        self.any.has_ended()
+    }
+}
+
+impl<A> ActorRef<A> {
+    pub(crate) fn core(&self) -> &Core {
+        self.any.core()
+    }
+
+    /// The cell behind it, of no type.
+    pub(crate) fn any_cell(&self) -> &Arc<dyn AnyCell> {
+        &self.any.0
+    }
+}
+
+impl<A: Actor> ActorRef<A> {
+    pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
+        Self { any: AnyActorRef(cell), actor: PhantomData }
+    }
+
+    fn cell(&self) -> &Cell<A::Message> {
+        let cell: &dyn Any = &*self.any.0;
+        match cell.downcast_ref() {
+            Some(cell) => cell,
+            None => unreachable!("made of a cell with these messages"),
+        }
     }
 
     /// Sends a message by hand; the methods of a generated ref make requests instead.
@@ -45,41 +96,26 @@ impl<A: Actor> ActorRef<A> {
         self.push(message)
     }
 
-    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
-    pub fn stop(&self) {
-        self.to_any().stop();
-    }
-
-    /// Lets the actor stop when it has handled what was sent before.
-    pub fn poison(&self) {
-        self.to_any().poison();
-    }
-
-    /// Lets the actor fail with [`Killed`](crate::FailureKind::Killed) when it has handled what was sent before.
-    pub fn kill(&self) {
-        self.to_any().kill();
-    }
-
-    /// Whether the actor has ended.
-    pub fn has_ended(&self) -> bool {
-        self.0.mailbox.is_closed()
-    }
-
     /// The ref of another actor type that takes the same messages. It reaches this actor.
     pub(crate) fn as_ref_of<B: Actor<Message = A::Message>>(&self) -> ActorRef<B> {
-        ActorRef(Arc::clone(&self.0))
+        ActorRef { any: self.any.clone(), actor: PhantomData }
+    }
+
+    /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
+    pub(crate) fn pending(&self) -> usize {
+        self.cell().mailbox.pending()
     }
 
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        match self.0.mailbox.push(message) {
+        match self.cell().mailbox.push(message) {
             Pushed::Taken => Ok(()),
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
-                self.0.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
                 Err(SendError::new(message, SendErrorReason::Stopped))
             }
             Pushed::Displaced(message) => {
-                self.0.core.dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
+                self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
                 crate::unwind::drop_quietly(message);
                 Ok(())
             }
@@ -87,42 +123,42 @@ impl<A: Actor> ActorRef<A> {
     }
 
     pub(crate) async fn push_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        self.0.mailbox.push_when_room(message).await.map_err(|message| {
-            self.0.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+        self.cell().mailbox.push_when_room(message).await.map_err(|message| {
+            self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
             SendError::new(message, SendErrorReason::Stopped)
         })
     }
 }
 
-impl<A: Actor> Clone for ActorRef<A> {
+impl<A> Clone for ActorRef<A> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { any: self.any.clone(), actor: PhantomData }
     }
 }
 
-impl<A: Actor> PartialEq for ActorRef<A> {
+impl<A> PartialEq for ActorRef<A> {
     fn eq(&self, other: &Self) -> bool {
-        self.uid() == other.uid()
+        self.any == other.any
     }
 }
 
-impl<A: Actor> Eq for ActorRef<A> {}
+impl<A> Eq for ActorRef<A> {}
 
-impl<A: Actor> Hash for ActorRef<A> {
+impl<A> Hash for ActorRef<A> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.uid().hash(state);
+        self.any.hash(state);
     }
 }
 
-impl<A: Actor> fmt::Debug for ActorRef<A> {
+impl<A> fmt::Debug for ActorRef<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0.core, f)
+        fmt::Debug::fmt(&self.any, f)
     }
 }
 
-impl<A: Actor> fmt::Display for ActorRef<A> {
+impl<A> fmt::Display for ActorRef<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0.core, f)
+        fmt::Display::fmt(&self.any, f)
     }
 }
 
@@ -165,11 +201,7 @@ impl AnyActorRef {
 
     /// The typed ref, if the actor is an `A`, or a [pattern](crate::pattern) that stands in for one.
     pub fn downcast<A: Actor>(&self) -> Option<ActorRef<A>> {
-        if !self.core().answers_to(TypeId::of::<A>()) {
-            return None;
-        }
-        let cell: Arc<dyn Any + Send + Sync> = Arc::clone(&self.0) as _;
-        cell.downcast::<Cell<A::Message>>().ok().map(ActorRef)
+        self.core().answers_to(TypeId::of::<A>()).then(|| ActorRef { any: self.clone(), actor: PhantomData })
     }
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.

@@ -1,18 +1,21 @@
 //! What an actor can do with itself and its surroundings, from within a handler or hook.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::actor::{Actor, Built, DecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, WatchableBy};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::actor_timers::{ActorTimers, TimerKey};
 use crate::cell::{Cell, NewName, SpawnError, System};
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{ErasedSlot, Request};
 use crate::supervision::{Protocol, WatchKind};
 use crate::system::ActorSystem;
+use crate::unwind::drop_quietly;
 
 /// An actor's view of itself and its surroundings.
 pub struct Context<A: Actor> {
@@ -22,18 +25,20 @@ pub struct Context<A: Actor> {
     /// What comes instead of `Terminated`.
     watch_messages: HashMap<AnyActorRef, A::Message>,
     aborted: bool,
+    /// Appears with the first timer.
+    timers: Option<Box<ActorTimers<A::Message>>>,
 }
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
-        Self { cell, held: None, watch_messages: HashMap::new(), aborted: false }
+        Self { cell, held: None, watch_messages: HashMap::new(), aborted: false, timers: None }
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
 
     /// This actor's own ref. It stays valid across restarts.
     pub fn me(&self) -> A::Ref {
-        ActorRef(Arc::clone(&self.cell)).into()
+        ActorRef::<A>::new(Arc::clone(&self.cell)).into()
     }
 
     /// Where this actor stands.
@@ -49,6 +54,13 @@ impl<A: Actor> Context<A> {
     /// This actor's supervisor. Only the root guardian has none.
     pub fn parent(&self) -> Option<&AnyActorRef> {
         self.cell.core.parent.as_ref()
+    }
+
+    /// Starts the backoff anew that delays this actor's restarts: for `reset_after = manual`.
+    pub fn reset_backoff(&mut self) {
+        if let Some(parent) = self.parent() {
+            parent.send_system(System::ResetBackoff(self.cell.core.id));
+        }
     }
 
     /// Requests the stop of this actor: after the current message its children stop, then it does.
@@ -156,6 +168,60 @@ impl<A: Actor> Context<A> {
         self.me_any().command(Protocol::stop_children);
     }
 
+    // ---- timers --------------------------------------------------------------------------------------------------
+
+    /// Sends this actor a message after `delay`. A timer of the same key is replaced, and its message is not delivered
+    /// even if it is on its way. A restart cancels all timers, `Resume` keeps them.
+    pub fn start_timer<T: Send + 'static>(
+        &mut self,
+        key: impl Into<TimerKey>,
+        delay: Duration,
+        message: Request<'_, A, T>,
+    ) {
+        drop_quietly(self.timers().start_once(key.into(), delay, message.into_message()));
+    }
+
+    /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
+    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn; a request to oneself makes one, as in
+    /// `move || me.poll().into_message()`.
+    pub fn start_periodic_timer(
+        &mut self,
+        key: impl Into<TimerKey>,
+        interval: Duration,
+        message: impl FnMut() -> A::Message + Send + 'static,
+    ) {
+        drop_quietly(self.timers().start_every(key.into(), interval, Box::new(message)));
+    }
+
+    /// Cancels a timer. Its message is not delivered even if it is on its way.
+    pub fn cancel_timer(&mut self, key: &str) {
+        if let Some(timers) = &mut self.timers {
+            drop_quietly(timers.cancel(key));
+        }
+    }
+
+    /// Whether a timer is set whose message has not been delivered, or that repeats.
+    pub fn is_timer_active(&self, key: &str) -> bool {
+        self.timers.as_ref().is_some_and(|timers| timers.is_active(key))
+    }
+
+    /// Sends this actor a message whenever it got none for `after`. Messages of handlers with
+    /// `#[handler(not_influencing)]` do not count. It survives a restart, and counts anew from there.
+    pub fn set_receive_timeout(&mut self, after: Duration, message: impl FnMut() -> A::Message + Send + 'static) {
+        self.timers().set_idle(after, Box::new(message));
+    }
+
+    /// Takes the receive timeout back.
+    pub fn cancel_receive_timeout(&mut self) {
+        if let Some(timers) = &mut self.timers {
+            timers.clear_idle();
+        }
+    }
+
+    fn timers(&mut self) -> &mut ActorTimers<A::Message> {
+        self.timers.get_or_insert_with(|| Box::new(ActorTimers::new()))
+    }
+
     // ---- death watch ---------------------------------------------------------------------------------------------
 
     /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
@@ -214,7 +280,7 @@ impl<A: Actor> Context<A> {
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
 
-    fn me_any(&self) -> AnyActorRef {
+    pub(crate) fn me_any(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
@@ -230,10 +296,33 @@ impl<A: Actor> Context<A> {
         self.aborted = aborted;
     }
 
-    /// Forgets what belonged to the instance.
+    pub(crate) fn timers_mut(&mut self) -> Option<&mut ActorTimers<A::Message>> {
+        self.timers.as_deref_mut()
+    }
+
+    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody.
+    pub(crate) fn cancel_all_timers(&mut self) {
+        if let Some(timers) = &mut self.timers {
+            drop_quietly(timers.cancel_all());
+        }
+    }
+
+    /// Forgets what belonged to the instance, and the messages of watches that ended with it.
     pub(crate) fn clear(&mut self) {
+        self.cancel_all_timers();
         self.held = None;
         self.aborted = false;
+        if self.watch_messages.is_empty() {
+            return;
+        }
+        let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
+        for (subject, message) in std::mem::take(&mut self.watch_messages) {
+            if watched.contains(&subject) {
+                self.watch_messages.insert(subject, message);
+            } else {
+                drop_quietly(message);
+            }
+        }
     }
 }
 

@@ -12,22 +12,30 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::request::{self, ReplyTo};
 
-/// Says which type a held reply slot answers with.
-#[derive(Debug)]
-pub struct Held<T>(PhantomData<fn() -> T>);
+/// Gives the reply to a slot that was taken out of its message.
+pub struct Held<A: Actor, T>(fn(&mut Context<A>, T));
 
 /// Takes the reply slot out of a message and keeps it where it survives the handler's panic or abort.
-pub fn hold<A: Actor, T: Send + 'static>(ctx: &mut Context<A>, reply: ReplyTo<T>) -> Held<T> {
+pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) -> Held<A, T> {
     ctx.hold(reply.erase());
-    Held(PhantomData)
-}
-
-impl<T: Send + 'static> Held<T> {
-    /// Gives the handler's reply to the asker, if there is one.
-    pub fn answer<A: Actor>(self, ctx: &mut Context<A>, value: T) {
+    Held(|ctx, value| {
         if let Some(slot) = ctx.take_held() {
             request::answer(slot, value);
         }
+    })
+}
+
+// Bounds would only repeat what `hold` has said.
+impl<A: Actor, T> Held<A, T> {
+    /// Gives the handler's reply to the asker, if there is one.
+    pub fn answer(self, ctx: &mut Context<A>, value: T) {
+        (self.0)(ctx, value);
+    }
+}
+
+impl<A: Actor, T> fmt::Debug for Held<A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
     }
 }
 

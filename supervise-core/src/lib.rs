@@ -11,14 +11,15 @@
 //! | `context` | [`Context`]: what an actor can do from within |
 //! | `props` | [`Props`]: factory and settings |
 //! | `path` | [`ActorPath`], [`Uid`], names |
+//! | `selection` | finding actors by path: [`ActorSystem::find`], [`Selection`]; `selection/pattern` what the texts mean |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `death_watch` | [`Terminated`]: the news of an end |
 //! | `mailbox` | two lanes, parking, closing |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
-//! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/user_code` containment |
+//! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/shell` its effects, `cell/user_code` containment |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `graceful_stop` | waiting for an actor's end from outside the tree |
-//! | `timers` | the timers of one cell |
+//! | `timers`, `actor_timers` | a table of timers with one sleep; what an actor sets for itself |
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
 //! | `event`, `dead_letter`, `observe` | what happened, for whoever listens |
@@ -36,6 +37,7 @@
 
 mod actor;
 mod actor_ref;
+mod actor_timers;
 mod cell;
 mod context;
 mod dead_letter;
@@ -53,6 +55,7 @@ mod path;
 pub mod pattern;
 mod props;
 mod request;
+mod selection;
 pub mod supervision;
 mod system;
 #[cfg(feature = "testkit")]
@@ -65,7 +68,8 @@ pub use actor::{
     FailuresDecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
-pub use cell::SpawnError;
+pub use actor_timers::TimerKey;
+pub use cell::{SpawnError, StashOverflow};
 pub use context::{AlreadyWatched, Context};
 pub use dead_letter::{DeadLetter, DeadLetterReason};
 pub use death_watch::{AnyActor, Terminated};
@@ -76,6 +80,7 @@ pub use mailbox::{MailboxKind, Overflow};
 pub use path::{ActorPath, InvalidName, InvalidPath, Uid};
 pub use props::{Props, SpentInstance};
 pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
+pub use selection::{InvalidSelection, Selection, SelectionOf};
 pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
     Outcome, Reset, Scope, Strategy, Window, default_decider, stopping_decider,

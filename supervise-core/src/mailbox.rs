@@ -89,6 +89,8 @@ pub(crate) enum Control {
     PoisonPill,
     /// Fail with `Killed`, after what was sent before.
     Kill,
+    /// A timer of the actor's own is due.
+    Tick(crate::actor_timers::Generation),
     /// Code of the runtime's own, for a pattern.
     Visit(Visit),
 }
@@ -261,13 +263,11 @@ impl<M, S> Mailbox<M, S> {
                 batch.extend(entry);
             }
         }
-        self.in_hand.store(batch.len(), Ordering::Relaxed);
     }
 
-    /// One of the entries taken was handled.
-    pub(crate) fn handled_one(&self) {
-        let in_hand = self.in_hand.load(Ordering::Relaxed);
-        self.in_hand.store(in_hand.saturating_sub(1), Ordering::Relaxed);
+    /// Says how many entries the cell has taken and not handled.
+    pub(crate) fn set_in_hand(&self, entries: usize) {
+        self.in_hand.store(entries, Ordering::Relaxed);
     }
 
     /// How many entries wait or are being handled. A hint: others send and handle meanwhile.

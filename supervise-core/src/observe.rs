@@ -8,6 +8,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::path::ActorPath;
 use crate::supervision::{ChildId, Note, Strategy};
+use crate::system::SystemCore;
 
 /// Tells what a cell's protocol noted. `path_of` names the child a note is about.
 pub(crate) fn note(
@@ -51,12 +52,18 @@ pub(crate) fn note(
 }
 
 /// Tells that a message reached nobody.
-pub(crate) fn dead_letter(core: &Core, message: &'static str, reason: DeadLetterReason) {
-    let events = core.system.events();
+pub(crate) fn dead_letter(
+    system: &SystemCore,
+    recipient: impl FnOnce() -> ActorPath,
+    message: &'static str,
+    reason: DeadLetterReason,
+    failures: Vec<Failure>,
+) {
+    let events = system.events();
     if !events.is_heard() && !log::is_on() {
         return;
     }
-    let letter = DeadLetter { recipient: core.path(), message, reason };
+    let letter = DeadLetter { recipient: recipient(), message, reason, failures };
     log::dead_letter(&letter);
     events.publish(Event::DeadLetter(letter));
 }

@@ -85,5 +85,5 @@ fn decide(own: Option<&Decider>, failure: &Failure) -> Directive {
 
 /// The time that limits and delays are counted in.
 fn system_time<A: Actor>(ctx: &Context<A>) -> Time {
-    ctx.me().actor_ref().0.core.system.now()
+    ctx.me().actor_ref().core().system.now()
 }

@@ -26,12 +26,14 @@ pub struct Request<'a, A: Actor, T> {
     attach: fn(&mut A::Message, ReplyTo<T>),
 }
 
-impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
+impl<'a, A: Actor, T> Request<'a, A, T> {
     /// A request whose message has an empty reply slot; `attach` fills it in when the request is asked.
     pub fn new(to: &'a ActorRef<A>, message: A::Message, attach: fn(&mut A::Message, ReplyTo<T>)) -> Self {
         Self { to, message, attach }
     }
+}
 
+impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// Sends the message and forgets it. The handler's reply is dropped.
     ///
     /// # Errors
@@ -278,12 +280,14 @@ pub struct Reply<T>(pub T);
 /// Dropped without a reply, the asker learns that the actor stopped.
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
 
-impl<T: Send + 'static> ReplyTo<T> {
+impl<T> ReplyTo<T> {
     /// For a message nobody waits for.
     pub const fn nowhere() -> Self {
         Self(None)
     }
+}
 
+impl<T: Send + 'static> ReplyTo<T> {
     /// A slot and its answer to wait for.
     pub(crate) fn asked() -> (Self, Answer<T>) {
         let slot = Slot::new();

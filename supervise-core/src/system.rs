@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::actor::{Actor, Built, RefOf, Supervisor};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
-use crate::cell::{Cell, Core, NewName, Runner, SpawnError, System};
+use crate::cell::{AnyCell, Cell, Core, NewName, Runner, SpawnError, System};
 use crate::dispatch;
 use crate::event::EventStream;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub struct ActorSystem {
 
 /// What all cells of a system share.
 pub(crate) struct SystemCore {
-    name: Arc<str>,
+    name: String,
     runtime: Handle,
     began: Instant,
     events: EventStream,
@@ -47,9 +47,11 @@ pub(crate) struct SystemCore {
     activity: crate::testkit::Activity,
 }
 
+/// Not held by the system, which they hold: they live as long as they run, or somebody has a ref.
 struct Guardians {
-    user: AnyActorRef,
-    system: AnyActorRef,
+    root: Weak<dyn AnyCell>,
+    user: Weak<dyn AnyCell>,
+    system: Weak<dyn AnyCell>,
 }
 
 impl ActorSystem {
@@ -79,6 +81,10 @@ impl ActorSystem {
     #[cfg(feature = "testkit")]
     pub(crate) fn activity(&self) -> &crate::testkit::Activity {
         self.core.activity()
+    }
+
+    pub(crate) fn core(&self) -> &Arc<SystemCore> {
+        &self.core
     }
 
     pub(crate) fn of(core: &Core) -> Self {
@@ -114,7 +120,7 @@ impl ActorSystem {
         F: FnMut() -> B + Send + 'static,
         B: Built,
     {
-        Cell::spawn_under(&self.core.guardians().user, NewName::MadeUp, Props::new(factory)).map(Into::into)
+        Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory)).map(Into::into)
     }
 
     /// Like [`spawn`](Self::spawn), with settings of its own.
@@ -127,12 +133,12 @@ impl ActorSystem {
         name: impl AsRef<str>,
         props: Props<A, C>,
     ) -> Result<RefOf<A>, SpawnError> {
-        Cell::spawn_under(&self.core.guardians().user, NewName::Given(name.as_ref()), props).map(Into::into)
+        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props).map(Into::into)
     }
 
     /// Makes an actor of the runtime's own, a child of `/system`.
     pub(crate) fn spawn_system<A: Actor, C>(&self, props: Props<A, C>) -> Result<RefOf<A>, SpawnError> {
-        Cell::spawn_under(&self.core.guardians().system, NewName::MadeUp, props).map(Into::into)
+        Cell::spawn_under(&self.system_guardian(), NewName::MadeUp, props).map(Into::into)
     }
 
     /// Requests the stop of an actor: it finishes its current message, then stops its children, then itself.
@@ -141,13 +147,13 @@ impl ActorSystem {
     }
 
     /// The guardian `/user`.
-    pub fn user_guardian(&self) -> &AnyActorRef {
-        &self.core.guardians().user
+    pub fn user_guardian(&self) -> AnyActorRef {
+        self.core.guardian("user", |guardians| &guardians.user)
     }
 
     /// The guardian `/system`.
-    pub fn system_guardian(&self) -> &AnyActorRef {
-        &self.core.guardians().system
+    pub fn system_guardian(&self) -> AnyActorRef {
+        self.core.guardian("system", |guardians| &guardians.system)
     }
 
     /// What happens in this system.
@@ -162,7 +168,7 @@ impl ActorSystem {
     ///
     /// The system ends whether or not the future is awaited to its end, once it was polled.
     pub async fn terminate(&self) {
-        self.core.guardians().user.stop();
+        self.user_guardian().stop();
         // Why a guardian failed was said when it did.
         let _how = self.when_terminated().await;
     }
@@ -245,7 +251,7 @@ impl ActorSystemBuilder {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let core = Arc::new(SystemCore {
-            name: Arc::from(self.name),
+            name: self.name,
             runtime,
             began: Instant::now(),
             events: EventStream::new(self.event_capacity),
@@ -260,25 +266,30 @@ impl ActorSystemBuilder {
             core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), Guardian::answers_to, 0),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
-        let above = ActorRef::<Guardian>(Arc::clone(&root)).to_any();
+        let above = AnyActorRef(Arc::clone(&root) as _);
         let user = Props::new(|| Guardian { watched: None }).supervision(self.strategy, self.decide);
         let user = guardian(&above, "user", user);
-        let watched = user.clone();
+        let watched = user.to_any();
         let system = guardian(&above, "system", Props::new(move || Guardian { watched: Some(watched.clone()) }));
-        let watched = system.clone();
+        let watched = system.to_any();
         let props = Props::new(move || Guardian { watched: Some(watched.clone()) })
             .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
+        let guardians = Guardians {
+            root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
+            user: Arc::downgrade(user.any_cell()),
+            system: Arc::downgrade(system.any_cell()),
+        };
+        // Set once, a few lines after the core was made.
+        let _first = core.guardians.set(guardians);
         dispatch::start(&core, Runner::new(root, props).run());
-        // Set once, a line after the core was made.
-        let _first = core.guardians.set(Guardians { user, system });
         Ok(ActorSystem { core })
     }
 }
 
 /// A guardian under the root. Its name is valid and free, and the root is not stopping.
-fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> AnyActorRef {
+fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> ActorRef<Guardian> {
     match Cell::spawn_under(root, NewName::Given(name), props) {
-        Ok(guardian) => guardian.to_any(),
+        Ok(guardian) => guardian,
         Err(error) => unreachable!("a new root has no children: {error}"),
     }
 }
@@ -294,7 +305,7 @@ impl fmt::Debug for ActorSystemBuilder {
 }
 
 impl SystemCore {
-    pub(crate) fn name(&self) -> &Arc<str> {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -320,10 +331,19 @@ impl SystemCore {
         &self.activity
     }
 
-    fn guardians(&self) -> &Guardians {
-        match self.guardians.get() {
-            Some(guardians) => guardians,
-            None => unreachable!("set before the first handle is given out"),
+    /// The guardian of guardians.
+    pub(crate) fn root(self: &Arc<Self>) -> AnyActorRef {
+        self.guardian("", |guardians| &guardians.root)
+    }
+
+    /// A guardian; one that has ended and is known to nobody else is a ref to nobody.
+    fn guardian(self: &Arc<Self>, name: &str, which: fn(&Guardians) -> &Weak<dyn AnyCell>) -> AnyActorRef {
+        let Some(guardians) = self.guardians.get() else {
+            unreachable!("set before the first handle is given out");
+        };
+        match which(guardians).upgrade() {
+            Some(guardian) => AnyActorRef(guardian),
+            None => Cell::nobody::<Guardian>(self, name).to_any(),
         }
     }
 

@@ -41,15 +41,26 @@ impl<K: Clone + Eq + Hash> Timers<K> {
         }
     }
 
+    /// The next timer that is due already.
+    pub(crate) fn next_due(&mut self) -> Option<K> {
+        let entry = self.by_time.first_entry()?;
+        let (at, _) = *entry.key();
+        if at > Instant::now() {
+            return None;
+        }
+        let key = entry.remove();
+        self.by_key.remove(&key);
+        Some(key)
+    }
+
     /// Ready with the next timer that is due; otherwise wakes the task when one is.
     pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<K> {
-        while let Some(entry) = self.by_time.first_entry() {
-            let (at, _) = *entry.key();
-            if at <= Instant::now() {
-                let key = entry.remove();
-                self.by_key.remove(&key);
+        loop {
+            if let Some(key) = self.next_due() {
                 return Poll::Ready(key);
             }
+            let Some(((at, _), _)) = self.by_time.first_key_value() else { return Poll::Pending };
+            let at = *at;
             if self.sleep.deadline() != at {
                 self.sleep.as_mut().reset(at);
             }
@@ -57,6 +68,5 @@ impl<K: Clone + Eq + Hash> Timers<K> {
                 return Poll::Pending;
             }
         }
-        Poll::Pending
     }
 }

@@ -1,5 +1,7 @@
 //! `#[actor]` on an impl block: the messages, the ref's methods and the actor's behaviour.
 
+mod behaviour;
+mod coverage;
 mod expand;
 mod handler;
 mod hook;
@@ -38,6 +40,7 @@ pub(crate) fn attribute(arguments: TokenStream, item: &TokenStream) -> TokenStre
     }
 }
 
-pub(crate) use expand::{located, watches_all, with_default_doc, with_parameter};
+pub(crate) use coverage::watches_all;
+pub(crate) use expand::{located, with_default_doc};
 pub(crate) use handler::Handler;
 pub(crate) use model::Block;

@@ -17,6 +17,11 @@ pub(crate) fn attribute(arguments: TokenStream, item: DeriveInput) -> TokenStrea
     let declaration = Declaration::read(arguments, item, &mut errors);
     match errors.finish() {
         None => expand::expand(&declaration),
+        Some(error) if declaration.borrows => {
+            // Nothing that borrows can be an actor, not even a stand-in.
+            let (error, item) = (error.into_compile_error(), &declaration.item);
+            quote!(#error #item)
+        }
         Some(error) => {
             // The item, its ref and permissive coverage stay, so that nobody else's code is in error.
             let errors = error.into_compile_error();

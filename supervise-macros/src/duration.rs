@@ -41,7 +41,9 @@ fn fractional(number: &syn::LitFloat) -> Result<Duration, String> {
         "us" => value / 1e6,
         "m" | "min" => value * 60.0,
         "h" => value * 3600.0,
-        "" => return Err(format!("a duration needs a unit: write `{number}s` or `{number}ms`")),
+        "" => {
+            return Err(format!("a duration needs a unit: write `{number}s` or `{number}ms`"));
+        }
         unit => return Err(format!("unknown unit `{unit}`: {MEND}")),
     };
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{number}` is too long for a duration"))

@@ -3,14 +3,16 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::parse_quote;
 
-use crate::block::{Block, Handler, located, watches_all, with_default_doc, with_parameter};
-use crate::cfgs;
+use crate::attributes;
+use crate::block::{Block, Handler, located, watches_all, with_default_doc};
+use crate::generics::with_parameter;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
     let generated = [message(block), reference(block), actor(block), decided(block), watches_all(block)];
-    let generated = cfgs::apply(cfgs, generated);
+    let generated = attributes::under(cfgs, generated);
     quote!(#item #generated)
 }
 
@@ -18,7 +20,9 @@ fn message(block: &Block) -> TokenStream {
     let Block { message, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let types = generics.type_params().map(|parameter| &parameter.ident);
-    let variants = block.handlers.iter().map(|handler| {
+    let mut seen = std::collections::HashSet::new();
+    let distinct = block.handlers.iter().filter(|handler| seen.insert(&handler.variant));
+    let variants = distinct.map(|handler| {
         let (variant, cfgs) = (&handler.variant, &handler.cfgs);
         let fields = handler.arguments.iter().filter(|argument| argument.sound).map(|argument| {
             let (ident, ty) = (located(&argument.ident), &argument.ty);
@@ -99,7 +103,7 @@ fn actor(block: &Block) -> TokenStream {
 fn decided(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let parent = format_ident!("__P", span = Span::mixed_site());
-    let any = with_parameter(generics, &parent);
+    let any = with_parameter(generics, parse_quote!(#parent));
     let (impl_generics, _, where_clause) = any.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         impl #impl_generics #krate::FailuresDecidedBy<#parent> for #actor #where_clause {}

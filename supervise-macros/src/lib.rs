@@ -4,12 +4,13 @@
 //! collects every mistake, `expand` writes code and cannot fail. What is not here: anything at run time. Generated
 //! code calls `supervise::__private` for all that is generic.
 
+mod attributes;
 mod block;
-mod cfgs;
 mod declaration;
 mod duration;
 mod errors;
 mod fallback;
+mod generics;
 mod settings;
 #[cfg(test)]
 mod snapshots;
@@ -25,16 +26,16 @@ use syn::parse::{ParseStream, Parser};
 /// Declares an actor: its settings on a struct or enum, its handlers and hooks on an impl block.
 #[proc_macro_attribute]
 pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand_actor(arguments.into(), item.into()).into()
+    expand_actor(arguments.into(), &item.into()).into()
 }
 
 /// Declares what an actor does about its failed children. Stands beside `#[actor]`.
 #[proc_macro_attribute]
 pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    supervise::attribute(&arguments.into(), item.into()).into()
+    supervise::attribute(&arguments.into(), &item.into()).into()
 }
 
-fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
+fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
     let kind = |input: ParseStream<'_>| {
         input.call(syn::Attribute::parse_outer)?;
         input.parse::<syn::Visibility>()?;
@@ -44,7 +45,7 @@ fn expand_actor(arguments: TokenStream, item: TokenStream) -> TokenStream {
         Ok((on_impl, rest))
     };
     match kind.parse2(item.clone()) {
-        Ok((true, _)) => block::attribute(arguments, &item),
+        Ok((true, _)) => block::attribute(arguments, item),
         Ok((false, rest)) => match syn::parse2::<DeriveInput>(item.clone()) {
             Ok(declared) => declaration::attribute(arguments, declared),
             Err(error) => {

@@ -40,9 +40,8 @@ pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
 impl Setting {
     fn new(whole: TokenStream) -> syn::Result<Self> {
         let mut tokens = whole.clone().into_iter().peekable();
-        let name = match tokens.next() {
-            Some(TokenTree::Ident(name)) => name,
-            _ => return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`")),
+        let Some(TokenTree::Ident(name)) = tokens.next() else {
+            return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
         };
         let arguments = match tokens.peek() {
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
@@ -90,6 +89,17 @@ impl Setting {
         }
     }
 
+    /// That the name stands alone.
+    pub(crate) fn flag(&self) -> syn::Result<()> {
+        match (&self.value, &self.arguments) {
+            (None, None) => Ok(()),
+            _ => Err(syn::Error::new_spanned(
+                &self.whole,
+                format!("`{0}` takes no value: write `{0}` alone", self.name),
+            )),
+        }
+    }
+
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
         match (&self.arguments, &self.value) {
@@ -101,10 +111,10 @@ impl Setting {
 
 /// Sets `slot` from a setting that may be given once.
 pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
-    if let Some(value) = errors.keep(value) {
-        if slot.replace(value).is_some() {
-            errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
-        }
+    if let Some(value) = errors.keep(value)
+        && slot.replace(value).is_some()
+    {
+        errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
     }
 }
 

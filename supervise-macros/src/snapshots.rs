@@ -1,1 +1,137 @@
-//! What representative inputs expand to.
+//! What representative inputs expand to, formatted. `UPDATE_EXPECT=1 cargo test -p supervise-macros` rewrites them;
+//! read the difference.
+
+use expect_test::{ExpectFile, expect_file};
+use proc_macro2::TokenStream;
+
+/// Expands each `#[actor]` item of `source`, formats the whole and compares.
+fn check(source: &str, expected: &ExpectFile) {
+    let file = syn::parse_file(source).expect("the input is Rust");
+    let expanded: TokenStream = file
+        .items
+        .iter()
+        .map(|item| {
+            let tokens: TokenStream = quote::quote!(#item);
+            let mut tokens = tokens.into_iter().peekable();
+            // `#` `[actor(..)]`
+            tokens.next();
+            let attribute = match tokens.next() {
+                Some(proc_macro2::TokenTree::Group(group)) => group.stream(),
+                other => panic!("every item begins with `#[actor]`, not with {other:?}"),
+            };
+            let arguments = attribute.into_iter().nth(1).map(|group| match group {
+                proc_macro2::TokenTree::Group(group) => group.stream(),
+                other => panic!("unexpected {other}"),
+            });
+            crate::expand_actor(arguments.unwrap_or_default(), &tokens.collect())
+        })
+        .collect();
+    let file = syn::parse2(expanded).expect("the output is Rust");
+    expected.assert_eq(&prettyplease::unparse(&file));
+}
+
+#[test]
+fn a_type_without_a_table() {
+    check(
+        "#[actor(mailbox = bounded(100), stop_timeout = 1.5s)] pub struct Feed { address: u8 }",
+        &expect_file!["snapshots/plain_type.rs"],
+    );
+}
+
+#[test]
+fn a_type_with_a_table() {
+    check(
+        r#"
+        #[actor]
+        #[supervise(
+            one_for_one(max_retries = 10, within = "60s"),
+            on(FeedError::Malformed { .. }) = Resume,
+            on(FeedError::Timeout if |error| error.is_first()) = Restart(backoff(min = "100ms", max = "10s", jitter = 0.2)),
+            on(FeedError) = Restart,
+            on(io::Error) = Escalate,
+            on(Panic) = Restart,
+        )]
+        struct Standings;
+        "#,
+        &expect_file!["snapshots/table.rs"],
+    );
+}
+
+#[test]
+fn variants_without_a_rule_for_their_type() {
+    check(
+        "#[actor] #[supervise(on(DbError::Timeout) = Restart, on(DbError::Gone) = Stop)] enum Db { Open, Closed }",
+        &expect_file!["snapshots/variants.rs"],
+    );
+}
+
+#[test]
+fn a_generic_actor() {
+    check(
+        r"
+        #[actor]
+        #[supervise(on(S::Error) = Restart, on(_) = Stop)]
+        pub(crate) struct Reader<S: Source, const N: usize> where S: Clone { source: S }
+
+        #[actor]
+        impl<S: Source, const N: usize> Reader<S, N> where S: Clone {
+            #[handler]
+            fn next(&mut self, other: Self) -> Option<S::Item> { None }
+        }
+        ",
+        &expect_file!["snapshots/generic.rs"],
+    );
+}
+
+#[test]
+fn handlers_of_every_kind() {
+    check(
+        r"
+        #[actor]
+        impl Feed {
+            /// Fetches.
+            #[handler(redeliver = 3)]
+            async fn fetch(&mut self, id: MatchId, ctx: &mut Context<Self>) -> Result<Match, FeedError> { todo }
+            #[cfg(unix)]
+            #[handler]
+            fn read(&self) -> io::Result<u8> { todo }
+            #[handler]
+            fn check(&self, strict: bool) -> Reply<Result<u8, No>> { todo }
+            #[handler]
+            fn close(&mut self) {}
+            fn ordinary(&self) {}
+        }
+        ",
+        &expect_file!["snapshots/handlers.rs"],
+    );
+}
+
+#[test]
+fn hooks_watches_and_stash() {
+    check(
+        r"
+        #[actor]
+        impl Feed {
+            #[pre_start]
+            async fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> { todo }
+            #[pre_restart]
+            fn before(&mut self, message: Option<FeedMessage>, cause: &Failure) {}
+            #[watch]
+            fn one(&mut self, gone: Terminated<Other>) {}
+            #[watch]
+            async fn any(&mut self, ctx: &mut Context<Self>, gone: Terminated) {}
+            #[stash_while]
+            fn closed(&self, message: &FeedMessage) -> bool { todo }
+        }
+        ",
+        &expect_file!["snapshots/hooks.rs"],
+    );
+}
+
+#[test]
+fn a_block_with_a_mistake_keeps_its_names() {
+    check(
+        "#[actor] impl Feed { #[handler] fn fetch(&mut self, id: u64, name: &str) -> u8 { 1 } }",
+        &expect_file!["snapshots/mistake.rs"],
+    );
+}

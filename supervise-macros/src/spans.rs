@@ -7,6 +7,19 @@ use quote::ToTokens;
 pub(crate) fn of(tokens: impl ToTokens) -> Span {
     let tokens: TokenStream = tokens.to_token_stream();
     let mut spans = tokens.into_iter().map(|token| token.span());
-    let Some(first) = spans.next() else { return Span::call_site() };
+    let Some(first) = spans.next() else {
+        return Span::call_site();
+    };
     spans.last().and_then(|last| first.join(last)).unwrap_or(first)
+}
+
+/// A path whose every token points to `span`, so that an expression that begins with it does too.
+pub(crate) fn path_at(path: &syn::Path, span: Span) -> TokenStream {
+    path.to_token_stream()
+        .into_iter()
+        .map(|mut token| {
+            token.set_span(span);
+            token
+        })
+        .collect()
 }

@@ -9,19 +9,35 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
 
+/// What a table is called on its way from a `#[supervise]` above to the `#[actor]` below it.
+pub(crate) const HANDED_DOWN: &str = "__supervise_table";
+
+const ALREADY_READ: &str = "__already_read";
+
+/// A `#[supervise]` below `#[actor]` is taken away before rustc resolves its name. This lets rustc resolve it
+/// after all, so that its import counts as used and editors know what it is.
+pub(crate) fn already_read(path: &syn::Path) -> TokenStream {
+    let marker = proc_macro2::Ident::new(ALREADY_READ, proc_macro2::Span::mixed_site());
+    quote!(#[#path(#marker)] const _: () = ();)
+}
+
 /// Hands the table to the `#[actor]` below it; the two are expanded together, there.
-pub(crate) fn attribute(arguments: &TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStream {
+    if arguments.to_string() == ALREADY_READ {
+        return TokenStream::new();
+    }
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
                 write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`";
     let Ok(mut declared) = syn::parse2::<DeriveInput>(item.clone()) else {
-        let error = syn::Error::new_spanned(first_line(&item), mend).into_compile_error();
+        let error = syn::Error::new_spanned(first_line(item), mend).into_compile_error();
         return quote!(#error #item);
     };
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
         let error = syn::Error::new_spanned(&declared.ident, mend).into_compile_error();
         return quote!(#error #item);
     }
-    declared.attrs.push(syn::parse_quote!(#[supervise(#arguments)]));
+    let handed_down = proc_macro2::Ident::new(HANDED_DOWN, proc_macro2::Span::mixed_site());
+    declared.attrs.push(syn::parse_quote!(#[#handed_down(#arguments)]));
     quote!(#declared)
 }
 

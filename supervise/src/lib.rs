@@ -4,10 +4,17 @@
 //!
 //! - [`macro@actor`] and [`macro@supervise`]: the attributes.
 //! - [`Context`]: what an actor can do from within. [`ActorSystem`]: what can be done from outside.
-//! - [`testkit`] (feature `testkit`): a private system per test on a paused clock.
+//! - [`docs::semantics`]: the rules, numbered.
+//! - `testkit` (feature `testkit`): a private system per test on a paused clock.
 //! - [`Actor`], [`Supervisor`]: what the attributes write, for those who want to write it by hand.
 
 pub use supervise_core::*;
+
+/// What users can rely on, in words.
+pub mod docs {
+    #[doc = include_str!("../docs/semantics.md")]
+    pub mod semantics {}
+}
 
 /// Declares an actor: on its type, and on the impl block that holds its handlers.
 ///
@@ -98,8 +105,8 @@ pub use supervise_macros::test;
 /// What an actor's source file needs.
 pub mod prelude {
     pub use supervise_core::{
-        Actor, ActorPath, ActorRef, ActorSystem, AskError, Context, Failure, Reply, SpawnError, Supervisor,
-        Terminated, TypedRef,
+        Actor, ActorPath, ActorRef, ActorSystem, AskError, ChildInfo, Context, Directive, Failure, Reply,
+        SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[cfg(feature = "macros")]

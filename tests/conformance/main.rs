@@ -1,4 +1,19 @@
-//! The conformance cases, by id.
+//! The conformance cases, by id. `README.md` beside this file says where the ids come from.
 
 mod backoff_supervisor;
+mod dead_letters;
+mod death_watch;
+mod fixture;
+mod guardians;
+mod hierarchies;
+mod initialization;
+mod lifecycle;
+mod limits;
+mod log;
+mod mailbox;
+mod names;
 mod pool;
+mod selection;
+mod stop;
+mod supervision;
+mod walkthrough;

@@ -1,29 +1,21 @@
-//! The cell's own future: what it does next, and how effects are carried out.
+//! The cell's own future: what it does next, and the user code it runs.
 
-use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
 
-use tokio::time::Instant;
-
-use super::user_code::{self, Broken, WhileParked};
-use super::{Cell, Effects, System};
+use super::shell::Shell;
+use super::user_code::{self, Broken};
+use super::{Cell, System, Visit};
 use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
+use crate::actor_timers::{ActorTimers, Fired, Generation};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
 use crate::failure::Failure;
-use crate::mailbox::{Control, Entry, Leftovers};
-use crate::observe;
-use crate::path::ActorPath;
-use crate::props::{Factory, Policy, Props};
-use crate::request::AskError;
-use crate::supervision::{
-    Call, ChildId, ChildInfo, Effect, HowEnded, Input, Note, Returned, Ruling, Strategy, Timer, WatchKind,
-};
-use crate::timers::Timers;
+use crate::mailbox::{Control, Entry};
+use crate::props::{Factory, Props};
+use crate::request::{AskError, ErasedSlot};
+use crate::supervision::{Call, Input, Returned, WatchKind};
 use crate::unwind::{contained, drop_quietly};
 
 /// How many messages a cell handles before it lets other tasks run.
@@ -37,25 +29,21 @@ pub(crate) struct Runner<A: Actor> {
     shell: Shell<A>,
 }
 
-/// The part that goes on working while a handler borrows the rest.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
-struct Shell<A: Actor> {
-    cell: Arc<Cell<A::Message>>,
-    me: AnyActorRef,
-    system: VecDeque<System>,
-    user: VecDeque<Entry<A::Message>>,
-    timers: Option<Box<Timers<Timer>>>,
-    policy: Option<Box<Policy>>,
-    stop_timeout: std::time::Duration,
-    /// The call the protocol wants.
-    call: Option<Call<Failure>>,
-    /// Whether the next user message may be handled; as of the last step.
-    accepts: bool,
-    /// The protocol wants the parked code to be dropped.
-    abort: bool,
-    /// The protocol knows that code is parked and waits for its return.
-    parked: bool,
-    ended: bool,
+/// Whether a message starts the receive timeout anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Activity {
+    /// As its handler says.
+    OfMessage,
+    /// It is the timeout's own.
+    Always,
+}
+
+/// A message was to be set aside and the stash was full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stash is full: it holds {capacity} messages")]
+pub struct StashOverflow {
+    /// How many it holds.
+    pub capacity: usize,
 }
 
 /// What a call into user code came to.
@@ -63,26 +51,9 @@ type Outcome = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
     pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
-        let me = AnyActorRef(Arc::clone(&cell) as _);
-        Self {
-            factory: props.factory,
-            instance: None,
-            ctx: Context::new(Arc::clone(&cell)),
-            shell: Shell {
-                cell,
-                me,
-                system: VecDeque::new(),
-                user: VecDeque::new(),
-                timers: None,
-                policy: props.policy,
-                stop_timeout: props.stop_timeout,
-                call: None,
-                accepts: false,
-                abort: false,
-                parked: false,
-                ended: false,
-            },
-        }
+        let Props { factory, stop_timeout, policy, .. } = props;
+        let ctx = Context::new(Arc::clone(&cell));
+        Self { factory, instance: None, ctx, shell: Shell::new(cell, stop_timeout, policy) }
     }
 
     pub(crate) async fn run(mut self) {
@@ -93,9 +64,7 @@ impl<A: Actor> Runner<A> {
                 self.call(call).await;
             } else if let Some(message) = self.shell.next_system() {
                 self.step(Input::Message(message));
-            } else if let Some(entry) = self.shell.next_user() {
-                self.handle(entry).await;
-                self.shell.cell.mailbox.handled_one();
+            } else if self.take_message().await {
                 handled += 1;
                 if handled == THROUGHPUT {
                     handled = 0;
@@ -103,7 +72,7 @@ impl<A: Actor> Runner<A> {
                 }
             } else {
                 handled = 0;
-                if let Some(timer) = self.shell.wait().await {
+                if let Some(timer) = self.shell.wait(&mut self.ctx).await {
                     self.step(Input::Due(timer));
                 }
             }
@@ -112,37 +81,126 @@ impl<A: Actor> Runner<A> {
 
     // ---- the user lane -------------------------------------------------------------------------------------------
 
-    async fn handle(&mut self, entry: Entry<A::Message>) {
+    /// Handles the next user message, if there is one and it may be handled.
+    async fn take_message(&mut self) -> bool {
+        if self.retry_first() {
+            self.try_again().await;
+            return true;
+        }
+        // A busy actor never waits, and its timers are due all the same.
+        while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
+            self.shell.enqueue(Control::Tick(generation));
+        }
+        let Some(entry) = self.shell.next_user() else { return false };
         match entry {
-            Entry::Message(message) => {
-                let Self { instance: Some(instance), ctx, shell, .. } = self else {
-                    unreachable!("messages are accepted only with an instance");
-                };
-                let outcome = user_code::run(async { instance.handle(message, ctx).await }, shell).await;
-                self.handled(outcome);
-            }
-            Entry::Control(Control::Terminated(subject)) => {
-                let news = self.shell.cell.core.protocol().dequeued(&subject);
-                match news {
-                    None => {}
-                    Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
-                    Some((WatchKind::Notify, how)) => self.terminated(Terminated::new(subject, how)).await,
-                    Some((WatchKind::Message, _)) => {
-                        if let Some(message) = self.ctx.take_watch_message(&subject) {
-                            Box::pin(self.handle(Entry::Message(message))).await;
-                        }
-                    }
-                }
-            }
+            Entry::Message(message) => self.dispatch(message, Activity::OfMessage).await,
+            Entry::Control(Control::Terminated(subject)) => self.ended(subject).await,
+            Entry::Control(Control::Tick(generation)) => self.tick(generation).await,
             Entry::Control(Control::PoisonPill) => self.step(Input::Message(System::Terminate)),
             Entry::Control(Control::Kill) => self.failed(Failure::killed()),
-            Entry::Control(Control::Visit(visit)) => {
-                let Self { instance: Some(instance), ctx, shell, .. } = self else {
-                    unreachable!("messages are accepted only with an instance");
-                };
-                let outcome = user_code::run(async { visit.run(instance, ctx) }, shell).await;
-                self.handled(outcome);
+            Entry::Control(Control::Visit(visit)) => self.visited(visit).await,
+        }
+        true
+    }
+
+    /// Stashes a message or handles it.
+    async fn dispatch(&mut self, message: A::Message, activity: Activity) {
+        let activity = activity == Activity::Always || A::is_activity(&message);
+        let Some(instance) = &self.instance else {
+            unreachable!("messages are accepted only with an instance");
+        };
+        match contained(|| instance.stash_while(&message)) {
+            Ok(false) => {
+                let may_retry = A::redelivery(&message);
+                if may_retry > 0 {
+                    self.keep_copy(&message, may_retry);
+                }
+                self.handle(message).await;
             }
+            Ok(true) => {
+                if let Err(message) = self.shell.stash(message) {
+                    self.shell.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::StashFull);
+                    drop_quietly(message);
+                    self.failed(Failure::new(StashOverflow { capacity: A::STASH_CAPACITY }));
+                }
+            }
+            Err(payload) => {
+                drop_quietly(message);
+                self.failed(Failure::panic(payload));
+            }
+        }
+        if activity && let Some(timers) = self.ctx.timers_mut() {
+            timers.rearm_idle();
+        }
+    }
+
+    async fn handle(&mut self, message: A::Message) {
+        let Self { instance: Some(instance), ctx, shell, .. } = self else {
+            unreachable!("messages are accepted only with an instance");
+        };
+        let outcome = user_code::run(async { instance.handle(message, ctx).await }, shell).await;
+        self.handled(outcome);
+    }
+
+    async fn visited(&mut self, visit: Visit) {
+        let Self { instance: Some(instance), ctx, shell, .. } = self else {
+            unreachable!("messages are accepted only with an instance");
+        };
+        let outcome = user_code::run(async { visit.run(instance, ctx) }, shell).await;
+        self.handled(outcome);
+    }
+
+    async fn ended(&mut self, subject: AnyActorRef) {
+        let news = self.shell.cell.core.protocol().dequeued(&subject);
+        match news {
+            None => {}
+            Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
+            Some((WatchKind::Notify, how)) => self.terminated(Terminated::new(subject, how)).await,
+            Some((WatchKind::Message, _)) => {
+                if let Some(message) = self.ctx.take_watch_message(&subject) {
+                    self.dispatch(message, Activity::OfMessage).await;
+                }
+            }
+        }
+    }
+
+    async fn tick(&mut self, generation: Generation) {
+        let Some(timers) = self.ctx.timers_mut() else { return };
+        match contained(|| timers.take(generation)) {
+            Ok(None) => {}
+            Ok(Some(Fired { message, by_idleness: true })) => self.dispatch(message, Activity::Always).await,
+            Ok(Some(Fired { message, by_idleness: false })) => self.dispatch(message, Activity::OfMessage).await,
+            Err(payload) => {
+                // The receive timeout goes on, should the actor be resumed.
+                timers.rearm_idle();
+                self.failed(Failure::panic(payload));
+            }
+        }
+    }
+
+    // ---- redelivery ----------------------------------------------------------------------------------------------
+
+    fn keep_copy(&mut self, message: &A::Message, may_retry: u32) {
+        // A copy that cannot be made is one that is not retried.
+        if let Ok(Some(copy)) = contained(|| A::duplicate(message)) {
+            self.shell.retries.begin(copy, may_retry);
+        }
+    }
+
+    /// Whether a failed message comes before those that wait. One that the actor would set aside now lets others go
+    /// first, and is asked about again before each of them.
+    fn retry_first(&mut self) -> bool {
+        let Self { instance: Some(instance), shell, .. } = self else { return false };
+        let Some(message) = shell.due_retry() else { return false };
+        // A condition that panics does so again in `try_again`, where it is a failure.
+        !matches!(contained(|| instance.stash_while(message)), Ok(true))
+    }
+
+    async fn try_again(&mut self) {
+        let Some(copy) = self.shell.retries.begin_next(A::duplicate) else { return };
+        match copy {
+            Ok(message) => self.handle(message).await,
+            Err(payload) => self.failed(Failure::panic(payload)),
         }
     }
 
@@ -154,14 +212,16 @@ impl<A: Actor> Runner<A> {
         self.handled(outcome);
     }
 
-    /// A handler came back: its asker learns of a failure before the parent does.
+    /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
     fn handled(&mut self, outcome: Outcome) {
+        self.shell.unstash_all();
         let asker = self.ctx.take_held();
         match outcome {
             Ok(Ok(())) => {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
+                self.shell.retries.forget();
                 if self.shell.parked {
                     self.step(Input::Returned(Returned::Ok));
                 }
@@ -170,6 +230,7 @@ impl<A: Actor> Runner<A> {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
+                self.shell.retries.failed(None);
                 self.step(Input::Returned(Returned::Aborted));
             }
             Ok(Err(failure)) => self.failed_for(asker, failure),
@@ -177,10 +238,11 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    fn failed_for(&mut self, asker: Option<Arc<dyn crate::request::ErasedSlot>>, failure: Failure) {
+    fn failed_for(&mut self, asker: Option<Arc<dyn ErasedSlot>>, failure: Failure) {
         if let Some(asker) = asker {
             asker.fail(AskError::Failed(failure.clone()));
         }
+        self.shell.retries.failed(Some(&failure));
         self.failed(failure);
     }
 
@@ -191,8 +253,9 @@ impl<A: Actor> Runner<A> {
     // ---- calls the protocol makes --------------------------------------------------------------------------------
 
     async fn call(&mut self, call: Call<Failure>) {
+        let building = matches!(call, Call::Create | Call::Rebuild(_));
         let outcome = match call {
-            Call::Create => match self.build() {
+            Call::Create => match self.build_first() {
                 Err(broken) => broken,
                 Ok(()) => self.hook(async |instance, ctx| instance.pre_start(ctx).await).await,
             },
@@ -200,14 +263,26 @@ impl<A: Actor> Runner<A> {
                 Err(broken) => broken,
                 Ok(()) => self.hook(async |instance, ctx| instance.post_restart(ctx, &cause).await).await,
             },
-            Call::PreRestart { cause, own: _ } => {
-                self.hook(async |instance, ctx| instance.pre_restart(ctx, &cause, None).await).await
+            Call::PreRestart { cause, own } => {
+                self.ctx.cancel_all_timers();
+                let message = if own { self.failed_message() } else { None };
+                self.hook(async |instance, ctx| instance.pre_restart(ctx, &cause, message).await).await
             }
             Call::PostStop { aborted } => {
+                self.ctx.cancel_all_timers();
                 self.ctx.set_aborted(aborted);
                 self.hook(async |instance, ctx| instance.post_stop(ctx).await).await
             }
         };
+        if building && matches!(outcome, Ok(Ok(()))) {
+            self.shell.unstash_all();
+            if let Some(retry) = self.shell.retries.restarted() {
+                self.shell.quarantine(retry);
+            }
+            if let Some(timers) = self.ctx.timers_mut() {
+                timers.rearm_idle();
+            }
+        }
         let returned = match outcome {
             Ok(Ok(())) => Returned::Ok,
             Ok(Err(failure)) => Returned::Err(failure),
@@ -215,6 +290,18 @@ impl<A: Actor> Runner<A> {
             Err(Broken::Aborted) => Returned::Aborted,
         };
         self.step(Input::Returned(returned));
+    }
+
+    /// A copy of the message that failed, if it is kept for another try.
+    fn failed_message(&self) -> Option<A::Message> {
+        let message = self.shell.retries.last_failed()?;
+        contained(|| A::duplicate(message)).ok().flatten()
+    }
+
+    /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.
+    fn build_first(&mut self) -> Result<(), Outcome> {
+        self.ctx.cancel_receive_timeout();
+        self.build()
     }
 
     /// Runs the factory.
@@ -242,209 +329,5 @@ impl<A: Actor> Runner<A> {
             ctx.clear();
             drop_quietly(instance.take());
         });
-    }
-}
-
-impl<A: Actor> WhileParked for Shell<A> {
-    fn parked(&mut self) {
-        self.parked = true;
-        self.step_while_parked(Input::Parked);
-    }
-
-    fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool {
-        loop {
-            while let Some(message) = self.next_system() {
-                self.step_while_parked(Input::Message(message));
-            }
-            if let Some(timers) = &mut self.timers
-                && let Poll::Ready(timer) = timers.poll_due(cx)
-            {
-                self.step_while_parked(Input::Due(timer));
-                continue;
-            }
-            if self.cell.mailbox.poll_parked(cx, false).is_pending() {
-                return std::mem::take(&mut self.abort);
-            }
-        }
-    }
-}
-
-impl<A: Actor> Shell<A> {
-    fn next_system(&mut self) -> Option<System> {
-        if self.system.is_empty() {
-            if !self.cell.mailbox.system_waits() {
-                return None;
-            }
-            self.cell.mailbox.take_system(&mut self.system);
-        }
-        self.system.pop_front()
-    }
-
-    fn next_user(&mut self) -> Option<Entry<A::Message>> {
-        if !self.accepts {
-            return None;
-        }
-        if self.user.is_empty() {
-            self.cell.mailbox.take_user(&mut self.user);
-        }
-        self.user.pop_front()
-    }
-
-    /// Parks until something comes; a timer that is due is given back.
-    async fn wait(&mut self) -> Option<Timer> {
-        poll_fn(|cx| {
-            if let Some(timers) = &mut self.timers
-                && let Poll::Ready(timer) = timers.poll_due(cx)
-            {
-                return Poll::Ready(Some(timer));
-            }
-            self.cell.mailbox.poll_parked(cx, self.accepts).map(|()| None)
-        })
-        .await
-    }
-
-    fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
-        self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
-    }
-
-    /// One step of the protocol, and of those that answering its decider takes.
-    fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
-        if let Input::Returned(_) = &input {
-            self.parked = false;
-            self.abort = false;
-        }
-        let cell = Arc::clone(&self.cell);
-        let mut effects = Effects::new();
-        let mut next = Some(input);
-        // What the decider answers with borrows from here.
-        let strategy = self.strategy();
-        while let Some(input) = next.take() {
-            {
-                let mut protocol = cell.core.protocol();
-                protocol.step(input, &mut effects);
-                self.accepts = protocol.accepts_messages();
-            }
-            for effect in effects.drain(..) {
-                if let Effect::Decide(child, cause) = effect {
-                    next = Some(Input::Decided(Ruling {
-                        verdict: self.decide(child, &cause),
-                        strategy: &strategy,
-                        now: cell.core.system.now(),
-                        draw: fastrand::f64(),
-                    }));
-                } else {
-                    self.perform(effect, drop_instance);
-                }
-            }
-        }
-    }
-
-    fn perform(&mut self, effect: Effect<AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
-        match effect {
-            Effect::Send(to, message) => to.send_system(message),
-            Effect::Watch(subject) => subject.send_system(System::Watch(self.me.clone())),
-            Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me.clone())),
-            Effect::Report(cause) => self.report(cause),
-            Effect::Enqueue(subject) => {
-                // Only this cell closes its mailbox, so it is open.
-                let _open = self.cell.mailbox.push_control(Control::Terminated(subject));
-            }
-            Effect::Arm(timer, delay) => {
-                let at = Instant::now() + delay.unwrap_or(self.stop_timeout);
-                self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer, at);
-            }
-            Effect::Disarm(timer) => {
-                if let Some(timers) = &mut self.timers {
-                    timers.cancel(&timer);
-                }
-            }
-            Effect::AnnounceStop => self.cell.core.announce_stop(),
-            Effect::Abort => self.abort = true,
-            Effect::DropInstance => drop_instance(),
-            Effect::Close => self.close(),
-            Effect::TellParent(how) => self.tell_parent(how),
-            Effect::TellWatcher(watcher, how) => {
-                if self.cell.core.parent.as_ref() != Some(&watcher) {
-                    watcher.send_system(System::Ended { subject: self.me.clone(), child: None, how });
-                }
-            }
-            Effect::Note(note) => self.note(note),
-            Effect::Call(call) => self.call = Some(call),
-            Effect::Decide(..) => unreachable!("answered in `step`"),
-        }
-    }
-
-    fn report(&self, cause: Failure) {
-        let core = &self.cell.core;
-        match &core.parent {
-            Some(parent) => parent.send_system(System::Failed { child: core.id, cause }),
-            None => core.system.root_failed(&self.me, cause),
-        }
-    }
-
-    fn tell_parent(&self, how: HowEnded) {
-        let core = &self.cell.core;
-        match &core.parent {
-            Some(parent) => {
-                parent.send_system(System::Ended { subject: self.me.clone(), child: Some(core.id), how });
-            }
-            None => core.system.root_ended(),
-        }
-    }
-
-    fn decide(&self, child: ChildId, cause: &Failure) -> Result<crate::supervision::Directive, Failure> {
-        let info = self.cell.core.protocol().child_info(child);
-        let (name, restarts) = info.unwrap_or_else(|| (Arc::from(""), 0));
-        let info = ChildInfo { name, restarts };
-        let decided = contained(|| match &self.policy {
-            Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info),
-        });
-        decided.unwrap_or_else(|payload| Err(Failure::panic(payload)))
-    }
-
-    fn strategy(&self) -> Strategy {
-        self.policy.as_ref().map_or(A::STRATEGY, |policy| policy.strategy)
-    }
-
-    fn note(&self, note: Note<Failure>) {
-        let core = &self.cell.core;
-        observe::note(core, note, |id| self.path_of(id), &self.strategy());
-    }
-
-    fn path_of(&self, child: ChildId) -> Option<ActorPath> {
-        let (name, _) = self.cell.core.protocol().child_info(child)?;
-        self.cell.core.path().child(&name).ok()
-    }
-
-    /// Closes both lanes. What is left goes to dead letters, in order.
-    fn close(&mut self) {
-        let Leftovers { system, user } = self.cell.mailbox.close();
-        for message in self.system.drain(..).chain(system) {
-            self.me.answer_for_the_dead(message);
-        }
-        for entry in self.user.drain(..).chain(user) {
-            match entry {
-                Entry::Message(message) => {
-                    self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-                    drop_quietly(message);
-                }
-                Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-                // Whoever waits for its answer learns that there is none.
-                Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
-                Entry::Control(Control::Terminated(_) | Control::PoisonPill) => {}
-            }
-        }
-        self.timers = None;
-        self.ended = true;
-    }
-}
-
-/// The runtime goes away under a cell that has not ended: no hooks, but nobody waits for ever (A5).
-impl<A: Actor> Drop for Shell<A> {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.close();
-        }
     }
 }

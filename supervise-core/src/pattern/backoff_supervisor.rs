@@ -418,7 +418,7 @@ struct StartLater(AbortHandle);
 impl StartLater {
     fn new<C: Actor>(delay: Duration, ctx: &Context<BackoffSupervisor<C>>) -> Self {
         let supervisor = ctx.me().actor_ref().clone();
-        let runtime = supervisor.0.core.system.runtime().clone();
+        let runtime = supervisor.core().system.runtime().clone();
         let sleep = runtime.spawn(async move {
             tokio::time::sleep(delay).await;
             supervisor.visit(BackoffSupervisor::start_child);

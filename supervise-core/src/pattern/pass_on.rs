@@ -39,14 +39,14 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
             Poll::Pending => stopping.as_mut().poll(cx).map(|()| true),
         });
         if stopped.await {
-            to.0.core.dead_letter(name, DeadLetterReason::Stopped);
+            to.core().dead_letter(name, DeadLetterReason::Stopped);
         }
     }
 }
 
 /// A message that a pattern has nobody for.
 pub(super) fn to_dead_letters<S: Actor>(message: S::Message, ctx: &Context<S>) {
-    ctx.me().actor_ref().0.core.dead_letter(S::message_name(&message), DeadLetterReason::Stopped);
+    ctx.me().actor_ref().core().dead_letter(S::message_name(&message), DeadLetterReason::Stopped);
     drop_quietly(message);
 }
 
@@ -59,7 +59,7 @@ pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>
         // A dead letter already.
         SendErrorReason::Stopped => {}
         SendErrorReason::MailboxFull => {
-            to.0.core.dead_letter(C::message_name(&message), DeadLetterReason::MailboxFull);
+            to.core().dead_letter(C::message_name(&message), DeadLetterReason::MailboxFull);
         }
     }
     drop_quietly(message);

@@ -301,8 +301,8 @@ impl<C: Actor> Pool<C> {
 
     fn least_loaded(&self) -> Option<ActorRef<C>> {
         let load = |worker: &&ActorRef<C>| {
-            let suspended = worker.0.core.protocol().suspensions() > 0;
-            (suspended, worker.0.mailbox.pending())
+            let suspended = worker.core().protocol().suspensions() > 0;
+            (suspended, worker.pending())
         };
         self.alive().min_by_key(load).cloned()
     }

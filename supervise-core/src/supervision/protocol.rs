@@ -14,7 +14,7 @@
 //!   from any phase, Terminate:  Terminating ──children gone──► Stopping ──post_stop done──► Ended
 //! ```
 //!
-//! Which phase takes what (rows: S32 of the semantics; a parked handler or hook holds up only what needs the
+//! Which phase takes what (rule 1.4: a parked handler or hook holds up only what needs the
 //! instance):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
@@ -37,6 +37,8 @@
 
 mod fault;
 mod lifecycle;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -46,7 +48,7 @@ use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, Sys
 use super::watch::{WatchKind, WatchTables};
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub struct Protocol<R, C> {
     phase: Phase<C>,
     instance: Instance,
@@ -74,7 +76,7 @@ pub struct Protocol<R, C> {
     deferred: Option<Box<Deferred<R, C>>>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 enum Phase<C> {
     New,
     Creating,
@@ -88,13 +90,13 @@ enum Phase<C> {
 }
 
 /// What happens when the last dying child is gone.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 enum Goal<C> {
     Create,
     Rebuild(C),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Instance {
     /// None, and none ever completed its start.
     None,
@@ -103,14 +105,14 @@ enum Instance {
     HalfBuilt,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Perpetrator {
     Myself,
     Child(ChildId),
 }
 
 /// Which user code is out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Out {
     Handler,
     Create,
@@ -119,13 +121,13 @@ enum Out {
     PostStop,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 enum Pending<C> {
     Recreate(C),
     Terminate,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 struct Deferred<R, C> {
     /// Reports, until the actor is well itself.
     failures: VecDeque<(ChildId, C)>,
@@ -168,6 +170,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             watch: None,
             deferred: None,
         }
+    }
+
+    /// The performer goes away before the end: from here on nothing happens, and nobody is known. Gives what was known.
+    #[must_use]
+    pub fn abandon(&mut self) -> Self {
+        std::mem::replace(self, Self { phase: Phase::Ended, ..Self::new(0) })
     }
 
     /// Takes one input and appends what is to be done.
@@ -220,7 +228,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         while self.deciding.is_none() {
             if let Some(message) = self.next_deferred_control() {
                 self.receive(message, effects);
-            } else if let Some((child, cause)) = self.next_deferred_failure() {
+            } else if self.wanted.is_none()
+                && let Some((child, cause)) = self.next_deferred_failure()
+            {
                 self.child_failed(child, cause, effects);
             } else if self.out.is_none() && self.wanted.is_none() && self.pending.is_some() {
                 match self.pending.take() {

@@ -8,9 +8,9 @@ use syn::visit_mut::VisitMut;
 use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
 
 use super::model::{WithoutSelf, check_context, check_signature, is_context, last_segment};
-use crate::cfgs;
+use crate::attributes;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, set_once};
+use crate::settings::{self, Setting, set_once};
 
 /// What Rust's own traits call methods of the ref.
 const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
@@ -28,6 +28,8 @@ pub(crate) struct Handler {
     pub(crate) call: Vec<CallArgument>,
     pub(crate) reply: Reply,
     pub(crate) redeliver: Option<u32>,
+    /// Whether its message starts the receive timeout anew.
+    pub(crate) influencing: bool,
 }
 
 /// An argument that travels in the message.
@@ -52,7 +54,7 @@ pub(crate) enum Reply {
     /// `Reply<T>`
     Wrapped(Type),
     /// A `Result`: the reply or a failure.
-    Fallible(Fallible),
+    Fallible(Box<Fallible>),
     /// A type that cannot be replied; was reported.
     Unsound,
 }
@@ -114,24 +116,26 @@ impl Handler {
             );
             errors.at(&ident, message);
         }
+        let Settings { redeliver, not_influencing } = Settings::read(attribute, errors);
         let mut handler = Self {
             variant: variant(&ident),
             docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
-            cfgs: cfgs::of(attrs),
+            cfgs: attributes::cfgs(attrs),
             is_async: signature.asyncness.is_some(),
             arguments: Vec::new(),
             call: Vec::new(),
             reply: Reply::Unit,
-            redeliver: redeliver(attribute, errors),
+            redeliver,
+            influencing: not_influencing.is_none(),
             ident,
         };
-        handler.receiver(signature, errors);
+        Self::check_receiver(signature, errors);
         handler.inputs(signature, actor, errors);
         handler.output(signature, actor, errors);
         handler
     }
 
-    fn receiver(&self, signature: &Signature, errors: &mut Errors) {
+    fn check_receiver(signature: &Signature, errors: &mut Errors) {
         match signature.receiver() {
             None => {
                 let message = "a handler is called on the actor: make `&self` or `&mut self` its first parameter";
@@ -150,7 +154,7 @@ impl Handler {
         let mut context = false;
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
-            if let Some(cfg) = cfgs::of(&input.attrs).first() {
+            if let Some(cfg) = attributes::cfgs(&input.attrs).first() {
                 errors.at(cfg, "a message has the same arguments in every build: put `#[cfg]` on the handler");
             }
             if is_context(&input.ty) {
@@ -183,7 +187,9 @@ impl Handler {
     }
 
     fn output(&mut self, signature: &Signature, actor: &Type, errors: &mut Errors) {
-        let ReturnType::Type(_, ty) = &signature.output else { return };
+        let ReturnType::Type(_, ty) = &signature.output else {
+            return;
+        };
         let mut ty = (**ty).clone();
         WithoutSelf(actor).visit_type_mut(&mut ty);
         if !check_owned(&mut ty, Place::Reply, errors) {
@@ -191,16 +197,17 @@ impl Handler {
             return;
         }
         self.reply = if let Some(fallible) = Fallible::of(&ty) {
-            Reply::Fallible(fallible)
+            Reply::Fallible(Box::new(fallible))
         } else {
             match (last_segment(&ty), &ty) {
-                (Some((name, types)), _) if name == "Reply" => match types.as_slice() {
-                    [inner] => Reply::Wrapped((*inner).clone()),
-                    _ => {
+                (Some((name, types)), _) if name == "Reply" => {
+                    if let [inner] = types.as_slice() {
+                        Reply::Wrapped((*inner).clone())
+                    } else {
                         errors.at(&ty, "write what is replied, `Reply<T>`");
                         Reply::Unsound
                     }
-                },
+                }
                 (_, Type::Tuple(tuple)) if tuple.elems.is_empty() => Reply::Unit,
                 _ => Reply::Plain(ty),
             }
@@ -223,32 +230,49 @@ fn travels(attribute: &Attribute) -> bool {
     ["doc", "cfg", "deprecated"].iter().any(|name| attribute.path().is_ident(name))
 }
 
-fn redeliver(attribute: &Attribute, errors: &mut Errors) -> Option<u32> {
-    let list = match &attribute.meta {
-        Meta::Path(_) => return None,
-        Meta::List(list) => list,
-        Meta::NameValue(_) => {
-            errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
-            return None;
-        }
-    };
-    let mut times = None;
-    for setting in settings::parse(list.tokens.clone(), errors) {
-        if setting.name != "redeliver" {
-            errors.add(unknown("setting of `#[handler]`", &setting.name, &["redeliver"]));
-            continue;
-        }
-        let value = setting.value::<LitInt>("3").and_then(|number| {
-            let times: u32 = number.base10_parse()?;
-            if times == 0 {
-                let message = "a message that is delivered again zero times needs no `redeliver`: remove it";
-                return Err(syn::Error::new(number.span(), message));
+/// What stands in `#[handler(..)]`.
+#[derive(Default)]
+struct Settings {
+    redeliver: Option<u32>,
+    not_influencing: Option<()>,
+}
+
+impl Settings {
+    fn read(attribute: &Attribute, errors: &mut Errors) -> Self {
+        let mut settings = Self::default();
+        let list = match &attribute.meta {
+            Meta::Path(_) => return settings,
+            Meta::List(list) => list,
+            Meta::NameValue(_) => {
+                errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
+                return settings;
             }
-            Ok(times)
-        });
-        set_once(&mut times, value, &setting, errors);
+        };
+        for setting in settings::parse(list.tokens.clone(), errors) {
+            match setting.name.to_string().as_str() {
+                "redeliver" => set_once(&mut settings.redeliver, redeliver(&setting), &setting, errors),
+                "not_influencing" => {
+                    set_once(&mut settings.not_influencing, setting.flag(), &setting, errors);
+                }
+                _ => {
+                    let known = ["redeliver", "not_influencing"];
+                    errors.add(unknown("setting of `#[handler]`", &setting.name, &known));
+                }
+            }
+        }
+        settings
     }
-    times
+}
+
+fn redeliver(setting: &Setting) -> syn::Result<u32> {
+    let number: LitInt = setting.value("3")?;
+    match number.base10_parse()? {
+        0 => {
+            let message = "a message that is delivered again zero times needs no `redeliver`: remove it";
+            Err(syn::Error::new(number.span(), message))
+        }
+        times => Ok(times),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -295,7 +319,10 @@ fn check_owned(ty: &mut Type, place: Place, errors: &mut Errors) -> bool {
 
         fn visit_lifetime_mut(&mut self, lifetime: &mut syn::Lifetime) {
             if lifetime.ident == "_" {
-                self.refuse(&*lifetime, "a message travels to another task and cannot borrow: write `'static` here or take an owned value");
+                self.refuse(
+                    &*lifetime,
+                    "a message travels to another task and cannot borrow: write `'static` here or take an owned value",
+                );
             }
         }
     }

@@ -6,7 +6,7 @@ use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
 use super::model::{check_context, check_signature, is_context, last_segment};
-use crate::cfgs;
+use crate::attributes;
 use crate::errors::Errors;
 use crate::settings::written;
 
@@ -40,7 +40,7 @@ pub(crate) enum HookArgument {
 /// What a hook or a watch method returns.
 pub(crate) enum Outcome {
     Nothing,
-    Fallible(Fallible),
+    Fallible(Box<Fallible>),
 }
 
 /// A method that handles the end of watched actors.
@@ -148,7 +148,9 @@ fn argument(ty: &Type, message: &Ident, errors: &mut Errors) -> Option<HookArgum
 
 impl Outcome {
     fn read(role: &str, signature: &Signature, errors: &mut Errors) -> Self {
-        let ReturnType::Type(_, ty) = &signature.output else { return Self::Nothing };
+        let ReturnType::Type(_, ty) = &signature.output else {
+            return Self::Nothing;
+        };
         if matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
             return Self::Nothing;
         }
@@ -156,7 +158,7 @@ impl Outcome {
             types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()))
         };
         match (Fallible::of(ty), last_segment(ty)) {
-            (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(fallible),
+            (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(Box::new(fallible)),
             _ => errors.at(
                 ty,
                 format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail"),
@@ -213,7 +215,7 @@ impl Watch {
         };
         Some(Self {
             ident: signature.ident.clone(),
-            cfgs: cfgs::of(attrs),
+            cfgs: attributes::cfgs(attrs),
             is_async: signature.asyncness.is_some(),
             subject,
             news_first: context,
@@ -262,6 +264,6 @@ impl Stash {
             errors.at(&signature.ident, format!("a `#[stash_while]` method answers yes or no: {form}"));
             return None;
         }
-        Some(Self { ident: signature.ident.clone(), cfgs: cfgs::of(attrs) })
+        Some(Self { ident: signature.ident.clone(), cfgs: attributes::cfgs(attrs) })
     }
 }

@@ -8,7 +8,7 @@ use syn::{Attribute, Generics, Meta, Path, PathArguments, Signature, Type, TypeP
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
 use super::parse::{Block as Syntax, Member, Method};
-use crate::cfgs;
+use crate::attributes;
 use crate::errors::{Errors, closest};
 
 /// Our attributes on the methods of the block.
@@ -56,7 +56,7 @@ impl Block {
             reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
             message: format_ident!("{}Message", name),
             generics: item.generics.clone(),
-            cfgs: cfgs::of(&item.attrs),
+            cfgs: attributes::cfgs(&item.attrs),
             handlers: Vec::new(),
             hooks: Vec::new(),
             watches: Vec::new(),
@@ -69,7 +69,7 @@ impl Block {
             match member {
                 Member::Method(method) => block.method(method, errors),
                 Member::Other(attrs, _) => {
-                    for attribute in attrs.extract_if(.., |attribute| helper(attribute).is_some()) {
+                    for attribute in attributes::take(attrs, |attribute| helper(attribute).is_some()) {
                         let name = attribute.path().get_ident();
                         let name = name.map(ToString::to_string).unwrap_or_default();
                         errors.at(attribute, format!("`#[{name}]` belongs on a method"));
@@ -83,9 +83,8 @@ impl Block {
     }
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
-        let mut roles: Vec<Attribute> =
-            method.attrs.extract_if(.., |attribute| helper(attribute).is_some()).collect();
-        self.near_misses(method, errors);
+        let mut roles = attributes::take(&mut method.attrs, |attribute| helper(attribute).is_some());
+        Self::near_misses(method, errors);
         if let [first, second, ..] = roles.as_slice() {
             let (first, name) = (role(first), role(second));
             let message = if first == name {
@@ -97,7 +96,9 @@ impl Block {
             };
             errors.at(second, message);
         }
-        let Some(attribute) = (!roles.is_empty()).then(|| roles.swap_remove(0)) else { return };
+        let Some(attribute) = (!roles.is_empty()).then(|| roles.swap_remove(0)) else {
+            return;
+        };
         let role = role(&attribute);
         if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
             errors.at(&attribute, format!("`#[{role}]` takes no arguments"));
@@ -116,7 +117,7 @@ impl Block {
                 self.stash = Stash::read(attrs, &method.signature, &self.message, errors);
             }
             (_, Some(kind)) => {
-                let cfgs = cfgs::of(attrs);
+                let cfgs = attributes::cfgs(attrs);
                 if let Some(earlier) =
                     self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty()))
                 {
@@ -135,8 +136,8 @@ impl Block {
     }
 
     /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well.
-    fn near_misses(&self, method: &mut Method, errors: &mut Errors) {
-        for attribute in method.attrs.extract_if(.., |attribute| near_miss(attribute).is_some()) {
+    fn near_misses(method: &mut Method, errors: &mut Errors) {
+        for attribute in attributes::take(&mut method.attrs, |attribute| near_miss(attribute).is_some()) {
             if let Some(meant) = near_miss(&attribute) {
                 errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
             }
@@ -149,14 +150,14 @@ impl Block {
             let earlier = self.handlers.iter().take(at).find(|earlier| {
                 earlier.variant == handler.variant && (earlier.cfgs.is_empty() || handler.cfgs.is_empty())
             });
-            if let Some(earlier) = earlier {
-                if earlier.ident != handler.ident {
-                    let message = format!(
-                        "`{}` and `{}` would both be the message `{}`: rename one",
-                        earlier.ident, handler.ident, handler.variant
-                    );
-                    errors.at(&handler.ident, message);
-                }
+            if let Some(earlier) = earlier
+                && earlier.ident != handler.ident
+            {
+                let message = format!(
+                    "`{}` and `{}` would both be the message `{}`: rename one",
+                    earlier.ident, handler.ident, handler.variant
+                );
+                errors.at(&handler.ident, message);
             }
         }
         for (at, watch) in self.watches.iter().enumerate() {

@@ -2,11 +2,12 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{GenericParam, Generics, parse_quote};
+use syn::{Generics, parse_quote};
 
 use super::model::{Declaration, Mailbox};
+use crate::generics::with_parameter;
 use crate::supervise::expand as table;
-use crate::{cfgs, duration};
+use crate::{attributes, duration};
 
 pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
     let Declaration { item, cfgs, .. } = declaration;
@@ -15,8 +16,9 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
         quote!(#[doc = ""] #[doc = #text])
     });
     let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
-    let generated = cfgs::apply(cfgs, generated);
-    quote!(#documentation #item #generated)
+    let generated = attributes::under(cfgs, generated);
+    let read = declaration.below.iter().map(crate::supervise::already_read);
+    quote!(#documentation #item #generated #(#read)*)
 }
 
 /// The newtype over `ActorRef` and its impls.
@@ -126,12 +128,16 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         let timeout = duration::expression(timeout);
         quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;)
     });
+    let stash = declaration
+        .stash
+        .map(|capacity| quote_spanned!(mixed=> const STASH_CAPACITY: ::core::primitive::usize = #capacity;));
     let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
     quote_spanned! {mixed=>
         #[automatically_derived]
         impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
             type Ref = #reference #ty_generics;
             #mailbox
+            #stash
             #stop_timeout
             #table
         }
@@ -206,12 +212,4 @@ fn alive(declaration: &Declaration) -> Generics {
     }
     predicates.push(parse_quote!(#actor: #krate::Actor + ::core::marker::Send + 'static));
     alive
-}
-
-/// The generics with one more type parameter, before the constants.
-fn with_parameter(generics: &Generics, parameter: syn::TypeParam) -> Generics {
-    let mut with = generics.clone();
-    let at = with.params.iter().position(|own| matches!(own, GenericParam::Const(_))).unwrap_or(with.params.len());
-    with.params.insert(at, GenericParam::Type(parameter));
-    with
 }

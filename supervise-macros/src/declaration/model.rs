@@ -7,13 +7,14 @@ use quote::format_ident;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
 
-use crate::cfgs;
+use crate::attributes;
 use crate::duration::positive;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, set_once};
+use crate::settings::{self, Setting, set_once};
+use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
 
-const SETTINGS: &[&str] = &["mailbox", "stop_timeout", "crate"];
+const SETTINGS: &[&str] = &["mailbox", "stash", "stop_timeout", "crate"];
 
 /// An actor's type and everything declared on it.
 pub(crate) struct Declaration {
@@ -25,9 +26,15 @@ pub(crate) struct Declaration {
     pub(crate) generics: Generics,
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) krate: Path,
+    /// Whether the type has lifetime parameters, which is a mistake.
+    pub(crate) borrows: bool,
     pub(crate) mailbox: Option<Mailbox>,
+    /// How many messages may be set aside.
+    pub(crate) stash: Option<usize>,
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) table: Table,
+    /// How each `#[supervise]` below `#[actor]` was written.
+    pub(crate) below: Vec<Path>,
     /// Whether there is a `#[supervise]`.
     pub(crate) supervises: bool,
 }
@@ -53,8 +60,9 @@ impl Declaration {
                 errors.at(lifetime, message);
             }
         }
-        let tables: Vec<Attribute> =
-            item.attrs.extract_if(.., |attribute| super::is(attribute, "supervise")).collect();
+        let tables = attributes::take(&mut item.attrs, |attribute| {
+            super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
+        });
         if let Some(second) = tables.get(1) {
             errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
         }
@@ -75,12 +83,19 @@ impl Declaration {
             ident: item.ident.clone(),
             reference: format_ident!("{}Ref", item.ident),
             generics: item.generics.clone(),
-            cfgs: cfgs::of(&item.attrs),
+            cfgs: attributes::cfgs(&item.attrs),
             krate: parse_quote!(::supervise),
+            borrows: item.generics.lifetimes().next().is_some(),
             mailbox: None,
+            stash: None,
             stop_timeout: None,
             table: Table::read(table, &item.generics, errors),
             supervises: !tables.is_empty(),
+            below: tables
+                .iter()
+                .filter(|table| !super::is(table, HANDED_DOWN))
+                .map(|table| table.path().clone())
+                .collect(),
             item,
         };
         declaration.settings(arguments, errors);
@@ -102,6 +117,7 @@ impl Declaration {
                     let mailbox = setting.value_by(mailbox, "unbounded | bounded(1000)");
                     set_once(&mut self.mailbox, mailbox, &setting, errors);
                 }
+                "stash" => set_once(&mut self.stash, stash(&setting), &setting, errors),
                 "stop_timeout" => {
                     let timeout = setting.value_by(positive, "\"5s\"");
                     set_once(&mut self.stop_timeout, timeout, &setting, errors);
@@ -140,6 +156,18 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
         }
     }
     krate.unwrap_or_else(|| parse_quote!(::supervise))
+}
+
+fn stash(setting: &Setting) -> syn::Result<usize> {
+    let capacity: LitInt = setting.value("100")?;
+    match capacity.base10_parse()? {
+        0 => {
+            let message =
+                "a stash without room sets nothing aside: give it at least 1, or remove `#[stash_while]`";
+            Err(syn::Error::new(capacity.span(), message))
+        }
+        capacity => Ok(capacity),
+    }
 }
 
 fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {

@@ -1,11 +1,12 @@
 //! A table as code: the strategy, `decide`, the trait impls that let a parent's compiler see what is decided, and
 //! the same table for the documentation. Cannot fail.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{ExprClosure, Path};
 
 use super::model::{Directive, Kind, Pattern, Rule, Table};
+use crate::spans;
 
 /// The members of `impl Supervisor` that come from the table. Nothing, where the defaults serve.
 pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
@@ -20,7 +21,13 @@ pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
 fn decide(table: &Table, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let body = if let Some(decider) = &table.decider {
-        quote_spanned!(mixed=> #decider(failure, child))
+        quote_spanned! {mixed=>
+            let decider: fn(
+                &#krate::Failure,
+                &#krate::ChildInfo,
+            ) -> ::core::result::Result<#krate::Directive, #krate::Failure> = #decider;
+            decider(failure, child)
+        }
     } else if table.rules.is_empty() {
         return TokenStream::new();
     } else {
@@ -60,6 +67,18 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let text = key.to_string();
     let rules: Vec<&Rule> =
         table.rules.iter().filter(|rule| rule.pattern.key().is_some_and(|own| own.to_string() == text)).collect();
+    // `#key` is where an error that is no error type is reported.
+    let first = key.clone().into_iter().next().map_or(mixed, |token| token.span());
+    let at = spans::path_at(krate, first);
+    let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
+    if let [Rule { pattern: Pattern::Type(_), guard: None, directive: only, .. }] = rules.as_slice() {
+        let only = directive(only, krate);
+        return quote_spanned! {mixed=>
+            if #view(failure).is_some() {
+                return ::core::result::Result::Ok(#only);
+            }
+        };
+    }
     let arms = rules.iter().map(|rule| arm(rule, key, krate));
     let whole = rules.iter().any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
     let rest = if whole {
@@ -70,13 +89,12 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         // Lets rustc find the variants without a rule, and keeps it from proposing an arm with `todo!()`.
         quote_spanned!(mixed=> _ if false => {})
     };
-    // `#key` is where an error that is no error type is reported.
-    let first = key.clone().into_iter().next().map_or(mixed, |token| token.span());
-    let view = quote_spanned!(first=> #krate::__private::error_as::<#key>);
+    // Variants without a rule are reported here.
+    let error = Ident::new("error", mixed.located_at(first));
     quote_spanned! {mixed=>
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
-            match error {
+            match #error {
                 #(#arms)*
                 #rest
             }
@@ -87,14 +105,15 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
 fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
     let directive = directive(&rule.directive, krate);
     let guard = rule.guard.as_ref().map(|guard| guard_of(guard, key, krate));
-    let pattern = match &rule.pattern {
-        Pattern::Variant { pattern, .. } => pattern.clone(),
-        _ => {
-            let span = key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
-            quote_spanned!(span=> _)
-        }
+    let pattern = if let Pattern::Variant { pattern, .. } = &rule.pattern {
+        pattern.clone()
+    } else {
+        let span = key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
+        quote_spanned!(span=> _)
     };
-    quote_spanned!(Span::mixed_site()=> #pattern #guard => return ::core::result::Result::Ok(#directive),)
+    let body = quote_spanned!(Span::mixed_site()=> return ::core::result::Result::Ok(#directive));
+    // The braces are the user's: rustc proposes further arms only where all arms come from one place.
+    quote_spanned!(spans::of(&pattern)=> #pattern #guard => { #body })
 }
 
 fn guard_of(guard: &ExprClosure, key: &TokenStream, krate: &Path) -> TokenStream {
@@ -108,7 +127,9 @@ fn kinds(table: &Table, krate: &Path) -> TokenStream {
         .rules
         .iter()
         .filter_map(|rule| {
-            let Pattern::Kind(kind) = rule.pattern else { return None };
+            let Pattern::Kind(kind) = rule.pattern else {
+                return None;
+            };
             let kind = match kind {
                 Kind::Panic => quote_spanned!(mixed=> Panic),
                 Kind::Killed => quote_spanned!(mixed=> Killed),
@@ -150,21 +171,20 @@ fn directive(directive: &Directive, krate: &Path) -> TokenStream {
 
 /// The table as Markdown.
 pub(crate) fn documentation(table: &Table) -> String {
-    let mut text = format!("# Supervision\n\n{}\n", table.strategy.sentence());
+    let strategy = table.strategy.sentence();
     if let Some(decider) = &table.decider {
         let path = crate::settings::written(decider.to_token_stream());
-        text.push_str(&format!("\nFailures are decided by [`{path}`].\n"));
-        return text;
+        return format!("# Supervision\n\n{strategy}\n\nFailures are decided by `{path}`.\n");
     }
-    text.push_str("\n| failure | directive |\n|---|---|\n");
+    let mut rows = vec![format!("# Supervision\n\n{strategy}\n\n| failure | directive |\n|---|---|")];
     if table.rules.is_empty() {
-        text.push_str("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |\n");
+        rows.push("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |".to_owned());
     }
-    for rule in &table.rules {
+    rows.extend(table.rules.iter().map(|rule| {
         let pattern = if matches!(rule.pattern, Pattern::Any) { "anything else" } else { rule.text.as_str() };
-        text.push_str(&format!("| {pattern} | {} |\n", spoken(&rule.directive)));
-    }
-    text
+        format!("| {pattern} | {} |", spoken(&rule.directive))
+    }));
+    rows.join("\n")
 }
 
 fn spoken(directive: &Directive) -> String {

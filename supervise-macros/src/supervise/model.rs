@@ -89,14 +89,16 @@ impl Pattern {
 impl Table {
     /// The tokens of one or no `#[supervise(..)]`, beside an item with these generics.
     pub(crate) fn read(attribute: Option<TokenStream>, generics: &Generics, errors: &mut Errors) -> Self {
-        let Some(tokens) = attribute else { return Self::default() };
+        let Some(tokens) = attribute else {
+            return Self::default();
+        };
         let mut table = Self::default();
         let mut scope = None;
         let mut decider = None;
         let mut rules = Rules::new(generics);
         for entry in entries(tokens, errors) {
             match entry {
-                Entry::Rule(rule) => rules.add(rule, errors),
+                Entry::Rule(rule) => rules.add(&rule, errors),
                 Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
                     set_once(&mut scope, strategy::read(&setting, errors), &setting, errors);
                 }
@@ -192,7 +194,7 @@ fn stray(setting: &Setting) -> syn::Error {
 /// Rules on their way into a table, with what is known about reachability so far.
 struct Rules<'a> {
     generics: &'a Generics,
-    rules: Vec<Rule>,
+    done: Vec<Rule>,
     seen: HashSet<String>,
     /// Types that a rule without a guard has taken whole.
     taken: HashSet<String>,
@@ -208,7 +210,7 @@ impl<'a> Rules<'a> {
     fn new(generics: &'a Generics) -> Self {
         Self {
             generics,
-            rules: Vec::new(),
+            done: Vec::new(),
             seen: HashSet::new(),
             taken: HashSet::new(),
             any: false,
@@ -218,17 +220,17 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn add(&mut self, rule: RuleSyntax, errors: &mut Errors) {
+    fn add(&mut self, rule: &RuleSyntax, errors: &mut Errors) {
         let directive = directive(&rule.directive, errors);
         for syntax in &rule.patterns {
             let pattern = self.pattern(syntax);
-            self.check(&pattern, syntax, &rule, errors);
+            self.check(&pattern, syntax, rule, errors);
             if let (Pattern::Any, Some(Directive::Resume)) = (&pattern, &directive) {
                 self.resumes_any = Some(rule.directive_span());
             }
             let guard_text = if rule.guard.is_some() { " (guarded)" } else { "" };
             if let Some(directive) = directive.clone() {
-                self.rules.push(Rule {
+                self.done.push(Rule {
                     pattern,
                     guard: rule.guard.clone(),
                     directive,
@@ -246,7 +248,9 @@ impl<'a> Rules<'a> {
                 |of| Pattern::Variant { of, pattern: quote!(#pattern) },
             ),
             PatternSyntax::Type(ty) => {
-                let Type::Path(path) = ty else { return Pattern::Type(ty.clone()) };
+                let Type::Path(path) = ty else {
+                    return Pattern::Type(ty.clone());
+                };
                 if let Some(word) = path.path.get_ident() {
                     match word.to_string().as_str() {
                         "Panic" => return Pattern::Kind(Kind::Panic),
@@ -323,7 +327,7 @@ impl<'a> Rules<'a> {
     }
 
     fn finish(self, errors: &mut Errors) -> Vec<Rule> {
-        if let (Some(decider), false) = (&self.decider, self.rules.is_empty()) {
+        if let (Some(decider), false) = (&self.decider, self.done.is_empty()) {
             errors.at(
                 decider.tokens(),
                 "a table is written as rules or as a function: remove `decider` or the `on(..)` rules",
@@ -347,12 +351,12 @@ impl<'a> Rules<'a> {
             }
             self.check_overlap(errors);
         }
-        self.rules
+        self.done
     }
 
     /// Rust cannot tell `T::Error` from another type, so rules for both would overlap.
     fn check_overlap(&self, errors: &mut Errors) {
-        let keys = distinct(self.rules.iter().filter_map(|rule| rule.pattern.key()));
+        let keys = distinct(self.done.iter().filter_map(|rule| rule.pattern.key()));
         if keys.len() < 2 {
             return;
         }
@@ -391,7 +395,9 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
             return None;
         }
     };
-    let Some(arguments) = &syntax.arguments else { return Some(plain) };
+    let Some(arguments) = &syntax.arguments else {
+        return Some(plain);
+    };
     let mend = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
     if name != "Restart" {
         errors.at(&syntax.name, format!("`{name}` takes no arguments"));

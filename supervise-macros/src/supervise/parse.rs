@@ -75,7 +75,9 @@ fn split_guard(tokens: TokenStream) -> (TokenStream, Option<(Span, TokenStream)>
     let mut patterns = TokenStream::new();
     while let Some(token) = tokens.next() {
         match token {
-            TokenTree::Ident(word) if word == "if" => return (patterns, Some((word.span(), tokens.collect()))),
+            TokenTree::Ident(word) if word == "if" => {
+                return (patterns, Some((word.span(), tokens.collect())));
+            }
             token => patterns.extend([token]),
         }
     }
@@ -151,5 +153,63 @@ impl RuleSyntax {
 
     pub(crate) fn guard_span(&self) -> Option<Span> {
         self.guard.as_ref().map(Spanned::span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::written;
+
+    /// The rules of a table as text: patterns, whether guarded, directive.
+    fn read(table: &str) -> Result<Vec<(Vec<String>, bool, String)>, String> {
+        let tokens = table.parse().expect("the input lexes");
+        let mut errors = Errors::new();
+        let rules = entries(tokens, &mut errors)
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Rule(rule) => Some((
+                    rule.patterns.iter().map(written).collect(),
+                    rule.guard.is_some(),
+                    rule.directive.name.to_string(),
+                )),
+                Entry::Setting(_) => None,
+            })
+            .collect();
+        errors.finish().map_or(Ok(rules), |error| Err(error.to_string()))
+    }
+
+    #[test]
+    fn a_rule_has_alternatives_and_a_guard() {
+        let rules = read(
+            "one_for_one, on(Panic | a::Error | B::C { d: 1 | 2 } if |e| e.f() | true) = Restart(backoff()),",
+        );
+        let patterns = ["Panic", "a::Error", "B::C { d : 1 | 2 }"].map(str::to_owned).to_vec();
+        assert_eq!(rules, Ok(vec![(patterns, true, "Restart".to_owned())]));
+    }
+
+    #[test]
+    fn types_with_generics_are_patterns() {
+        let rules = read("on(Box<dyn Error + Send>) = Stop, on(Query<A, B>) = Stop, on(_) = Stop")
+            .map(|rules| rules.len());
+        assert_eq!(rules, Ok(3));
+    }
+
+    #[test]
+    fn unfinished_rules_are_refused_in_words() {
+        for (table, text) in [
+            ("on", "a rule says what fails"),
+            ("on(X)", "a rule says what fails"),
+            ("on() = Stop", "a rule names what fails"),
+            ("on(X) =", "a value is missing"),
+            ("on(X if) = Stop", "a guard is a closure"),
+            ("on(1) = Stop", "expected an error type"),
+            ("on(X) = 1", "expected a directive"),
+            ("on(X) = Stop now", "behind a directive"),
+            ("= 1", "expected a setting"),
+        ] {
+            let error = read(table).unwrap_err();
+            assert!(error.contains(text), "{table}: {error}");
+        }
     }
 }

@@ -85,12 +85,14 @@ pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strate
             format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
         return Err(syn::Error::new_spanned(setting.tokens(), message));
     }
-    let Some(arguments) = setting.arguments.clone() else { return Ok(strategy) };
+    let Some(arguments) = setting.arguments.clone() else {
+        return Ok(strategy);
+    };
     let given = settings::parse(arguments, errors);
     for argument in &given {
         strategy.argument(argument, errors);
     }
-    strategy.check(&given, errors);
+    Strategy::check(&given, errors);
     Ok(strategy)
 }
 
@@ -119,7 +121,7 @@ impl Strategy {
         }
     }
 
-    fn check(&self, given: &[Setting], errors: &mut Errors) {
+    fn check(given: &[Setting], errors: &mut Errors) {
         let has = |name: &str| given.iter().find(|setting| setting.name == name);
         if let (Some(within), None) = (has("within"), has("max_retries")) {
             let message = "`within` limits nothing by itself: say how many restarts it allows, `max_retries = 10`";
@@ -190,25 +192,23 @@ impl Strategy {
 
     /// The strategy as a sentence of the documentation.
     pub(crate) fn sentence(&self) -> String {
-        let mut text = match self.scope_name().to_string().as_str() {
+        let scope = match self.scope_name().to_string().as_str() {
             "all_for_one" => "A failure concerns all children.",
             "rest_for_one" => "A failure concerns the failed child and those started after it.",
             _ => "A failure concerns the failed child alone.",
-        }
-        .to_owned();
+        };
+        let mut sentences = vec![scope.to_owned()];
         if let Some(retries) = self.max_retries {
             let within = self.within.map_or_else(String::new, |within| format!(" within {}", spoken(within)));
             let whose = match self.count {
-                Some(count) if count.word == "supervisor" => " of all children together",
-                _ => " of each child",
+                Some(count) if count.word == "supervisor" => "of all children together",
+                _ => "of each child",
             };
             let beyond = if self.escalates_at_limit() { "the failure escalates" } else { "the child stops" };
-            text.push_str(&format!(" At most {retries} restarts{whose}{within} are granted; then {beyond}."));
+            sentences.push(format!("At most {retries} restarts {whose}{within} are granted; then {beyond}."));
         }
-        if let Some(backoff) = &self.backoff {
-            text.push_str(&format!(" Restarts wait {}.", backoff.spoken()));
-        }
-        text
+        sentences.extend(self.backoff.as_ref().map(|backoff| format!("Restarts wait {}.", backoff.spoken())));
+        sentences.join(" ")
     }
 }
 

@@ -1,0 +1,44 @@
+//! A child fails, its parent's table restarts it. The same program opens the README.
+
+use std::io::Error as IoError;
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader {
+    lines: u32,
+}
+
+#[actor]
+impl Reader {
+    /// Reads on. Its disk goes away at the third line.
+    #[handler]
+    fn next_line(&mut self) -> Result<u32, IoError> {
+        self.lines += 1;
+        if self.lines == 3 { Err(IoError::other("the disk is gone")) } else { Ok(self.lines) }
+    }
+}
+
+#[actor]
+#[supervise(one_for_one(max_retries = 10, within = "60s"), on(IoError) = Restart, on(_) = Escalate)]
+struct Library;
+
+#[actor]
+impl Library {
+    #[handler]
+    async fn read(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        let reader = ctx.spawn("reader", || Reader { lines: 0 })?;
+        for _ in 0..5 {
+            println!("{:?}", reader.next_line().await.map_err(|error| error.to_string()));
+        }
+        Ok(())
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = ActorSystem::new("demo");
+    system.spawn("library", || Library)?.read().await?;
+    system.terminate().await;
+    Ok(())
+}

@@ -1,0 +1,243 @@
+///
+/**# Supervision
+
+A failure concerns the failed child alone.
+
+| failure | directive |
+|---|---|
+| `S::Error` | Restart |
+| anything else | Stop |*/
+pub(crate) struct Reader<S: Source, const N: usize>
+where
+    S: Clone,
+{
+    source: S,
+}
+///Refers to a [`Reader`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(dead_code)]
+pub(crate) struct ReaderRef<S: Source, const N: usize>(
+    ::supervise::ActorRef<Reader<S, N>>,
+)
+where
+    S: Clone;
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::clone::Clone for ReaderRef<S, N>
+where
+    S: Clone,
+{
+    fn clone(&self) -> Self {
+        Self(::core::clone::Clone::clone(&self.0))
+    }
+}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderRef<S, N>
+where
+    S: Clone,
+{
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::cmp::PartialEq for ReaderRef<S, N>
+where
+    S: Clone,
+{
+    fn eq(&self, other: &Self) -> bool {
+        ::core::cmp::PartialEq::eq(&self.0, &other.0)
+    }
+}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::cmp::Eq for ReaderRef<S, N>
+where
+    S: Clone,
+{}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::hash::Hash for ReaderRef<S, N>
+where
+    S: Clone,
+{
+    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+        ::core::hash::Hash::hash(&self.0, state);
+    }
+}
+#[automatically_derived]
+impl<
+    S: Source,
+    const N: usize,
+> ::core::convert::From<::supervise::ActorRef<Reader<S, N>>> for ReaderRef<S, N>
+where
+    S: Clone,
+{
+    fn from(actor: ::supervise::ActorRef<Reader<S, N>>) -> Self {
+        Self(actor)
+    }
+}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::TypedRef for ReaderRef<S, N>
+where
+    S: Clone,
+    S: 'static,
+    Reader<S, N>: ::supervise::Actor + ::core::marker::Send + 'static,
+{
+    type Actor = Reader<S, N>;
+    fn actor_ref(&self) -> &::supervise::ActorRef<Reader<S, N>> {
+        &self.0
+    }
+}
+impl<S: Source, const N: usize> ReaderRef<S, N>
+where
+    S: Clone,
+{
+    /// What every ref can do, whatever its actor handles.
+    #[allow(dead_code)]
+    pub(crate) fn actor_ref(&self) -> &::supervise::ActorRef<Reader<S, N>> {
+        &self.0
+    }
+}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::Supervisor for Reader<S, N>
+where
+    S: Clone,
+    S: 'static,
+    Reader<S, N>: ::supervise::Actor + ::core::marker::Send + 'static,
+{
+    type Ref = ReaderRef<S, N>;
+    const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one();
+    fn decide(
+        failure: &::supervise::Failure,
+        child: &::supervise::ChildInfo,
+    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+        let _ = child;
+        if ::supervise::__private::error_as::<S::Error>(failure).is_some() {
+            return ::core::result::Result::Ok(::supervise::Directive::Restart);
+        }
+        ::core::result::Result::Ok(::supervise::Directive::Stop)
+    }
+}
+#[automatically_derived]
+impl<S: Source, __E: ?::core::marker::Sized, const N: usize> ::supervise::Decides<__E>
+for Reader<S, N>
+where
+    S: Clone,
+{}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::DecidesAll for Reader<S, N>
+where
+    S: Clone,
+{}
+#[automatically_derived]
+impl<S: Source, __P, const N: usize> ::supervise::EscalationsDecidedBy<__P>
+for Reader<S, N>
+where
+    S: Clone,
+{}
+#[supervise(__already_read)]
+const _: () = ();
+impl<S: Source, const N: usize> Reader<S, N>
+where
+    S: Clone,
+{
+    fn next(&mut self, other: Self) -> Option<S::Item> {
+        None
+    }
+}
+///What a [`Reader`] can be told.
+#[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
+pub enum ReaderMessage<S: Source, const N: usize>
+where
+    S: Clone,
+{
+    ///The message for `next`.
+    Next {
+        other: Reader<S, N>,
+        #[doc(hidden)]
+        __reply: ::supervise::ReplyTo<Option<S::Item>>,
+    },
+    #[doc(hidden)]
+    __Never(
+        ::core::convert::Infallible,
+        ::core::marker::PhantomData<fn() -> (*const S,)>,
+    ),
+}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
+where
+    S: Clone,
+{
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.write_str(<Reader<S, N> as ::supervise::Actor>::message_name(self))
+    }
+}
+#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+impl<S: Source, const N: usize> ReaderRef<S, N>
+where
+    S: Clone,
+{
+    ///A request for `next`.
+    pub fn next(
+        &self,
+        other: Reader<S, N>,
+    ) -> ::supervise::Request<'_, Reader<S, N>, Option<S::Item>> {
+        ::supervise::Request::new(
+            self.actor_ref(),
+            ReaderMessage::Next {
+                other,
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let ReaderMessage::Next { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
+    }
+}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::Actor for Reader<S, N>
+where
+    S: Clone,
+{
+    type Message = ReaderMessage<S, N>;
+    async fn handle(
+        &mut self,
+        message: Self::Message,
+        ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        let _ = &ctx;
+        match message {
+            ReaderMessage::Next { other, __reply } => {
+                let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
+                let held = ::supervise::__private::hold::<
+                    _,
+                    Option<S::Item>,
+                >(ctx, __reply);
+                ::supervise::__private::plain_reply(
+                    ::supervise::__private::Probe::<Option<S::Item>>::reply(),
+                );
+                let reply = Self::next(self, other);
+                held.answer(ctx, reply);
+                ::core::result::Result::Ok(())
+            }
+            ReaderMessage::__Never(never, _) => match never {}
+        }
+    }
+    fn message_name(message: &Self::Message) -> &'static str {
+        match *message {
+            ReaderMessage::Next { .. } => "Next",
+            ReaderMessage::__Never(never, _) => match never {}
+        }
+    }
+}
+#[automatically_derived]
+impl<S: Source, __P, const N: usize> ::supervise::FailuresDecidedBy<__P> for Reader<S, N>
+where
+    S: Clone,
+{}

@@ -1,0 +1,233 @@
+impl Feed {
+    /// Fetches.
+    async fn fetch(
+        &mut self,
+        id: MatchId,
+        ctx: &mut Context<Self>,
+    ) -> Result<Match, FeedError> {
+        todo
+    }
+    #[cfg(unix)]
+    fn read(&self) -> io::Result<u8> {
+        todo
+    }
+    fn check(&self, strict: bool) -> Reply<Result<u8, No>> {
+        todo
+    }
+    fn close(&mut self) {}
+    fn ordinary(&self) {}
+}
+///What a [`Feed`] can be told.
+#[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
+pub enum FeedMessage {
+    /// Fetches.
+    Fetch { id: MatchId, #[doc(hidden)] __reply: ::supervise::ReplyTo<Match> },
+    #[cfg(unix)]
+    ///The message for `read`.
+    Read {
+        #[doc(hidden)]
+        __reply: ::supervise::ReplyTo<
+            <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+        >,
+    },
+    ///The message for `check`.
+    Check { strict: bool, #[doc(hidden)] __reply: ::supervise::ReplyTo<Result<u8, No>> },
+    ///The message for `close`.
+    Close { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
+}
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+    }
+}
+#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+impl FeedRef {
+    /// Fetches.
+    pub fn fetch(&self, id: MatchId) -> ::supervise::Request<'_, Feed, Match> {
+        ::supervise::Request::new(
+            self.actor_ref(),
+            FeedMessage::Fetch {
+                id,
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let FeedMessage::Fetch { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
+    }
+    #[cfg(unix)]
+    ///A request for `read`.
+    pub fn read(
+        &self,
+    ) -> ::supervise::Request<
+        '_,
+        Feed,
+        <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+    > {
+        ::supervise::Request::new(
+            self.actor_ref(),
+            FeedMessage::Read {
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let FeedMessage::Read { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
+    }
+    ///A request for `check`.
+    pub fn check(&self, strict: bool) -> ::supervise::Request<'_, Feed, Result<u8, No>> {
+        ::supervise::Request::new(
+            self.actor_ref(),
+            FeedMessage::Check {
+                strict,
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let FeedMessage::Check { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
+    }
+    ///A request for `close`.
+    pub fn close(&self) -> ::supervise::Request<'_, Feed, ()> {
+        ::supervise::Request::new(
+            self.actor_ref(),
+            FeedMessage::Close {
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let FeedMessage::Close { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
+    }
+}
+#[automatically_derived]
+impl ::supervise::Actor for Feed {
+    type Message = FeedMessage;
+    async fn handle(
+        &mut self,
+        message: Self::Message,
+        ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        let _ = &ctx;
+        match message {
+            FeedMessage::Fetch { id, __reply } => {
+                let id = ::supervise::__private::sendable::<MatchId>(id);
+                let held = ::supervise::__private::hold::<_, Match>(ctx, __reply);
+                match ::supervise::__private::handler_future(Self::fetch(self, id, ctx))
+                    .await
+                {
+                    ::core::result::Result::Ok(reply) => {
+                        held.answer(ctx, reply);
+                        ::core::result::Result::Ok(())
+                    }
+                    ::core::result::Result::Err(error) => {
+                        ::core::result::Result::Err({
+                            let error = ::supervise::__private::error_value::<
+                                FeedError,
+                            >(error);
+                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                        })
+                    }
+                }
+            }
+            #[cfg(unix)]
+            FeedMessage::Read { __reply } => {
+                let held = ::supervise::__private::hold::<
+                    _,
+                    <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+                >(ctx, __reply);
+                match Self::read(self) {
+                    ::core::result::Result::Ok(reply) => {
+                        held.answer(ctx, reply);
+                        ::core::result::Result::Ok(())
+                    }
+                    ::core::result::Result::Err(error) => {
+                        ::core::result::Result::Err({
+                            let error = ::supervise::__private::error_value::<
+                                <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
+                            >(error);
+                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                        })
+                    }
+                }
+            }
+            FeedMessage::Check { strict, __reply } => {
+                let held = ::supervise::__private::hold::<
+                    _,
+                    Result<u8, No>,
+                >(ctx, __reply);
+                let ::supervise::Reply(reply) = Self::check(self, strict);
+                held.answer(ctx, reply);
+                ::core::result::Result::Ok(())
+            }
+            FeedMessage::Close { __reply } => {
+                let held = ::supervise::__private::hold::<_, ()>(ctx, __reply);
+                Self::close(self);
+                held.answer(ctx, ());
+                ::core::result::Result::Ok(())
+            }
+        }
+    }
+    fn message_name(message: &Self::Message) -> &'static str {
+        match *message {
+            FeedMessage::Fetch { .. } => "Fetch",
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => "Read",
+            FeedMessage::Check { .. } => "Check",
+            FeedMessage::Close { .. } => "Close",
+        }
+    }
+    #[allow(unreachable_patterns)]
+    fn redelivery(message: &Self::Message) -> u32 {
+        match message {
+            FeedMessage::Fetch { .. } => 3u32,
+            _ => 0,
+        }
+    }
+    #[allow(unreachable_patterns)]
+    fn duplicate(message: &Self::Message) -> ::core::option::Option<Self::Message> {
+        match message {
+            FeedMessage::Fetch { id, .. } => {
+                ::core::option::Option::Some(FeedMessage::Fetch {
+                    id: ::supervise::__private::redeliverable::<MatchId>(id),
+                    __reply: ::supervise::ReplyTo::nowhere(),
+                })
+            }
+            _ => ::core::option::Option::None,
+        }
+    }
+}
+const _: () = {
+    trait Failure0<P> {}
+    #[cfg(unix)]
+    impl<__P> Failure0<__P> for Feed
+    where
+        __P: ::supervise::Decides<
+            <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
+        >,
+    {}
+    #[cfg(not(all(unix)))]
+    impl<__P> Failure0<__P> for Feed {}
+    #[automatically_derived]
+    impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+    where
+        Feed: Failure0<__P>,
+        __P: ::supervise::Decides<FeedError>,
+    {}
+};

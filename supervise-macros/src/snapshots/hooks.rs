@@ -1,0 +1,100 @@
+impl Feed {
+    async fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        todo
+    }
+    fn before(&mut self, message: Option<FeedMessage>, cause: &Failure) {}
+    fn one(&mut self, gone: Terminated<Other>) {}
+    async fn any(&mut self, ctx: &mut Context<Self>, gone: Terminated) {}
+    fn closed(&self, message: &FeedMessage) -> bool {
+        todo
+    }
+}
+///What a [`Feed`] can be told.
+#[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
+pub enum FeedMessage {}
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+    }
+}
+#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+impl FeedRef {}
+#[automatically_derived]
+impl ::supervise::Actor for Feed {
+    type Message = FeedMessage;
+    async fn handle(
+        &mut self,
+        message: Self::Message,
+        ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        let _ = &ctx;
+        match message {}
+    }
+    async fn pre_start(
+        &mut self,
+        ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        match ::supervise::__private::handler_future(Self::open(self, ctx)).await {
+            ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
+            ::core::result::Result::Err(error) => {
+                ::core::result::Result::Err({
+                    let error = ::supervise::__private::error_value::<SpawnError>(error);
+                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                })
+            }
+        }
+    }
+    async fn pre_restart(
+        &mut self,
+        _ctx: &mut ::supervise::Context<Self>,
+        cause: &::supervise::Failure,
+        message: ::core::option::Option<Self::Message>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        Self::before(self, message, cause);
+        ::core::result::Result::Ok(())
+    }
+    #[allow(clippy::needless_return, unreachable_code)]
+    async fn terminated(
+        &mut self,
+        gone: ::supervise::Terminated,
+        ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        let _ = &ctx;
+        let gone = match gone.downcast::<Other>() {
+            ::core::result::Result::Ok(gone) => {
+                return {
+                    Self::one(self, gone);
+                    ::core::result::Result::Ok(())
+                };
+            }
+            ::core::result::Result::Err(gone) => gone,
+        };
+        {
+            return {
+                ::supervise::__private::handler_future(Self::any(self, ctx, gone)).await;
+                ::core::result::Result::Ok(())
+            };
+        }
+    }
+    fn stash_while(&self, message: &Self::Message) -> bool {
+        Self::closed(self, message)
+    }
+    fn message_name(message: &Self::Message) -> &'static str {
+        match *message {}
+    }
+}
+#[automatically_derived]
+impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+where
+    __P: ::supervise::Decides<SpawnError>,
+{}
+#[automatically_derived]
+impl<__A> ::supervise::Watches<__A> for Feed {}

@@ -1,0 +1,42 @@
+::core::compile_error! {
+    "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
+}
+impl Feed {
+    fn fetch(&mut self, id: u64, name: &str) -> u8 {
+        1
+    }
+}
+#[allow(dead_code, missing_docs, private_interfaces, private_bounds, unreachable_pub)]
+pub enum FeedMessage {
+    Fetch { id: u64 },
+    __Never(::core::convert::Infallible, ::core::marker::PhantomData<fn() -> ()>),
+}
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, _: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::unreachable!()
+    }
+}
+#[allow(dead_code, missing_docs, unreachable_pub, unused_variables)]
+impl FeedRef {
+    ///
+    pub fn fetch<__T1>(
+        &self,
+        id: u64,
+        name: __T1,
+    ) -> ::supervise::Request<'_, Feed, u8> {
+        ::core::unreachable!()
+    }
+}
+impl ::supervise::Actor for Feed {
+    type Message = FeedMessage;
+    async fn handle(
+        &mut self,
+        _: Self::Message,
+        _: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        ::core::unreachable!()
+    }
+}
+impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed {}
+#[automatically_derived]
+impl<__A> ::supervise::Watches<__A> for Feed {}

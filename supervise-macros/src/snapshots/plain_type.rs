@@ -1,0 +1,69 @@
+pub struct Feed {
+    address: u8,
+}
+///Refers to a [`Feed`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(dead_code)]
+pub struct FeedRef(::supervise::ActorRef<Feed>);
+#[automatically_derived]
+impl ::core::clone::Clone for FeedRef {
+    fn clone(&self) -> Self {
+        Self(::core::clone::Clone::clone(&self.0))
+    }
+}
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::PartialEq for FeedRef {
+    fn eq(&self, other: &Self) -> bool {
+        ::core::cmp::PartialEq::eq(&self.0, &other.0)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::Eq for FeedRef {}
+#[automatically_derived]
+impl ::core::hash::Hash for FeedRef {
+    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+        ::core::hash::Hash::hash(&self.0, state);
+    }
+}
+#[automatically_derived]
+impl ::core::convert::From<::supervise::ActorRef<Feed>> for FeedRef {
+    fn from(actor: ::supervise::ActorRef<Feed>) -> Self {
+        Self(actor)
+    }
+}
+#[automatically_derived]
+impl ::supervise::TypedRef for FeedRef {
+    type Actor = Feed;
+    fn actor_ref(&self) -> &::supervise::ActorRef<Feed> {
+        &self.0
+    }
+}
+impl FeedRef {
+    /// What every ref can do, whatever its actor handles.
+    #[allow(dead_code)]
+    pub fn actor_ref(&self) -> &::supervise::ActorRef<Feed> {
+        &self.0
+    }
+}
+#[automatically_derived]
+impl ::supervise::Supervisor for Feed {
+    type Ref = FeedRef;
+    const MAILBOX: ::supervise::MailboxKind = ::supervise::MailboxKind::Bounded {
+        capacity: 100usize,
+        overflow: ::supervise::Overflow::Fail,
+    };
+    const STOP_TIMEOUT: ::core::time::Duration = ::core::time::Duration::from_millis(
+        1500u64,
+    );
+}
+#[automatically_derived]
+impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Feed {}
+#[automatically_derived]
+impl ::supervise::DecidesAll for Feed {}
+#[automatically_derived]
+impl<__P> ::supervise::EscalationsDecidedBy<__P> for Feed {}

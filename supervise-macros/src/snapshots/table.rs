@@ -1,0 +1,119 @@
+///
+/**# Supervision
+
+A failure concerns the failed child alone. At most 10 restarts of each child within 1m are granted; then the child stops.
+
+| failure | directive |
+|---|---|
+| `FeedError::Malformed { .. }` | Resume |
+| `FeedError::Timeout` (guarded) | Restart after 100ms doubling to 10s, jitter 0.2 |
+| `FeedError` | Restart |
+| `io::Error` | Escalate |
+| `Panic` | Restart |*/
+struct Standings;
+///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(dead_code)]
+struct StandingsRef(::supervise::ActorRef<Standings>);
+#[automatically_derived]
+impl ::core::clone::Clone for StandingsRef {
+    fn clone(&self) -> Self {
+        Self(::core::clone::Clone::clone(&self.0))
+    }
+}
+#[automatically_derived]
+impl ::core::fmt::Debug for StandingsRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::PartialEq for StandingsRef {
+    fn eq(&self, other: &Self) -> bool {
+        ::core::cmp::PartialEq::eq(&self.0, &other.0)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::Eq for StandingsRef {}
+#[automatically_derived]
+impl ::core::hash::Hash for StandingsRef {
+    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+        ::core::hash::Hash::hash(&self.0, state);
+    }
+}
+#[automatically_derived]
+impl ::core::convert::From<::supervise::ActorRef<Standings>> for StandingsRef {
+    fn from(actor: ::supervise::ActorRef<Standings>) -> Self {
+        Self(actor)
+    }
+}
+#[automatically_derived]
+impl ::supervise::TypedRef for StandingsRef {
+    type Actor = Standings;
+    fn actor_ref(&self) -> &::supervise::ActorRef<Standings> {
+        &self.0
+    }
+}
+impl StandingsRef {
+    /// What every ref can do, whatever its actor handles.
+    #[allow(dead_code)]
+    fn actor_ref(&self) -> &::supervise::ActorRef<Standings> {
+        &self.0
+    }
+}
+#[automatically_derived]
+impl ::supervise::Supervisor for Standings {
+    type Ref = StandingsRef;
+    const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one()
+        .max_retries(10u32)
+        .within(::core::time::Duration::from_secs(60u64));
+    fn decide(
+        failure: &::supervise::Failure,
+        child: &::supervise::ChildInfo,
+    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+        let _ = child;
+        if let ::core::option::Option::Some(error) = ::supervise::__private::error_as::<
+            FeedError,
+        >(failure) {
+            #[deny(unreachable_patterns)]
+            match error {
+                FeedError::Malformed { .. } => {
+                    return ::core::result::Result::Ok(::supervise::Directive::Resume);
+                }
+                FeedError::Timeout if ::supervise::__private::guard::<
+                    FeedError,
+                >(error, |error| error.is_first()) => {
+                    return ::core::result::Result::Ok(
+                        ::supervise::Directive::RestartAfter(
+                            ::supervise::Backoff::exponential(
+                                    ::core::time::Duration::from_millis(100u64),
+                                    ::core::time::Duration::from_secs(10u64),
+                                )
+                                .jitter(0.2f64),
+                        ),
+                    );
+                }
+                _ => return ::core::result::Result::Ok(::supervise::Directive::Restart),
+            }
+        }
+        if ::supervise::__private::error_as::<io::Error>(failure).is_some() {
+            return ::core::result::Result::Ok(::supervise::Directive::Escalate);
+        }
+        ::core::result::Result::Ok(
+            match failure.kind() {
+                ::supervise::FailureKind::Panic => ::supervise::Directive::Restart,
+                _ => ::supervise::Directive::Escalate,
+            },
+        )
+    }
+}
+#[automatically_derived]
+impl ::supervise::Decides<FeedError> for Standings {}
+#[automatically_derived]
+impl ::supervise::Decides<io::Error> for Standings {}
+#[automatically_derived]
+impl<__P> ::supervise::EscalationsDecidedBy<__P> for Standings
+where
+    __P: ::supervise::Decides<io::Error>,
+{}
+#[supervise(__already_read)]
+const _: () = ();

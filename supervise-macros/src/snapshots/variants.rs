@@ -1,0 +1,94 @@
+///
+/**# Supervision
+
+A failure concerns the failed child alone.
+
+| failure | directive |
+|---|---|
+| `DbError::Timeout` | Restart |
+| `DbError::Gone` | Stop |*/
+enum Db {
+    Open,
+    Closed,
+}
+///Refers to a [`Db`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(dead_code)]
+struct DbRef(::supervise::ActorRef<Db>);
+#[automatically_derived]
+impl ::core::clone::Clone for DbRef {
+    fn clone(&self) -> Self {
+        Self(::core::clone::Clone::clone(&self.0))
+    }
+}
+#[automatically_derived]
+impl ::core::fmt::Debug for DbRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::PartialEq for DbRef {
+    fn eq(&self, other: &Self) -> bool {
+        ::core::cmp::PartialEq::eq(&self.0, &other.0)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::Eq for DbRef {}
+#[automatically_derived]
+impl ::core::hash::Hash for DbRef {
+    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+        ::core::hash::Hash::hash(&self.0, state);
+    }
+}
+#[automatically_derived]
+impl ::core::convert::From<::supervise::ActorRef<Db>> for DbRef {
+    fn from(actor: ::supervise::ActorRef<Db>) -> Self {
+        Self(actor)
+    }
+}
+#[automatically_derived]
+impl ::supervise::TypedRef for DbRef {
+    type Actor = Db;
+    fn actor_ref(&self) -> &::supervise::ActorRef<Db> {
+        &self.0
+    }
+}
+impl DbRef {
+    /// What every ref can do, whatever its actor handles.
+    #[allow(dead_code)]
+    fn actor_ref(&self) -> &::supervise::ActorRef<Db> {
+        &self.0
+    }
+}
+#[automatically_derived]
+impl ::supervise::Supervisor for Db {
+    type Ref = DbRef;
+    const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one();
+    fn decide(
+        failure: &::supervise::Failure,
+        child: &::supervise::ChildInfo,
+    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+        let _ = child;
+        if let ::core::option::Option::Some(error) = ::supervise::__private::error_as::<
+            DbError,
+        >(failure) {
+            #[deny(unreachable_patterns)]
+            match error {
+                DbError::Timeout => {
+                    return ::core::result::Result::Ok(::supervise::Directive::Restart);
+                }
+                DbError::Gone => {
+                    return ::core::result::Result::Ok(::supervise::Directive::Stop);
+                }
+                _ if false => {}
+            }
+        }
+        ::core::result::Result::Ok(::supervise::Directive::Escalate)
+    }
+}
+#[automatically_derived]
+impl ::supervise::Decides<DbError> for Db {}
+#[automatically_derived]
+impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
+#[supervise(__already_read)]
+const _: () = ();

@@ -1,0 +1,10 @@
+//! An actor that borrows.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Feed<'a> {
+    name: &'a str,
+}
+
+fn main() {}

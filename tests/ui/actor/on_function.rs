@@ -1,0 +1,8 @@
+//! `#[actor]` on a function.
+
+use supervise::prelude::*;
+
+#[actor]
+fn feed() {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! `#[actor]` on a trait.
+
+use supervise::prelude::*;
+
+#[actor]
+trait Feed {}
+
+fn main() {}

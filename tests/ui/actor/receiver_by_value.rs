@@ -1,0 +1,20 @@
+//! A handler that takes the actor away.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Feed;
+
+#[actor]
+impl Feed {
+    #[handler]
+    fn fetch(self, id: u64) {
+        let _ = id;
+    }
+}
+
+async fn caller(feed: FeedRef) {
+    let _ = feed.fetch(1).await;
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! An actor without an impl block.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Feed;
+
+fn main() {}

@@ -1,0 +1,13 @@
+//! An impl block whose type is no actor.
+
+use supervise::prelude::*;
+
+struct Feed;
+
+#[actor]
+impl Feed {
+    #[handler]
+    fn fetch(&mut self) {}
+}
+
+fn main() {}

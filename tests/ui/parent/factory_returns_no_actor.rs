@@ -1,0 +1,32 @@
+//! A factory that returns something else.
+
+use supervise::prelude::*;
+
+#[derive(Debug, thiserror::Error)]
+#[error("x")]
+struct FeedError;
+
+#[actor]
+struct Feed;
+
+#[actor]
+impl Feed {
+    #[handler]
+    fn fetch(&mut self) -> Result<u8, FeedError> {
+        Err(FeedError)
+    }
+}
+
+#[actor]
+struct Parent;
+
+#[actor]
+impl Parent {
+    #[handler]
+    fn open(&mut self, ctx: &mut Context<Self>, feed: FeedRef) {
+        let _ = ctx.spawn("feed", || 1_u8);
+        let _ = feed;
+    }
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! An argument of the strategy at the top level.
+
+use supervise::prelude::*;
+
+#[actor]
+#[supervise(max_retries = 3, on(_) = Restart)]
+struct Parent;
+
+#[actor]
+impl Parent {}
+
+fn main() {}

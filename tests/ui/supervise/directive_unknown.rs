@@ -1,0 +1,12 @@
+//! A directive nobody knows.
+
+use supervise::prelude::*;
+
+#[actor]
+#[supervise(on(std::io::Error) = Ignore)]
+struct Parent;
+
+#[actor]
+impl Parent {}
+
+fn main() {}

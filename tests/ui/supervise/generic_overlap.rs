@@ -1,0 +1,16 @@
+//! A rule that may turn out to be another.
+
+use supervise::prelude::*;
+
+trait Source: Send + 'static {
+    type Error: std::error::Error + Send + Sync + 'static;
+}
+
+#[actor]
+#[supervise(on(S::Error) = Restart, on(std::io::Error) = Stop)]
+struct Parent<S: Source>(S);
+
+#[actor]
+impl<S: Source> Parent<S> {}
+
+fn main() {}

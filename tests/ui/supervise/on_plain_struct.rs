@@ -1,0 +1,8 @@
+//! `#[supervise]` on something that is no actor.
+
+use supervise::prelude::*;
+
+#[supervise(on(_) = Restart)]
+struct Parent;
+
+fn main() {}
