@@ -358,6 +358,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: Actor> Supervisor for BackoffSupervisor<C> {
     type Ref = StandInRef<Self>;
     const MAILBOX: MailboxKind = C::MAILBOX;
@@ -367,6 +368,7 @@ impl<C: Actor> Supervisor for BackoffSupervisor<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: Actor> Actor for BackoffSupervisor<C> {
     type Message = C::Message;
 
@@ -409,6 +411,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
 impl<C: Actor, E: ?Sized> Decides<E> for BackoffSupervisor<C> {}
 #[diagnostic::do_not_recommend]
 impl<C: Actor> DecidesAll for BackoffSupervisor<C> {}
+#[diagnostic::do_not_recommend]
 impl<C: Actor, P> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
 

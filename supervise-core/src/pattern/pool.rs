@@ -319,6 +319,7 @@ impl<C: Actor> Pool<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: Actor> Supervisor for Pool<C> {
     type Ref = StandInRef<Self>;
     const MAILBOX: MailboxKind = C::MAILBOX;
@@ -328,6 +329,7 @@ impl<C: Actor> Supervisor for Pool<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: Actor> Actor for Pool<C> {
     type Message = C::Message;
 
@@ -379,6 +381,7 @@ impl<C: Actor> Actor for Pool<C> {
 impl<C: Actor, E: ?Sized> Decides<E> for Pool<C> {}
 #[diagnostic::do_not_recommend]
 impl<C: Actor> DecidesAll for Pool<C> {}
+#[diagnostic::do_not_recommend]
 impl<C: Actor, P> FailuresDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
