@@ -333,7 +333,7 @@ impl<C: Actor> BackoffSupervisor<C> {
         }
     }
 
-    /// Whether the child may be started once more.
+    /// Whether the child may be started once more (rule 13.5).
     fn permits_start(&mut self, now: Time) -> bool {
         let Plan { backoff, limit, .. } = &*self.plan;
         let in_a_row = self.count.count_at(backoff, now);

@@ -8,7 +8,7 @@
 //! | ends by itself, or by somebody's stop | replaced | leaves | leaves |
 //!
 //! 1. A worker keeps its name, and so its path, when it is replaced: the name is free when its end is processed.
-//! 2. A pool whose last worker has left stops.
+//! 2. A pool whose last worker has left stops (rule 13.8).
 //!
 //! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
 
