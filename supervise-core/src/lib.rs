@@ -17,6 +17,7 @@
 //! | `mailbox` | two lanes, parking, closing |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
 //! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/shell` its effects, `cell/user_code` containment |
+//! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `graceful_stop` | waiting for an actor's end from outside the tree |
 //! | `timers`, `actor_timers` | a table of timers with one sleep; what an actor sets for itself |
 //! | `dispatch` | who polls a cell |
@@ -55,6 +56,7 @@ mod guardian;
 mod mailbox;
 mod observe;
 mod path;
+pub mod pattern;
 mod props;
 mod request;
 mod selection;

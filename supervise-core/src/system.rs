@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actor::{Actor, Built, RefOf};
+use crate::actor::{Actor, Built, RefOf, Supervisor};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::cell::{AnyCell, Cell, Core, NewName, Runner, SpawnError, System};
 use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
@@ -298,8 +298,8 @@ impl ActorSystemBuilder {
             #[cfg(feature = "testkit")]
             activity: crate::testkit::Activity::default(),
         });
-        let root = Arc::new(Cell::<Guardian> {
-            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), 0),
+        let root = Arc::new(Cell {
+            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), Guardian::answers_to, 0),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = AnyActorRef(Arc::clone(&root) as _);
@@ -388,7 +388,7 @@ impl SystemCore {
         };
         match which(guardians).upgrade() {
             Some(guardian) => AnyActorRef(guardian),
-            None => Cell::<Guardian>::nobody(self, name).to_any(),
+            None => Cell::nobody::<Guardian>(self, name).to_any(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unused_self, reason = "a handler takes `self` whether it needs it or not")]
 
+mod backoff_supervisor;
 mod dead_letters;
 mod death_watch;
 mod derived;
@@ -14,6 +15,7 @@ mod limits;
 mod log;
 mod mailbox;
 mod names;
+mod pool;
 mod proto;
 mod selection;
 mod shutdown;
