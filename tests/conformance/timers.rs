@@ -40,6 +40,11 @@ impl Idler {
     #[handler(not_influencing)]
     fn transparent(&mut self) {}
 
+    #[handler]
+    fn fail(&mut self) -> Result<(), Boom> {
+        Err(Boom("boom"))
+    }
+
     #[handler(not_influencing)]
     fn every(&mut self, interval: Duration, ctx: &mut Context<Self>) {
         let me = ctx.me();
@@ -188,6 +193,19 @@ async fn rto_14_it_is_scheduled_when_a_restart_sets_it(system: &TestSystem) {
     system.advance(ms(1)).await;
     assert_eq!(probe.all().await, ["timeout"]);
     system.expect_restarts(&restless, 1).await;
+}
+
+#[supervise::test]
+async fn z_43_it_survives_a_restart_and_counts_from_there(system: &TestSystem) {
+    let (idler, timeouts) = idler(system);
+    idler.set(secs(1)).await.unwrap();
+    system.advance(ms(900)).await;
+    idler.fail().tell().unwrap();
+    system.expect_restarts(&idler, 1).await;
+    system.advance(ms(999)).await;
+    assert_eq!(timeouts.all().await, []);
+    system.advance(ms(1)).await;
+    assert_eq!(timeouts.all().await, [secs(1)]);
 }
 
 /// Does not live to see its receive timeout.
