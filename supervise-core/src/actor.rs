@@ -4,6 +4,7 @@
 //! *type* declare, [`Actor`] is what `#[actor]` on the *impl block* declares. Both can be written by hand.
 //! How an actor runs is not decided here but in [`cell`](crate::cell).
 
+use std::any::TypeId;
 use std::future::Future;
 use std::time::Duration;
 
@@ -52,6 +53,13 @@ pub trait Supervisor: Sized + Send + 'static {
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
         let _ = child;
         Ok(default_decider(failure))
+    }
+
+    /// Whether refs of this actor type reach such an actor: its own, and for a [pattern](crate::pattern) those of the
+    /// actor it stands in for.
+    #[doc(hidden)]
+    fn answers_to(actor: TypeId) -> bool {
+        actor == TypeId::of::<Self>()
     }
 }
 
