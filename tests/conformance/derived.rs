@@ -636,6 +636,18 @@ async fn z_32_a_top_level_actor_that_cannot_start_harms_nobody(system: &TestSyst
 }
 
 #[supervise::test]
+async fn z_34_a_failure_of_the_root_is_how_the_system_ends(system: &TestSystem) {
+    let probe = system.probe();
+    let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
+    system.find("/").unwrap().kill();
+    let failure = system.when_terminated().await.unwrap_err();
+    assert_eq!(failure.kind(), FailureKind::Killed);
+    assert!(actor.actor_ref().has_ended());
+    assert_eq!(probe.all().await, ["stopped"]);
+    assert!(system.when_terminated().await.unwrap_err().is_same(&failure), "however often one asks");
+}
+
+#[supervise::test]
 async fn z_35_two_siblings_that_fail_at_once_make_two_rounds(system: &TestSystem) {
     let probe = system.probe();
     let keeper = keeper(system, Strategy::all_for_one());
