@@ -12,6 +12,8 @@ mod log;
 mod mailbox;
 mod names;
 mod selection;
+mod stash;
 mod stop;
 mod supervision;
+mod timers;
 mod walkthrough;
