@@ -93,7 +93,10 @@ impl Setting {
     pub(crate) fn flag(&self) -> syn::Result<()> {
         match (&self.value, &self.arguments) {
             (None, None) => Ok(()),
-            _ => Err(syn::Error::new_spanned(&self.whole, format!("`{0}` takes no value: write `{0}` alone", self.name))),
+            _ => Err(syn::Error::new_spanned(
+                &self.whole,
+                format!("`{0}` takes no value: write `{0}` alone", self.name),
+            )),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
@@ -91,10 +91,24 @@ impl Fallible {
 
     fn side(&self, written: Option<&Type>, name: &str, krate: &syn::Path) -> TokenStream {
         if let Some(ty) = written {
-            return quote!(#ty);
+            return ty.to_token_stream();
         }
-        let (returned, name) = (&self.returned, Ident::new(name, Span::mixed_site()));
-        quote!(<#returned as #krate::__private::ResultLike>::#name)
+        // Every mention points to the type, so that rustc complains about it in one place.
+        let (returned, here) = (&self.returned, crate::spans::of(&self.returned));
+        let (krate, name) =
+            (crate::spans::path_at(krate, here), Ident::new(name, Span::mixed_site().located_at(here)));
+        quote_spanned!(here=> <#returned as #krate::__private::ResultLike>::#name)
+    }
+
+    /// The value of `call` as a `Result` that `match` can take apart.
+    pub(crate) fn result(&self, call: &TokenStream, krate: &syn::Path) -> TokenStream {
+        if self.ok.is_some() && self.err.is_some() {
+            return call.clone();
+        }
+        let here = crate::spans::of(&self.returned);
+        let krate = crate::spans::path_at(krate, here);
+        let convert = quote_spanned!(here=> #krate::__private::ResultLike::into_result);
+        quote_spanned!(Span::mixed_site()=> #convert(#call))
     }
 }
 

@@ -162,7 +162,8 @@ fn stash(setting: &Setting) -> syn::Result<usize> {
     let capacity: LitInt = setting.value("100")?;
     match capacity.base10_parse()? {
         0 => {
-            let message = "a stash without room sets nothing aside: give it at least 1, or remove `#[stash_while]`";
+            let message =
+                "a stash without room sets nothing aside: give it at least 1, or remove `#[stash_while]`";
             Err(syn::Error::new(capacity.span(), message))
         }
         capacity => Ok(capacity),

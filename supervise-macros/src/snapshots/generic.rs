@@ -78,7 +78,6 @@ impl<S: Source, const N: usize> ::supervise::TypedRef for ReaderRef<S, N>
 where
     S: Clone,
     S: 'static,
-    Reader<S, N>: ::supervise::Actor + ::core::marker::Send + 'static,
 {
     type Actor = Reader<S, N>;
     fn actor_ref(&self) -> &::supervise::ActorRef<Reader<S, N>> {
@@ -100,7 +99,6 @@ impl<S: Source, const N: usize> ::supervise::Supervisor for Reader<S, N>
 where
     S: Clone,
     S: 'static,
-    Reader<S, N>: ::supervise::Actor + ::core::marker::Send + 'static,
 {
     type Ref = ReaderRef<S, N>;
     const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one();
@@ -161,13 +159,24 @@ where
         ::core::marker::PhantomData<fn() -> (*const S,)>,
     ),
 }
+impl<S: Source, const N: usize> ReaderMessage<S, N>
+where
+    S: Clone,
+{
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            ReaderMessage::Next { .. } => "Next",
+            ReaderMessage::__Never(never, _) => match never {}
+        }
+    }
+}
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
 where
     S: Clone,
 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Reader<S, N> as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -203,7 +212,7 @@ where
     type Message = ReaderMessage<S, N>;
     async fn handle(
         &mut self,
-        message: Self::Message,
+        message: ReaderMessage<S, N>,
         ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
@@ -229,11 +238,8 @@ where
             ReaderMessage::__Never(never, _) => match never {}
         }
     }
-    fn message_name(message: &Self::Message) -> &'static str {
-        match *message {
-            ReaderMessage::Next { .. } => "Next",
-            ReaderMessage::__Never(never, _) => match never {}
-        }
+    fn message_name(message: &ReaderMessage<S, N>) -> &'static ::core::primitive::str {
+        message.message_name()
     }
 }
 #[automatically_derived]

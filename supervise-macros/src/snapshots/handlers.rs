@@ -36,10 +36,21 @@ pub enum FeedMessage {
     ///The message for `close`.
     Close { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
 }
+impl FeedMessage {
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            FeedMessage::Fetch { .. } => "Fetch",
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => "Read",
+            FeedMessage::Check { .. } => "Check",
+            FeedMessage::Close { .. } => "Close",
+        }
+    }
+}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -116,7 +127,7 @@ impl ::supervise::Actor for Feed {
     type Message = FeedMessage;
     async fn handle(
         &mut self,
-        message: Self::Message,
+        message: FeedMessage,
         ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
@@ -152,7 +163,7 @@ impl ::supervise::Actor for Feed {
                     _,
                     <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
                 >(ctx, __reply);
-                match Self::read(self) {
+                match ::supervise::__private::ResultLike::into_result(Self::read(self)) {
                     ::core::result::Result::Ok(reply) => {
                         held.answer(ctx, reply);
                         ::core::result::Result::Ok(())
@@ -184,24 +195,18 @@ impl ::supervise::Actor for Feed {
             }
         }
     }
-    fn message_name(message: &Self::Message) -> &'static str {
-        match *message {
-            FeedMessage::Fetch { .. } => "Fetch",
-            #[cfg(unix)]
-            FeedMessage::Read { .. } => "Read",
-            FeedMessage::Check { .. } => "Check",
-            FeedMessage::Close { .. } => "Close",
-        }
+    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+        message.message_name()
     }
     #[allow(unreachable_patterns)]
-    fn redelivery(message: &Self::Message) -> u32 {
+    fn redelivery(message: &FeedMessage) -> u32 {
         match message {
             FeedMessage::Fetch { .. } => 3u32,
             _ => 0,
         }
     }
     #[allow(unreachable_patterns)]
-    fn duplicate(message: &Self::Message) -> ::core::option::Option<Self::Message> {
+    fn duplicate(message: &FeedMessage) -> ::core::option::Option<FeedMessage> {
         match message {
             FeedMessage::Fetch { id, .. } => {
                 ::core::option::Option::Some(FeedMessage::Fetch {

@@ -13,6 +13,7 @@ impl ::core::clone::Clone for FeedRef {
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let _ = ::supervise::__private::has_messages::<Feed>;
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }

@@ -23,6 +23,7 @@ impl ::core::clone::Clone for StandingsRef {
 #[automatically_derived]
 impl ::core::fmt::Debug for StandingsRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let _ = ::supervise::__private::has_messages::<Standings>;
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }

@@ -23,6 +23,7 @@ impl ::core::clone::Clone for DbRef {
 #[automatically_derived]
 impl ::core::fmt::Debug for DbRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let _ = ::supervise::__private::has_messages::<Db>;
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }

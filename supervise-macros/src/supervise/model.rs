@@ -167,6 +167,9 @@ pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStr
     types.filter(|ty| seen.insert(ty.to_string())).collect()
 }
 
+/// Patterns that are no types.
+const KINDS: &[&str] = &["Panic", "Killed", "DeathPact", "InitializationFailed"];
+
 /// A setting at the top level that is neither strategy nor rule.
 fn stray(setting: &Setting) -> syn::Error {
     let name = setting.name.to_string();
@@ -294,6 +297,13 @@ impl<'a> Rules<'a> {
             errors.at(syntax, format!("{NEVER}: `on(_)` before it takes every failure; move `on(_)` to the end"));
             return;
         }
+        if let Some((word, kind)) = near_kind(pattern) {
+            let message = format!(
+                "unknown kind of failure `{word}`: did you mean `{kind}`? (An error type of this name goes by its path here, `self::{word}`.)"
+            );
+            errors.at(word, message);
+            return;
+        }
         let text = written(syntax);
         let guarded = rule.guard_span();
         if let (Some(span), None) = (guarded, pattern.key()) {
@@ -376,6 +386,13 @@ impl<'a> Rules<'a> {
             _ => false,
         })
     }
+}
+
+/// A type that is probably a misspelled kind, and the kind.
+fn near_kind(pattern: &Pattern) -> Option<(&Ident, &'static str)> {
+    let Pattern::Type(Type::Path(path)) = pattern else { return None };
+    let word = path.path.get_ident()?;
+    crate::errors::closest(&word.to_string(), KINDS).map(|kind| (word, kind))
 }
 
 fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive> {
