@@ -24,7 +24,7 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
         let (ident, cfgs) = (&stash.ident, &stash.cfgs);
         quote_spanned! {Span::mixed_site()=>
             #(#cfgs)*
-            fn stash_while(&self, message: &#message #ty_generics) -> bool {
+            fn stash_while(&self, message: &#message #ty_generics) -> ::core::primitive::bool {
                 Self::#ident(self, message)
             }
         }
@@ -51,10 +51,10 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
             async fn handle(
                 &mut self,
                 message: #message #ty_generics,
-                ctx: &mut #krate::Context<Self>,
+                __ctx: &mut #krate::Context<Self>,
             ) #returns {
                 #tiers
-                let _ = &ctx;
+                let _ = &__ctx;
                 match message {
                     #(#arms)*
                     #never
@@ -85,6 +85,7 @@ fn tiers(krate: &Path) -> TokenStream {
     }
 }
 
+/// One handler. The names of its arguments are the user's choice, so ours begin with `__` beside them.
 fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let Block { krate, message, .. } = block;
     let Handler { ident, cfgs, is_async, .. } = handler;
@@ -97,7 +98,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);)
     });
     let call = handler.call.iter().map(|argument| match argument {
-        CallArgument::Context => quote_spanned!(mixed=> ctx),
+        CallArgument::Context => quote_spanned!(mixed=> __ctx),
         CallArgument::Field(ident) => located(ident).into_token_stream(),
     });
     let (here, method) = (at(ident), located(ident));
@@ -106,7 +107,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let outcome = match &handler.reply {
         Reply::Unit => quote_spanned! {mixed=>
             #call;
-            held.answer(ctx, ());
+            __held.answer(__ctx, ());
             ::core::result::Result::Ok(())
         },
         Reply::Plain(ty) => {
@@ -117,13 +118,13 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             quote_spanned! {mixed=>
                 #probe
                 let reply = #call;
-                held.answer(ctx, reply);
+                __held.answer(__ctx, reply);
                 ::core::result::Result::Ok(())
             }
         }
         Reply::Wrapped(_) => quote_spanned! {mixed=>
             let #krate::Reply(reply) = #call;
-            held.answer(ctx, reply);
+            __held.answer(__ctx, reply);
             ::core::result::Result::Ok(())
         },
         Reply::Fallible(fallible) => {
@@ -131,7 +132,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             quote_spanned! {mixed=>
                 match #call {
                     ::core::result::Result::Ok(reply) => {
-                        held.answer(ctx, reply);
+                        __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())
                     }
                     ::core::result::Result::Err(error) => ::core::result::Result::Err(#failure),
@@ -148,7 +149,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         #(#cfgs)*
         #message::#variant { #(#fields,)* __reply } => {
             #(#checked)*
-            let held = #hold(ctx, __reply);
+            let __held = #hold(__ctx, __reply);
             #outcome
         }
     }
@@ -371,7 +372,7 @@ fn redelivery(block: &Block) -> Option<TokenStream> {
     });
     Some(quote_spanned! {mixed=>
         #[allow(unreachable_patterns)]
-        fn redelivery(message: &#message #ty_generics) -> u32 {
+        fn redelivery(message: &#message #ty_generics) -> ::core::primitive::u32 {
             match message {
                 #(#times)*
                 _ => 0,

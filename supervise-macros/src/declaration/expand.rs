@@ -65,7 +65,7 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
         quote_spanned! {mixed=>
             #[automatically_derived]
             impl #impl_generics ::core::cmp::PartialEq for #own #where_clause {
-                fn eq(&self, other: &Self) -> bool {
+                fn eq(&self, other: &Self) -> ::core::primitive::bool {
                     ::core::cmp::PartialEq::eq(&self.0, &other.0)
                 }
             }

@@ -43,7 +43,7 @@ impl<S: Source, const N: usize> ::core::cmp::PartialEq for ReaderRef<S, N>
 where
     S: Clone,
 {
-    fn eq(&self, other: &Self) -> bool {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }
@@ -213,26 +213,26 @@ where
     async fn handle(
         &mut self,
         message: ReaderMessage<S, N>,
-        ctx: &mut ::supervise::Context<Self>,
+        __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
         use ::supervise::__private::{
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        let _ = &ctx;
+        let _ = &__ctx;
         match message {
             ReaderMessage::Next { other, __reply } => {
                 let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
-                let held = ::supervise::__private::hold::<
+                let __held = ::supervise::__private::hold::<
                     _,
                     Option<S::Item>,
-                >(ctx, __reply);
+                >(__ctx, __reply);
                 ::supervise::__private::plain_reply(
                     ::supervise::__private::Probe::<Option<S::Item>>::reply(),
                 );
                 let reply = Self::next(self, other);
-                held.answer(ctx, reply);
+                __held.answer(__ctx, reply);
                 ::core::result::Result::Ok(())
             }
             ReaderMessage::__Never(never, _) => match never {}

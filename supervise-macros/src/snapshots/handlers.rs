@@ -128,23 +128,25 @@ impl ::supervise::Actor for Feed {
     async fn handle(
         &mut self,
         message: FeedMessage,
-        ctx: &mut ::supervise::Context<Self>,
+        __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
         use ::supervise::__private::{
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        let _ = &ctx;
+        let _ = &__ctx;
         match message {
             FeedMessage::Fetch { id, __reply } => {
                 let id = ::supervise::__private::sendable::<MatchId>(id);
-                let held = ::supervise::__private::hold::<_, Match>(ctx, __reply);
-                match ::supervise::__private::handler_future(Self::fetch(self, id, ctx))
+                let __held = ::supervise::__private::hold::<_, Match>(__ctx, __reply);
+                match ::supervise::__private::handler_future(
+                        Self::fetch(self, id, __ctx),
+                    )
                     .await
                 {
                     ::core::result::Result::Ok(reply) => {
-                        held.answer(ctx, reply);
+                        __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())
                     }
                     ::core::result::Result::Err(error) => {
@@ -159,13 +161,13 @@ impl ::supervise::Actor for Feed {
             }
             #[cfg(unix)]
             FeedMessage::Read { __reply } => {
-                let held = ::supervise::__private::hold::<
+                let __held = ::supervise::__private::hold::<
                     _,
                     <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
-                >(ctx, __reply);
+                >(__ctx, __reply);
                 match ::supervise::__private::ResultLike::into_result(Self::read(self)) {
                     ::core::result::Result::Ok(reply) => {
-                        held.answer(ctx, reply);
+                        __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())
                     }
                     ::core::result::Result::Err(error) => {
@@ -179,18 +181,18 @@ impl ::supervise::Actor for Feed {
                 }
             }
             FeedMessage::Check { strict, __reply } => {
-                let held = ::supervise::__private::hold::<
+                let __held = ::supervise::__private::hold::<
                     _,
                     Result<u8, No>,
-                >(ctx, __reply);
+                >(__ctx, __reply);
                 let ::supervise::Reply(reply) = Self::check(self, strict);
-                held.answer(ctx, reply);
+                __held.answer(__ctx, reply);
                 ::core::result::Result::Ok(())
             }
             FeedMessage::Close { __reply } => {
-                let held = ::supervise::__private::hold::<_, ()>(ctx, __reply);
+                let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
                 Self::close(self);
-                held.answer(ctx, ());
+                __held.answer(__ctx, ());
                 ::core::result::Result::Ok(())
             }
         }
@@ -199,7 +201,7 @@ impl ::supervise::Actor for Feed {
         message.message_name()
     }
     #[allow(unreachable_patterns)]
-    fn redelivery(message: &FeedMessage) -> u32 {
+    fn redelivery(message: &FeedMessage) -> ::core::primitive::u32 {
         match message {
             FeedMessage::Fetch { .. } => 3u32,
             _ => 0,

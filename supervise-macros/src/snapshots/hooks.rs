@@ -33,9 +33,9 @@ impl ::supervise::Actor for Feed {
     async fn handle(
         &mut self,
         message: FeedMessage,
-        ctx: &mut ::supervise::Context<Self>,
+        __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
-        let _ = &ctx;
+        let _ = &__ctx;
         match message {}
     }
     async fn pre_start(
@@ -89,7 +89,7 @@ impl ::supervise::Actor for Feed {
             };
         }
     }
-    fn stash_while(&self, message: &FeedMessage) -> bool {
+    fn stash_while(&self, message: &FeedMessage) -> ::core::primitive::bool {
         Self::closed(self, message)
     }
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {

@@ -19,7 +19,7 @@ impl ::core::fmt::Debug for FeedRef {
 }
 #[automatically_derived]
 impl ::core::cmp::PartialEq for FeedRef {
-    fn eq(&self, other: &Self) -> bool {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }

@@ -29,7 +29,7 @@ impl ::core::fmt::Debug for StandingsRef {
 }
 #[automatically_derived]
 impl ::core::cmp::PartialEq for StandingsRef {
-    fn eq(&self, other: &Self) -> bool {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }

@@ -100,7 +100,15 @@ impl Table {
             match entry {
                 Entry::Rule(rule) => rules.add(&rule, errors),
                 Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
-                    set_once(&mut scope, strategy::read(&setting, errors), &setting, errors);
+                    let strategy = strategy::read(&setting, errors);
+                    match &scope {
+                        None => scope = errors.keep(strategy),
+                        Some(first) => {
+                            let message =
+                                format!("a table has one strategy, and it is `{}` already", first.scope_name());
+                            errors.at(setting.tokens(), message);
+                        }
+                    }
                 }
                 Entry::Setting(setting) if setting.name == "decider" => {
                     let path = setting.value::<Path>("path::to::function");

@@ -185,7 +185,7 @@ impl Strategy {
         quote!(#krate::Strategy::#scope()#calls)
     }
 
-    fn scope_name(&self) -> Ident {
+    pub(crate) fn scope_name(&self) -> Ident {
         let name = self.scope.as_ref().map_or_else(|| "one_for_one".to_owned(), ToString::to_string);
         Ident::new(&name, Span::mixed_site())
     }
