@@ -11,6 +11,8 @@ mod duration;
 mod errors;
 mod fallback;
 mod generics;
+#[cfg(test)]
+mod robustness;
 mod settings;
 #[cfg(test)]
 mod snapshots;

@@ -189,6 +189,13 @@ fn stray(setting: &Setting) -> syn::Error {
     if DIRECTIVES.contains(&name.as_str()) {
         return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
     }
+    let directive =
+        setting.value.clone().and_then(|value| value.into_iter().next()).map(|token| token.to_string());
+    if directive.is_some_and(|word| DIRECTIVES.contains(&word.as_str())) && setting.arguments.is_none() {
+        let value = setting.value.as_ref().map(written).unwrap_or_default();
+        let message = format!("a rule names what fails in `on(..)`: write `on({name}) = {value}`");
+        return syn::Error::new_spanned(setting.tokens(), message);
+    }
     let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
     match crate::errors::closest(&name, &known) {
         Some(_) => unknown("strategy or setting", &setting.name, &known),
