@@ -10,7 +10,7 @@ use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signatu
 use super::model::{WithoutSelf, check_context, check_signature, is_context, last_segment};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting, set_once};
+use crate::settings::{self, Setting, set_once, written};
 
 /// What Rust's own traits call methods of the ref.
 const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
@@ -82,6 +82,14 @@ impl Fallible {
 
     pub(crate) fn err(&self, krate: &syn::Path) -> TokenStream {
         self.side(self.err.as_ref(), "Err", krate)
+    }
+
+    /// Both sides for a reader; behind an alias, the alias.
+    pub(crate) fn spoken(&self) -> (Option<String>, Option<String>) {
+        match (&self.ok, &self.err) {
+            (Some(ok), Some(err)) => (Some(written(ok)).filter(|ok| ok != "()"), Some(written(err))),
+            _ => (Some(written(&self.returned)), None),
+        }
     }
 
     /// Where to say that the error is none.

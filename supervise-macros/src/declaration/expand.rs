@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Generics, parse_quote};
+use syn::{DeriveInput, Generics, parse_quote};
 
 use super::model::{Declaration, Mailbox};
 use crate::generics::with_parameter;
@@ -10,15 +10,24 @@ use crate::supervise::expand as table;
 use crate::{attributes, duration, spans};
 
 pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
-    let Declaration { item, cfgs, .. } = declaration;
-    let documentation = declaration.supervises.then(|| {
-        let text = table::documentation(&declaration.table);
-        quote!(#[doc = ""] #[doc = #text])
-    });
+    let cfgs = &declaration.cfgs;
+    let item = documented(declaration);
     let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
     let generated = attributes::under(cfgs, generated);
     let read = declaration.below.iter().map(crate::supervise::already_read);
-    quote!(#documentation #item #generated #(#read)*)
+    quote!(#item #generated #(#read)*)
+}
+
+/// The user's item; behind its own documentation, how it is reached and what it does about its children's failures.
+fn documented(declaration: &Declaration) -> DeriveInput {
+    let mut item = declaration.item.clone();
+    let mut text =
+        format!("\nReached through [`{}`], which has a method for each message.\n", declaration.reference);
+    if declaration.supervises {
+        text += &format!("\n{}", table::documentation(&declaration.table));
+    }
+    item.attrs.push(parse_quote!(#[doc = #text]));
+    item
 }
 
 /// The newtype over `ActorRef` and its impls.

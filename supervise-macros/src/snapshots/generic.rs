@@ -1,5 +1,7 @@
-///
-/**# Supervision
+/**
+Reached through [`ReaderRef`], which has a method for each message.
+
+# Supervision
 
 A failure concerns the failed child alone.
 
@@ -132,6 +134,12 @@ where
 {}
 #[supervise(__already_read)]
 const _: () = ();
+///
+/**# Messages
+
+| request | | reply | fails with |
+|---|---|---|---|
+| `next(other: Reader<S, N>)` |  | `Option<S::Item>` |  |*/
 impl<S: Source, const N: usize> Reader<S, N>
 where
     S: Clone,

@@ -1,3 +1,12 @@
+///
+/**# Messages
+
+| request | | reply | fails with |
+|---|---|---|---|
+| `fetch(id: MatchId)` | Fetches. | `Match` | `FeedError` |
+| `read()` |  | `io::Result<u8>` |  |
+| `check(strict: bool)` |  | `Result<u8, No>` |  |
+| `close()` |  |  |  |*/
 impl Feed {
     /// Fetches.
     async fn fetch(

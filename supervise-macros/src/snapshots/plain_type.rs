@@ -1,3 +1,6 @@
+/**
+Reached through [`FeedRef`], which has a method for each message.
+*/
 pub struct Feed {
     address: u8,
 }

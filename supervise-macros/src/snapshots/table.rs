@@ -1,5 +1,7 @@
-///
-/**# Supervision
+/**
+Reached through [`StandingsRef`], which has a method for each message.
+
+# Supervision
 
 A failure concerns the failed child alone. At most 10 restarts of each child within 1m are granted; then the child stops.
 

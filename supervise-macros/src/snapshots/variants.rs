@@ -1,5 +1,7 @@
-///
-/**# Supervision
+/**
+Reached through [`DbRef`], which has a method for each message.
+
+# Supervision
 
 A failure concerns the failed child alone.
 
