@@ -19,6 +19,8 @@ mod snapshots;
 mod spans;
 mod supervise;
 mod test;
+#[cfg(test)]
+mod unfinished;
 
 use proc_macro2::TokenStream;
 use quote::quote;

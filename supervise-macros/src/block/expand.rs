@@ -40,7 +40,8 @@ fn overview(block: &Block) -> Option<String> {
         let [reply, failure] = [reply, failure].map(|ty| ty.map_or_else(String::new, code));
         format!("| {request} | {} | {reply} | {failure} |", first_line(&handler.docs))
     });
-    let mut lines = vec!["# Messages\n\n| request | | reply | fails with |\n|---|---|---|---|".to_owned()];
+    let mut lines =
+        vec!["# Messages\n\n| request | what it does | reply | fails with |\n|---|---|---|---|".to_owned()];
     lines.extend(rows);
     Some(lines.join("\n"))
 }

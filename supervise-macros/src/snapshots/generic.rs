@@ -137,7 +137,7 @@ const _: () = ();
 ///
 /**# Messages
 
-| request | | reply | fails with |
+| request | what it does | reply | fails with |
 |---|---|---|---|
 | `next(other: Reader<S, N>)` |  | `Option<S::Item>` |  |*/
 impl<S: Source, const N: usize> Reader<S, N>

@@ -1,7 +1,7 @@
 ///
 /**# Messages
 
-| request | | reply | fails with |
+| request | what it does | reply | fails with |
 |---|---|---|---|
 | `fetch(id: MatchId)` | Fetches. | `Match` | `FeedError` |
 | `read()` |  | `io::Result<u8>` |  |
