@@ -26,7 +26,7 @@ pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
     label = "this type has no `#[actor]`",
     note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`"
 )]
-pub trait Supervisor: Sized + Send + 'static {
+pub trait Supervisor: Sized + 'static {
     /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
     type Ref: TypedRef<Actor = Self>;
 
@@ -71,7 +71,7 @@ pub trait Supervisor: Sized + Send + 'static {
     label = "no messages are declared for `{Self}`",
     note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
 )]
-pub trait Actor: Supervisor {
+pub trait Actor: Supervisor + Send {
     /// Everything this actor can be told.
     type Message: Send + 'static;
 
