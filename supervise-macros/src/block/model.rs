@@ -101,7 +101,12 @@ impl Block {
         };
         // What a role asks of its methods is not the user's choice.
         method.attrs.push(parse_quote!(
-            #[allow(clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, clippy::unused_self)]
+            #[allow(
+                clippy::needless_pass_by_ref_mut,
+                clippy::needless_pass_by_value,
+                clippy::trivially_copy_pass_by_ref,
+                clippy::unused_self
+            )]
         ));
         let role = role(&attribute);
         if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {

@@ -7,6 +7,7 @@
 | `read()` |  |  | `UnixError` |*/
 impl Feed {
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
@@ -14,6 +15,7 @@ impl Feed {
     fn peek(&self) {}
     #[cfg(unix)]
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
@@ -23,6 +25,7 @@ impl Feed {
     }
     #[cfg(windows)]
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self

@@ -145,6 +145,7 @@ where
     S: Clone,
 {
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self

@@ -10,6 +10,7 @@
 impl Feed {
     /// Fetches.
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
@@ -23,6 +24,7 @@ impl Feed {
     }
     #[cfg(unix)]
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
@@ -31,6 +33,7 @@ impl Feed {
         todo
     }
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
@@ -39,6 +42,7 @@ impl Feed {
         todo
     }
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self

@@ -1,5 +1,6 @@
 impl Feed {
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
@@ -8,24 +9,28 @@ impl Feed {
         todo
     }
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
     )]
     fn before(&mut self, message: Option<FeedMessage>, cause: &Failure) {}
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
     )]
     fn one(&mut self, gone: Terminated<Other>) {}
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
     )]
     async fn any(&mut self, ctx: &mut Context<Self>, gone: Terminated) {}
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self

@@ -3,6 +3,7 @@
 }
 impl Feed {
     #[allow(
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
