@@ -114,14 +114,11 @@ impl Setting {
 
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
-        match (&self.arguments, &self.value) {
-            (Some(arguments), None) => Ok(arguments.clone()),
-            _ => {
-                let message =
-                    format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
-                Err(syn::Error::new_spanned(&self.whole, message))
-            }
+        if let (Some(arguments), None) = (&self.arguments, &self.value) {
+            return Ok(arguments.clone());
         }
+        let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
+        Err(syn::Error::new_spanned(&self.whole, message))
     }
 }
 

@@ -140,7 +140,6 @@ fn a_block_with_a_mistake_keeps_its_names() {
 fn a_table_by_hand_and_every_setting() {
     check(
         r"
-        /// Gives up early.
         #[actor(mailbox = bounded(10, overflow = drop_oldest), stash = 5, crate = crate::vendor::akka)]
         #[supervise(all_for_one(max_retries = 3, on_limit = Escalate), decider = Self::judge)]
         #[cfg(unix)]

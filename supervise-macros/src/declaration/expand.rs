@@ -24,7 +24,8 @@ fn documented(declaration: &Declaration) -> DeriveInput {
     let mut text =
         format!("\nReached through [`{}`], which has a method for each message.\n", declaration.reference);
     if declaration.supervises {
-        text += &format!("\n{}", table::documentation(&declaration.table));
+        text.push('\n');
+        text.push_str(&table::documentation(&declaration.table));
     }
     item.attrs.push(parse_quote!(#[doc = #text]));
     item

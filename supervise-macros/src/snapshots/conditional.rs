@@ -6,12 +6,30 @@
 | `peek()` |  |  |  |
 | `read()` |  |  | `UnixError` |*/
 impl Feed {
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn peek(&self) {}
     #[cfg(unix)]
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn read(&mut self) -> Result<(), UnixError> {
         todo
     }
     #[cfg(windows)]
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn open(&mut self) -> io::Result<()> {
         todo
     }

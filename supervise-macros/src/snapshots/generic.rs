@@ -144,6 +144,12 @@ impl<S: Source, const N: usize> Reader<S, N>
 where
     S: Clone,
 {
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn next(&mut self, other: Self) -> Option<S::Item> {
         None
     }

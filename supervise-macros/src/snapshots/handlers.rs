@@ -9,6 +9,12 @@
 | `close()` |  |  |  |*/
 impl Feed {
     /// Fetches.
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     async fn fetch(
         &mut self,
         id: MatchId,
@@ -17,12 +23,30 @@ impl Feed {
         todo
     }
     #[cfg(unix)]
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn read(&self) -> io::Result<u8> {
         todo
     }
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn check(&self, strict: bool) -> Reply<Result<u8, No>> {
         todo
     }
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn close(&mut self) {}
     fn ordinary(&self) {}
 }

@@ -38,7 +38,7 @@ pub(crate) struct Rule {
 pub(crate) enum Pattern {
     Initialization,
     Kind(Kind),
-    Type(Type),
+    Type(Box<Type>),
     /// A pattern of the enum `of`.
     Variant {
         of: Path,
@@ -267,7 +267,7 @@ impl<'a> Rules<'a> {
             ),
             PatternSyntax::Type(ty) => {
                 let Type::Path(path) = ty else {
-                    return Pattern::Type(ty.clone());
+                    return Pattern::Type(Box::new(ty.clone()));
                 };
                 if let Some(word) = path.path.get_ident() {
                     match word.to_string().as_str() {
@@ -280,7 +280,7 @@ impl<'a> Rules<'a> {
                 }
                 match (&path.qself, self.enum_of(&path.path)) {
                     (None, Some(of)) => Pattern::Variant { of, pattern: quote!(#path) },
-                    _ => Pattern::Type(ty.clone()),
+                    _ => Pattern::Type(Box::new(ty.clone())),
                 }
             }
         }
@@ -405,7 +405,8 @@ impl<'a> Rules<'a> {
 
 /// A type that is probably a misspelled kind, and the kind.
 fn near_kind(pattern: &Pattern) -> Option<(&Ident, &'static str)> {
-    let Pattern::Type(Type::Path(path)) = pattern else { return None };
+    let Pattern::Type(ty) = pattern else { return None };
+    let Type::Path(path) = &**ty else { return None };
     let word = path.path.get_ident()?;
     crate::errors::closest(&word.to_string(), KINDS).map(|kind| (word, kind))
 }
