@@ -1,8 +1,11 @@
 //! The conformance cases, by id. `README.md` beside this file says where the ids come from.
 
+#![expect(clippy::unused_self, reason = "a handler takes `self` whether it needs it or not")]
+
 mod backoff_supervisor;
 mod dead_letters;
 mod death_watch;
+mod derived;
 mod fixture;
 mod guardians;
 mod hierarchies;
@@ -13,7 +16,10 @@ mod log;
 mod mailbox;
 mod names;
 mod pool;
+mod proto;
 mod selection;
+mod shutdown;
 mod stop;
 mod supervision;
+mod system;
 mod walkthrough;
