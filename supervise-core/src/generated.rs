@@ -50,21 +50,11 @@ pub trait ResultLike {
     type Ok;
     /// What the handler fails with.
     type Err;
-    /// The value by the name that `match` knows.
-    ///
-    /// # Errors
-    ///
-    /// The handler's own.
-    fn into_result(self) -> Result<Self::Ok, Self::Err>;
 }
 
 impl<T, E> ResultLike for Result<T, E> {
     type Ok = T;
     type Err = E;
-
-    fn into_result(self) -> Self {
-        self
-    }
 }
 
 /// A handler's future is `Send`. Wrapping the call says so at the handler's name.

@@ -128,7 +128,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             ::core::result::Result::Ok(())
         },
         Reply::Fallible(fallible) => {
-            let (failure, call) = (failure(fallible, krate), fallible.result(&call, krate));
+            let failure = failure(fallible, krate);
             quote_spanned! {mixed=>
                 match #call {
                     ::core::result::Result::Ok(reply) => {
@@ -237,7 +237,7 @@ fn outcome(is_async: bool, name: &Ident, call: &TokenStream, outcome: &Outcome, 
         },
         Outcome::Fallible(fallible) => {
             let tiers = tiers(krate);
-            let (failure, call) = (failure(fallible, krate), fallible.result(&call, krate));
+            let failure = failure(fallible, krate);
             quote_spanned! {Span::mixed_site()=>
                 #tiers
                 match #call {

@@ -107,17 +107,6 @@ impl Fallible {
             (crate::spans::path_at(krate, here), Ident::new(name, Span::mixed_site().located_at(here)));
         quote_spanned!(here=> <#returned as #krate::__private::ResultLike>::#name)
     }
-
-    /// The value of `call` as a `Result` that `match` can take apart.
-    pub(crate) fn result(&self, call: &TokenStream, krate: &syn::Path) -> TokenStream {
-        if self.ok.is_some() && self.err.is_some() {
-            return call.clone();
-        }
-        let here = crate::spans::of(&self.returned);
-        let krate = crate::spans::path_at(krate, here);
-        let convert = quote_spanned!(here=> #krate::__private::ResultLike::into_result);
-        quote_spanned!(Span::mixed_site()=> #convert(#call))
-    }
 }
 
 impl Handler {

@@ -143,7 +143,7 @@ impl ::supervise::Actor for Feed {
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        match ::supervise::__private::ResultLike::into_result(Self::open(self)) {
+        match Self::open(self) {
             ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
             ::core::result::Result::Err(error) => {
                 ::core::result::Result::Err({
