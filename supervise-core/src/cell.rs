@@ -30,9 +30,10 @@ use tokio::sync::Notify;
 
 use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, AnyActorRef};
+use crate::child::PermanentEnded;
 use crate::dead_letter::DeadLetterReason;
 use crate::failure::Failure;
-use crate::mailbox::{Control, Mailbox};
+use crate::mailbox::{Control, Mailbox, MailboxKind};
 use crate::path::{ActorPath, InvalidName, Uid, check_name, made_up_name};
 use crate::props::Props;
 use crate::supervision::{Cause, ChildId, Effect, Protocol, SpawnRefusal, SystemMessage};
@@ -57,6 +58,10 @@ impl Cause for Failure {
 
     fn is_initialization(&self) -> bool {
         Failure::is_initialization(self)
+    }
+
+    fn end_of_permanent() -> Self {
+        Failure::new(PermanentEnded)
     }
 }
 
@@ -121,9 +126,7 @@ impl<A: Actor> Cell<A> {
         let mut made = None;
         let mut reserve = |name: &Arc<str>| {
             above.protocol().spawn(name, |id, inherited| {
-                let core =
-                    Core::new(Arc::clone(name), id, Some(parent.clone()), Arc::clone(&above.system), inherited);
-                let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
+                let cell = Self::below(parent, name, id, props.protocol(inherited), props.mailbox);
                 made = Some(Arc::clone(&cell));
                 AnyActorRef(cell)
             })
@@ -148,6 +151,33 @@ impl<A: Actor> Cell<A> {
             }
             (None, _) => Err(SpawnError::Stopping { parent: above.path() }),
         }
+    }
+
+    /// Makes the child of a field, and lets it run.
+    pub(crate) fn spawn_field<C>(parent: &AnyActorRef, at: usize, props: Props<A, C>) -> Option<ActorRef<A>> {
+        let above = parent.core();
+        let mut made = None;
+        above.protocol().spawn_field(at, |name, id, inherited| {
+            let protocol = props.protocol(inherited).as_field();
+            let cell = Self::below(parent, name, id, protocol, props.mailbox);
+            made = Some(Arc::clone(&cell));
+            AnyActorRef(cell)
+        });
+        let cell = made?;
+        dispatch::start(&above.system, Runner::new(Arc::clone(&cell), props).run());
+        Some(ActorRef::new(cell))
+    }
+
+    fn below(
+        parent: &AnyActorRef,
+        name: &Arc<str>,
+        id: ChildId,
+        protocol: CellProtocol,
+        mailbox: MailboxKind,
+    ) -> Arc<Self> {
+        let system = Arc::clone(&parent.core().system);
+        let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, protocol);
+        Arc::new(Self { core, mailbox: Mailbox::new(mailbox) })
     }
 }
 
@@ -192,7 +222,7 @@ impl Core {
         id: ChildId,
         parent: Option<AnyActorRef>,
         system: Arc<SystemCore>,
-        inherited: u32,
+        protocol: CellProtocol,
     ) -> Self {
         Self {
             name,
@@ -200,7 +230,7 @@ impl Core {
             id,
             parent,
             system,
-            protocol: Mutex::new(Protocol::new(inherited)),
+            protocol: Mutex::new(protocol),
             stopping: OnceLock::new(),
         }
     }

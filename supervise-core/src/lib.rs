@@ -9,6 +9,7 @@
 //! | `actor_ref` | [`ActorRef`], [`AnyActorRef`]: how actors are reached |
 //! | `request` | [`Request`]: one message told or asked, and its reply |
 //! | `context` | [`Context`]: what an actor can do from within |
+//! | `child` | [`Child`]: a declared child, as its parent's field |
 //! | `props` | [`Props`]: factory and settings |
 //! | `path` | [`ActorPath`], [`Uid`], names |
 //! | `failure` | [`Failure`]: what a decider sees |
@@ -37,6 +38,7 @@ mod actor;
 mod actor_ref;
 mod actor_timers;
 mod cell;
+mod child;
 mod context;
 mod dead_letter;
 mod death_watch;
@@ -66,6 +68,7 @@ pub use actor::{
 pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use actor_timers::TimerKey;
 pub use cell::{SpawnError, StashOverflow};
+pub use child::{Child, Declare, PermanentEnded, UndeclaredChild};
 pub use context::{AlreadyWatched, Context};
 pub use dead_letter::{DeadLetter, DeadLetterReason};
 pub use death_watch::{AnyActor, Terminated};
@@ -77,7 +80,7 @@ pub use path::{ActorPath, InvalidName, InvalidPath, Uid};
 pub use props::{Props, SpentInstance};
 pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
 pub use supervision::{
-    AutoShutdown, Backoff, ChildInfo, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
-    Outcome, Reset, Scope, Strategy, Window, default_decider, stopping_decider,
+    AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
+    Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
 };
 pub use system::{ActorSystem, ActorSystemBuilder, StartError};

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::actor::{Actor, Built, Infallibly};
+use crate::cell::CellProtocol;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
@@ -39,7 +40,7 @@ impl<A: Actor, C> Props<A, C> {
         Self::from_factory(Box::new(move || factory().built()))
     }
 
-    fn from_factory(factory: Factory<A>) -> Self {
+    pub(crate) fn from_factory(factory: Factory<A>) -> Self {
         Self { factory, mailbox: A::MAILBOX, stop_timeout: A::STOP_TIMEOUT, policy: None, cause: PhantomData }
     }
 
@@ -67,6 +68,14 @@ impl<A: Actor, C> Props<A, C> {
     ) -> Self {
         self.policy = Some(Box::new(Policy { strategy, decide: Box::new(decide) }));
         self
+    }
+}
+
+impl<A: Actor, C> Props<A, C> {
+    /// The protocol of an actor made of this, whose parent is suspended `inherited` times.
+    pub(crate) fn protocol(&self, inherited: u32) -> CellProtocol {
+        let strategy = self.policy.as_ref().map_or(A::STRATEGY, |policy| policy.strategy);
+        CellProtocol::new(inherited).with_fields(A::CHILDREN, strategy.auto_shutdown)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::guardian::Guardian;
 use crate::mailbox::Mailbox;
 use crate::path::{InvalidName, check_system_name};
 use crate::props::Props;
-use crate::supervision::{ChildId, ChildInfo, Directive, Strategy, Time, default_decider, stopping_decider};
+use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time, default_decider, stopping_decider};
 
 /// A handle to an actor system. Cheap to clone; dropping it stops nobody.
 #[derive(Clone)]
@@ -257,7 +257,7 @@ impl ActorSystemBuilder {
             activity: crate::testkit::Activity::default(),
         });
         let root = Arc::new(Cell::<Guardian> {
-            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), 0),
+            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), Protocol::new(0)),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = AnyActorRef(Arc::clone(&root) as _);

@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Generics, parse_quote};
 
+use super::children;
 use super::model::{Declaration, Mailbox};
 use crate::generics::with_parameter;
 use crate::supervise::expand as table;
@@ -15,10 +16,11 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
         let text = table::documentation(&declaration.table);
         quote!(#[doc = ""] #[doc = #text])
     });
+    let documentation = documentation.into_iter().chain(children::documentation(&declaration.children));
     let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
     let generated = attributes::under(cfgs, generated);
     let read = declaration.below.iter().map(crate::supervise::already_read);
-    quote!(#documentation #item #generated #(#read)*)
+    quote!(#(#documentation)* #item #generated #(#read)*)
 }
 
 /// The newtype over `ActorRef` and its impls.
@@ -129,6 +131,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;)
     });
     let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
+    let children = children::members(&declaration.children, krate);
     quote_spanned! {mixed=>
         #[automatically_derived]
         impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
@@ -136,6 +139,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
             #mailbox
             #stop_timeout
             #table
+            #children
         }
     }
 }

@@ -7,12 +7,19 @@ use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
 use crate::supervision::children::{Children, Delayed, Round};
 use crate::supervision::directive::Directive;
-use crate::supervision::strategy::{Count, OnLimit, Strategy};
+use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
 
 /// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin.
 pub(crate) const CREATION_BACKOFF: Backoff =
     Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
+
+/// Whom a restart reaches.
+struct Reach {
+    affected: Vec<ChildId>,
+    /// Whether declared children restart one after another.
+    grouped: bool,
+}
 
 impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// This actor failed: it suspends itself and its subtree, and reports.
@@ -86,12 +93,15 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 
     pub(super) fn child_failed(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        if !self.is_stopping() && self.field_failed(child, &cause, effects) {
+            return;
+        }
         let known = self.children.as_ref().is_some_and(|children| children.find(child).is_some());
         if !known || self.is_stopping() {
             Self::note(effects, Note::ReportDropped(child, cause));
         } else if self.decides_now() && self.deciding.is_none() {
             self.deciding = Some((child, cause.clone()));
-            effects.push(Effect::Decide(child, cause));
+            effects.push(if self.is_gone(child) { Effect::Renew(child) } else { Effect::Decide(child, cause) });
         } else {
             Self::note(effects, Note::ReportDeferred(child));
             self.deferred.get_or_insert_default().failures.push_back((child, cause));
@@ -116,6 +126,10 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         // Said before it is done, so that a reader of the log sees the cause before its consequences.
         let said = effects.len();
         let outcome = match directive {
+            _ if self.lets_go(child, &directive, &cause) => {
+                self.stop_child(child, effects);
+                Outcome::Stopped { children: 1 }
+            }
             Directive::Resume if !cause.is_initialization() => {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
@@ -140,10 +154,10 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let strategy = ruling.strategy;
+        let affected = self.affected(strategy.scope, culprit);
         let Some(children) = &mut self.children else {
             return Outcome::Resumed;
         };
-        let affected = children.affected(strategy.scope, culprit);
         if !permitted(children, &affected, strategy, ruling.now) {
             return match strategy.on_limit {
                 OnLimit::Stop => {
@@ -160,9 +174,10 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             let history = children.find_mut(culprit)?.history_mut();
             Some(history.backoff.failed(&backoff, ruling.now, ruling.draw))
         });
-        let round = children.open_round();
-        self.open_round(round, culprit, cause, &affected, delay, effects);
-        Outcome::Restarting { children: affected.len(), delay }
+        let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
+        let children = reach.affected.len();
+        self.open_round(culprit, cause, reach, delay, effects);
+        Outcome::Restarting { children, delay }
     }
 
     /// Suspends the affected, and restarts them at once or when the delay is over.
@@ -171,34 +186,35 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// it is restarted once and each of its suspensions is undone once.
     fn open_round(
         &mut self,
-        round: u64,
         culprit: ChildId,
         cause: &C,
-        affected: &[ChildId],
+        reach: Reach,
         delay: Option<Duration>,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        for id in affected {
-            let Some(child) = self.child_mut(*id) else {
+        let round = self.children.as_mut().map_or(0, |children| children.open_round());
+        for &id in &reach.affected {
+            let earlier = self.take_owed(id);
+            let Some(child) = self.child_mut(id) else {
                 continue;
             };
-            let earlier = child.take_delayed().map_or(0, |delayed| delayed.owed);
-            let owed = if *id == culprit { earlier + 1 } else { earlier.max(1) };
+            let owed = if id == culprit { earlier + 1 } else { earlier.max(1) };
             let target = child.target.clone();
             if delay.is_some() && !child.is_dying() {
                 child.history_mut().delayed = Some(Delayed { round, owed });
             }
-            if *id != culprit && earlier == 0 {
-                effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
+            if id != culprit && earlier == 0 {
+                effects.push(Effect::Send(target, SystemMessage::Suspend));
             }
             if delay.is_none() {
-                answer(target, cause.clone(), owed, effects);
+                self.answer_child(id, cause, owed, reach.grouped, effects);
             }
         }
         if delay.is_some()
             && let Some(children) = &mut self.children
         {
-            children.rounds.push(Round { id: round, cause: cause.clone(), affected: affected.to_vec() });
+            let Reach { affected, grouped } = reach;
+            children.rounds.push(Round { id: round, cause: cause.clone(), affected, grouped });
             effects.push(Effect::Arm(Timer::Round(round), delay));
         }
     }
@@ -207,26 +223,21 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Some(children) = &mut self.children else {
             return;
         };
-        let Some((cause, due)) = children.take_round(round) else {
+        let Some((round, due)) = children.take_round(round) else {
             return;
         };
-        for (target, owed) in due {
-            answer(target, cause.clone(), owed, effects);
+        for (id, owed) in due {
+            self.answer_child(id, &round.cause, owed, round.grouped, effects);
         }
     }
 
     fn stop_affected(&mut self, culprit: ChildId, strategy: &Strategy, effects: &mut Vec<Effect<R, C>>) -> usize {
-        let Some(children) = &self.children else {
-            return 0;
-        };
-        let affected = children.affected(strategy.scope, culprit);
-        for id in affected.iter().rev() {
-            self.stop_child(*id, effects);
-        }
+        let affected = self.affected(strategy.scope, culprit);
+        self.stop_in_line(&affected, effects);
         affected.len()
     }
 
-    fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
             effects.push(Effect::Send(child.target.clone(), message));
         }

@@ -1,0 +1,3 @@
+//! The conformance cases, named by their ids.
+
+mod declared;
