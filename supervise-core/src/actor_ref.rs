@@ -63,6 +63,17 @@ impl<A> ActorRef<A> {
     }
 }
 
+impl<A> ActorRef<A> {
+    pub(crate) fn core(&self) -> &Core {
+        self.any.core()
+    }
+
+    /// The cell behind it, of no type.
+    pub(crate) fn any_cell(&self) -> &Arc<dyn AnyCell> {
+        &self.any.0
+    }
+}
+
 impl<A: Actor> ActorRef<A> {
     pub(crate) fn new(cell: Arc<Cell<A>>) -> Self {
         Self { any: AnyActorRef(cell), actor: PhantomData }

@@ -2,6 +2,9 @@
 //!
 //! A timer that is due puts a mark into the actor's own user lane; its message is made, or taken, when the mark comes
 //! up. A mark of a timer that was cancelled, replaced, or belonged to an earlier instance is passed over.
+//!
+//! 1. A timer has at most one mark in the lane: the next tick of a periodic one is set when its mark comes up. So an
+//!    actor that is slower than its timer, or suspended, drowns in no ticks.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,6 +15,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::timers::Timers;
+
+/// No timer repeats faster than this; the clock is no finer.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What a timer is known by.
 pub type TimerKey = Cow<'static, str>;
@@ -68,6 +74,7 @@ impl<M> ActorTimers<M> {
         interval: Duration,
         make: Box<dyn FnMut() -> M + Send>,
     ) -> Option<Replaced<M>> {
+        let interval = interval.max(SHORTEST_INTERVAL);
         let next = Instant::now() + interval;
         self.start(key, next, What::Every { interval, next, make })
     }
@@ -130,27 +137,12 @@ impl<M> ActorTimers<M> {
 
     /// Ready with the next timer that is due; otherwise wakes the task when one is.
     pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<Generation> {
-        let due = self.due.poll_due(cx);
-        if let Poll::Ready(generation) = due {
-            self.set_next_tick(generation);
-        }
-        due
+        self.due.poll_due(cx)
     }
 
     /// The next timer that is due already.
     pub(crate) fn next_due(&mut self) -> Option<Generation> {
-        let generation = self.due.next_due()?;
-        self.set_next_tick(generation);
-        Some(generation)
-    }
-
-    fn set_next_tick(&mut self, generation: Generation) {
-        let Some(keyed) = self.keys.get(&generation).and_then(|key| self.keyed.get_mut(key)) else { return };
-        if let What::Every { interval, next, .. } = &mut keyed.what {
-            // A tick that comes late does not put off the ones after it.
-            *next = (*next + *interval).max(Instant::now());
-            self.due.set(generation, *next);
-        }
+        self.due.next_due()
     }
 
     /// The mark of a timer came up: its message, unless the timer is gone. The user's `make` runs in here.
@@ -163,7 +155,12 @@ impl<M> ActorTimers<M> {
         let key = self.keys.get(&generation)?;
         let keyed = self.keyed.get_mut(key)?;
         let message = match &mut keyed.what {
-            What::Every { make, .. } => make(),
+            What::Every { interval, next, make } => {
+                // A tick that comes late does not put off the ones after it (1).
+                *next = (*next + *interval).max(Instant::now());
+                self.due.set(generation, *next);
+                make()
+            }
             What::Once(_) => {
                 let key = self.keys.remove(&generation)?;
                 match self.keyed.remove(&key)?.what {

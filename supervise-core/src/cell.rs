@@ -13,9 +13,9 @@
 //! - `Runner`: what only the cell's own future touches: the instance, its context, what is about to be handled.
 //!
 //! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
-//!    system messages (A1).
+//!    system messages (rule 1.4).
 //! 2. The protocol's lock is held for one step, never around user code, never across an await.
-//! 3. Every drop of a user's value is contained (A3).
+//! 3. Every drop of a user's value is contained (rule 11.2).
 
 mod redelivery;
 mod run;
@@ -87,6 +87,7 @@ pub(crate) struct Core {
 /// A cell of any type.
 pub(crate) trait AnyCell: Any + Send + Sync {
     fn core(&self) -> &Core;
+    fn core_mut(&mut self) -> &mut Core;
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     fn actor_type(&self) -> TypeId;
@@ -96,6 +97,10 @@ pub(crate) trait AnyCell: Any + Send + Sync {
 impl<A: Actor> AnyCell for Cell<A> {
     fn core(&self) -> &Core {
         &self.core
+    }
+
+    fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
     }
 
     fn push_system(&self, message: System) -> Result<(), System> {
@@ -116,6 +121,18 @@ impl<A: Actor> AnyCell for Cell<A> {
 }
 
 impl<A: Actor> Cell<A> {
+    /// An actor that has ended before it began, below the root; for those who need a ref and have nobody.
+    pub(crate) fn nobody(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
+        let dead = |name: &str, parent| {
+            let core = Core::new(Arc::from(name), ChildId::ROOT, parent, Arc::clone(system), Protocol::new(0));
+            let _nothing = core.protocol().abandon();
+            let mailbox = Mailbox::new(MailboxKind::Unbounded);
+            mailbox.close();
+            ActorRef::new(Arc::new(Self { core, mailbox }))
+        };
+        if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
+    }
+
     /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
     pub(crate) fn spawn_under<C>(
         parent: &AnyActorRef,
@@ -242,7 +259,7 @@ impl Core {
             names.push(&*core.name);
             core = parent.core();
         }
-        ActorPath::from_innermost(Arc::clone(self.system.name()), names)
+        ActorPath::from_elements(self.system.name(), names.into_iter().rev())
     }
 
     /// Invariant 2.
@@ -251,12 +268,16 @@ impl Core {
     }
 
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
-        observe::dead_letter(self, message, reason, Vec::new());
+        self.dead_letter_after(message, reason, Vec::new());
     }
 
     /// A message that was delivered as often as it may be, and failed each time.
     pub(crate) fn quarantine(&self, message: &'static str, history: Vec<Failure>) {
-        observe::dead_letter(self, message, DeadLetterReason::Quarantined, history);
+        self.dead_letter_after(message, DeadLetterReason::Quarantined, history);
+    }
+
+    fn dead_letter_after(&self, message: &'static str, reason: DeadLetterReason, failures: Vec<Failure>) {
+        observe::dead_letter(&self.system, || self.path(), message, reason, failures);
     }
 
     /// Waits for the stop request of this actor.
@@ -274,6 +295,17 @@ impl Core {
     fn announce_stop(&self) {
         if let Some(stopping) = self.stopping.get() {
             stopping.notify_waiters();
+        }
+    }
+}
+
+/// A ref keeps its actor's parents. They are taken apart link by link, so that the last ref to an actor at any depth
+/// can be dropped.
+impl Drop for Core {
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut parent) = next {
+            next = Arc::get_mut(&mut parent.0).and_then(|cell| cell.core_mut().parent.take());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What an actor can do with itself and its surroundings, from within a handler or hook.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -182,12 +182,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
-    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn:
-    ///
-    /// ```ignore
-    /// let me = ctx.me();
-    /// ctx.start_periodic_timer("poll", Duration::from_secs(1), move || me.poll().into_message());
-    /// ```
+    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn; a request to oneself makes one, as in
+    /// `move || me.poll().into_message()`.
     pub fn start_periodic_timer(
         &mut self,
         key: impl Into<TimerKey>,
@@ -284,7 +280,7 @@ impl<A: Actor> Context<A> {
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
 
-    fn me_any(&self) -> AnyActorRef {
+    pub(crate) fn me_any(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
@@ -311,11 +307,22 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// Forgets what belonged to the instance.
+    /// Forgets what belonged to the instance, and the messages of watches that ended with it.
     pub(crate) fn clear(&mut self) {
         self.cancel_all_timers();
         self.held = None;
         self.aborted = false;
+        if self.watch_messages.is_empty() {
+            return;
+        }
+        let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
+        for (subject, message) in std::mem::take(&mut self.watch_messages) {
+            if watched.contains(&subject) {
+                self.watch_messages.insert(subject, message);
+            } else {
+                drop_quietly(message);
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::path::ActorPath;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Whom it was for.
+    /// Whom it was for. If a selection found nobody: the selected path, wildcards as they were written.
     pub recipient: ActorPath,
     /// What kind of message: the handler's variant, or the message's type.
     pub message: &'static str,
@@ -29,4 +29,6 @@ pub enum DeadLetterReason {
     StashFull,
     /// It failed as often as it may be delivered again, see `#[handler(redeliver = N)]`.
     Quarantined,
+    /// A selection found nobody.
+    NotFound,
 }

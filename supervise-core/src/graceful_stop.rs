@@ -1,5 +1,6 @@
 //! Waiting for the end of an actor from outside the tree.
 
+use std::future::Future;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::guardian::Nothing;
 use crate::path::ActorPath;
 use crate::props::Props;
-use crate::supervision::HowEnded;
+use crate::supervision::{HowEnded, WatchKind};
 use crate::system::ActorSystem;
 
 impl ActorSystem {
@@ -23,20 +24,28 @@ impl ActorSystem {
     ///
     /// Dropping the future takes the watch back.
     pub async fn ended<R: TypedRef>(&self, actor: &R) -> HowEnded {
-        let subject = actor.actor_ref().to_any();
+        self.watch_from_outside(&actor.actor_ref().to_any()).await
+    }
+
+    /// Watches from now on, whether or not the future is polled.
+    fn watch_from_outside(&self, subject: &AnyActorRef) -> impl Future<Output = HowEnded> + Send + use<> {
         let (tell, told) = oneshot::channel();
         let mut tell = Some(tell);
-        let watcher =
-            self.spawn_system(Props::new(move || Watcher { subject: subject.clone(), tell: tell.take() }));
-        let Ok(watcher) = watcher else {
-            // The system is ending, and no actor outlives it.
-            let _how = self.when_terminated().await;
-            return HowEnded::AlreadyGone;
-        };
-        let _watch = StopOnDrop(watcher);
-        match told.await {
-            Ok(how) => how,
-            Err(_system_gone) => HowEnded::AlreadyGone,
+        let watcher = self.spawn_system(Props::new(move || Watcher { tell: tell.take() })).map(|watcher| {
+            watcher.to_any().command(|protocol, effects| protocol.watch(subject, WatchKind::Notify, effects));
+            StopOnDrop(watcher)
+        });
+        let system = self.clone();
+        async move {
+            let Ok(_watch) = watcher else {
+                // The system is ending, and no actor outlives it.
+                let _how = system.when_terminated().await;
+                return HowEnded::AlreadyGone;
+            };
+            match told.await {
+                Ok(how) => how,
+                Err(_system_gone) => HowEnded::AlreadyGone,
+            }
         }
     }
 
@@ -50,10 +59,10 @@ impl ActorSystem {
     ///
     /// The stop is requested at the first poll. Dropped later, the actor stops all the same.
     pub async fn graceful_stop<R: TypedRef>(&self, actor: &R, within: Duration) -> Result<HowEnded, NotStopped> {
+        // Watched first, so that a quick end is seen and not found.
+        let end = self.watch_from_outside(&actor.actor_ref().to_any());
         self.stop(actor);
-        tokio::time::timeout(within, self.ended(actor))
-            .await
-            .map_err(|_| NotStopped { actor: actor.actor_ref().path(), within })
+        tokio::time::timeout(within, end).await.map_err(|_| NotStopped { actor: actor.actor_ref().path(), within })
     }
 }
 
@@ -76,7 +85,6 @@ impl Drop for StopOnDrop {
 }
 
 struct Watcher {
-    subject: AnyActorRef,
     tell: Option<oneshot::Sender<HowEnded>>,
 }
 
@@ -89,11 +97,6 @@ impl Actor for Watcher {
 
     async fn handle(&mut self, message: Nothing, _: &mut Context<Self>) -> Result<(), Failure> {
         match message {}
-    }
-
-    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        ctx.watch_any(&self.subject);
-        Ok(())
     }
 
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {

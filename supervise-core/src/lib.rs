@@ -12,6 +12,7 @@
 //! | `child` | [`Child`]: a declared child, as its parent's field |
 //! | `props` | [`Props`]: factory and settings |
 //! | `path` | [`ActorPath`], [`Uid`], names |
+//! | `selection` | finding actors by path: [`ActorSystem::find`], [`Selection`]; `selection/pattern` what the texts mean |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `death_watch` | [`Terminated`]: the news of an end |
 //! | `mailbox` | two lanes, parking, closing |
@@ -21,6 +22,9 @@
 //! | `timers`, `actor_timers` | a table of timers with one sleep; what an actor sets for itself |
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
+//! | `coordinated_shutdown` | [`CoordinatedShutdown`]: tasks in phases; `coordinated_shutdown/phases` their order |
+//! | `termination` | callbacks and hooks of a system's end |
+//! | `signal` | shutting down when the process is told to (feature `signal`) |
 //! | `event`, `dead_letter`, `observe` | what happened, for whoever listens |
 //! | `unwind` | containing panics |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
@@ -40,6 +44,7 @@ mod actor_timers;
 mod cell;
 mod child;
 mod context;
+mod coordinated_shutdown;
 mod dead_letter;
 mod death_watch;
 mod dispatch;
@@ -54,8 +59,12 @@ mod observe;
 mod path;
 mod props;
 mod request;
+mod selection;
+#[cfg(feature = "signal")]
+mod signal;
 pub mod supervision;
 mod system;
+mod termination;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod timers;
@@ -70,6 +79,10 @@ pub use actor_timers::TimerKey;
 pub use cell::{SpawnError, StashOverflow};
 pub use child::{Child, Declare, PermanentEnded, UndeclaredChild};
 pub use context::{AlreadyWatched, Context};
+pub use coordinated_shutdown::{
+    AddTaskError, CoordinatedShutdown, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason,
+    ShutdownSettings, ShutdownTask, TaskOutcome, UnknownPhase,
+};
 pub use dead_letter::{DeadLetter, DeadLetterReason};
 pub use death_watch::{AnyActor, Terminated};
 pub use event::{Event, EventStream, Events};
@@ -79,8 +92,10 @@ pub use mailbox::{MailboxKind, Overflow};
 pub use path::{ActorPath, InvalidName, InvalidPath, Uid};
 pub use props::{Props, SpentInstance};
 pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
+pub use selection::{InvalidSelection, Selection, SelectionOf};
 pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
     Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
 };
 pub use system::{ActorSystem, ActorSystemBuilder, StartError};
+pub use termination::{SystemTerminated, TerminationHook};

@@ -10,47 +10,48 @@ use std::sync::Arc;
 /// Two incarnations under one name have equal paths; they differ in their [`Uid`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActorPath {
-    system: Arc<str>,
-    /// `/` for the root, `/user/a` below it.
-    local: Arc<str>,
+    text: Arc<str>,
+    /// Where in the text the path within the system begins: `/` for the root, `/user/a` below it.
+    local: usize,
 }
 
-const SCHEME: &str = "supervise://";
+/// What the text of every path begins with.
+pub(crate) const SCHEME: &str = "supervise://";
 
 impl ActorPath {
-    /// The path of a system's root guardian.
-    pub(crate) fn root(system: Arc<str>) -> Self {
-        Self { system, local: Arc::from("/") }
-    }
-
-    /// The path below the root whose elements are given innermost first.
-    pub(crate) fn from_innermost<'a>(system: Arc<str>, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut names: Vec<&str> = names.into_iter().collect();
-        if names.is_empty() {
-            return Self::root(system);
+    /// The path whose elements are given from the root down. They are not checked.
+    pub(crate) fn from_elements<'a>(
+        system: &str,
+        elements: impl DoubleEndedIterator<Item = &'a str> + Clone,
+    ) -> Self {
+        let local = SCHEME.len() + system.len();
+        let below: usize = elements.clone().map(|element| element.len() + 1).sum();
+        let mut text = String::with_capacity(local + below.max(1));
+        text.push_str(SCHEME);
+        text.push_str(system);
+        for element in elements {
+            text.push('/');
+            text.push_str(element);
         }
-        names.reverse();
-        let mut local = String::with_capacity(names.iter().map(|name| name.len() + 1).sum());
-        for name in names {
-            local.push('/');
-            local.push_str(name);
+        if below == 0 {
+            text.push('/');
         }
-        Self { system, local: local.into() }
+        Self { text: text.into(), local }
     }
 
     /// The name of the system.
     pub fn system(&self) -> &str {
-        &self.system
+        &self.text[SCHEME.len()..self.local]
     }
 
     /// The path within the system: `/user/a/b`.
     pub fn local(&self) -> &str {
-        &self.local
+        &self.text[self.local..]
     }
 
     /// The elements from the root down; none for the root itself.
     pub fn elements(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.local.split('/').filter(|element| !element.is_empty())
+        self.local().split('/').filter(|element| !element.is_empty())
     }
 
     /// The last element; empty for the root.
@@ -60,8 +61,8 @@ impl ActorPath {
 
     /// The path of the parent. The root's parent is the root.
     pub fn parent(&self) -> Self {
-        let cut = self.local.rfind('/').unwrap_or(0).max(1);
-        Self { system: Arc::clone(&self.system), local: Arc::from(&self.local[..cut]) }
+        let cut = self.local().rfind('/').unwrap_or(0).max(1);
+        Self { text: Arc::from(&self.text[..self.local + cut]), local: self.local }
     }
 
     /// The path of a child.
@@ -70,16 +71,22 @@ impl ActorPath {
     ///
     /// If the name is none, see [`InvalidName`].
     pub fn child(&self, name: &str) -> Result<Self, InvalidName> {
-        check_name(name)?;
-        let separator = if &*self.local == "/" { "" } else { "/" };
-        let local = format!("{}{separator}{name}", self.local).into();
-        Ok(Self { system: Arc::clone(&self.system), local })
+        check_element(name)?;
+        let separator = if self.local() == "/" { "" } else { "/" };
+        Ok(Self { text: format!("{}{separator}{name}", self.text).into(), local: self.local })
+    }
+}
+
+/// The whole text: `supervise://system/user/a/b`.
+impl AsRef<str> for ActorPath {
+    fn as_ref(&self) -> &str {
+        &self.text
     }
 }
 
 impl fmt::Display for ActorPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SCHEME}{}{}", self.system, self.local)
+        f.write_str(&self.text)
     }
 }
 
@@ -121,16 +128,14 @@ impl FromStr for ActorPath {
         let rest = text.strip_prefix(SCHEME).ok_or_else(|| InvalidPath::Scheme(text.to_owned()))?;
         let (system, local) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         check_system_name(system).map_err(|reason| InvalidPath::System { text: text.to_owned(), reason })?;
-        let mut path = Self::root(Arc::from(system));
         let local = local.strip_prefix('/').unwrap_or(local);
         if local.is_empty() {
-            return Ok(path);
+            return Ok(Self::from_elements(system, std::iter::empty()));
         }
         for element in local.split('/') {
-            check_name(element).map_err(|reason| InvalidPath::Element { text: text.to_owned(), reason })?;
+            check_element(element).map_err(|reason| InvalidPath::Element { text: text.to_owned(), reason })?;
         }
-        path.local = Arc::from(format!("/{local}"));
-        Ok(path)
+        Ok(Self { text: Arc::from(text), local: SCHEME.len() + system.len() })
     }
 }
 
@@ -141,6 +146,12 @@ pub struct Uid(NonZeroU64);
 impl Uid {
     pub(crate) fn random() -> Self {
         Self(NonZeroU64::new(fastrand::u64(1..)).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// The uid that prints like this.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|_| digits).map(Self)
     }
 }
 
@@ -160,6 +171,9 @@ pub enum InvalidName {
     /// Names that begin with `$` are made by the system.
     #[error("the name `{0}` must not begin with `$`: such names are made by the system")]
     Reserved(String),
+    /// `..` stands for the parent.
+    #[error("a name must not be `..`: in a path that is the parent")]
+    Parent,
     /// A character that no name may hold.
     #[error("the name `{name}` must not hold `{found}` (byte {at}); allowed are {allowed}")]
     Character {
@@ -178,26 +192,37 @@ const ALLOWED: &str = "letters, digits, any of -_.*$+:@&=,!~'; and %hh";
 
 /// Whether users may give a child this name.
 pub(crate) fn check_name(name: &str) -> Result<(), InvalidName> {
-    if name.is_empty() {
-        return Err(InvalidName::Empty);
-    }
     if name.starts_with('$') {
         return Err(InvalidName::Reserved(name.to_owned()));
+    }
+    check_element(name)
+}
+
+/// Whether this can be an element of a path: a name given by a user or made up by the system.
+pub(crate) fn check_element(name: &str) -> Result<(), InvalidName> {
+    match name {
+        "" => return Err(InvalidName::Empty),
+        ".." => return Err(InvalidName::Parent),
+        _ => {}
     }
     let mut rest = name.char_indices();
     while let Some((at, found)) = rest.next() {
         let fine = match found {
-            'a'..='z' | 'A'..='Z' | '0'..='9' => true,
             '%' => [rest.next(), rest.next()]
                 .iter()
                 .all(|digit| digit.is_some_and(|(_, digit)| digit.is_ascii_hexdigit())),
-            other => "-_.*$+:@&=,!~';".contains(other),
+            other => is_name_character(other),
         };
         if !fine {
             return Err(InvalidName::Character { name: name.to_owned(), found, at, allowed: ALLOWED });
         }
     }
     Ok(())
+}
+
+/// Whether a name may hold this character, `%` apart.
+pub(crate) fn is_name_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "-_.*$+:@&=,!~';".contains(character)
 }
 
 /// Whether a system may have this name.
@@ -234,7 +259,9 @@ mod tests {
 
     #[test]
     fn a_path_survives_printing_and_parsing() {
-        for text in ["supervise://s/", "supervise://s/user", "supervise://s-1/user/a/b%20c/d"] {
+        for text in
+            ["supervise://s/", "supervise://s/user", "supervise://s-1/user/a/b%20c/d", "supervise://s/user/$a"]
+        {
             let path: ActorPath = text.parse().unwrap();
             assert_eq!(path.to_string(), text);
         }
@@ -262,6 +289,7 @@ mod tests {
             "supervise://-s/user",
             "supervise://s/user//b",
             "supervise://s/ü",
+            "supervise://s/user/../a",
         ] {
             assert!(text.parse::<ActorPath>().is_err(), "{text}");
         }
@@ -274,7 +302,7 @@ mod tests {
         for name in ["a", "feed-1", "a.b*c$d+e:f@g&h=i,j!k~l'm;n", "%41%5a"] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
-        for name in ["", "$a", "a/b", "a b", "ä", "%4", "%4g", "a#1", "a\n"] {
+        for name in ["", "$a", "a/b", "a b", "ä", "%4", "%4g", "a#1", "a\n", ".."] {
             assert!(check_name(name).is_err(), "{name}");
         }
     }

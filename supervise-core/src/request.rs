@@ -73,6 +73,10 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         AskWithin { ask: self.into_future(), limit, sleep: None }
     }
 
+    pub(crate) fn into_parts(self) -> (ActorRef<A>, A::Message) {
+        (self.to.clone(), self.message)
+    }
+
     /// The message itself, for [`Context::watch_with`](crate::Context::watch_with) and timers.
     pub fn into_message(self) -> A::Message {
         self.message

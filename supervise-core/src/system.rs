@@ -8,15 +8,16 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::actor::{Actor, Built, RefOf};
-use crate::actor_ref::{AnyActorRef, TypedRef};
-use crate::cell::{Cell, Core, NewName, Runner, SpawnError, System};
+use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::cell::{AnyCell, Cell, Core, NewName, Runner, SpawnError, System};
+use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
 use crate::dispatch;
 use crate::event::EventStream;
 use crate::failure::Failure;
@@ -24,7 +25,10 @@ use crate::guardian::Guardian;
 use crate::mailbox::Mailbox;
 use crate::path::{InvalidName, check_system_name};
 use crate::props::Props;
-use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time, default_decider, stopping_decider};
+use crate::supervision::{
+    ChildId, ChildInfo, Directive, Protocol, Strategy, Time, default_decider, stopping_decider,
+};
+use crate::termination::Termination;
 
 /// A handle to an actor system. Cheap to clone; dropping it stops nobody.
 #[derive(Clone)]
@@ -34,7 +38,7 @@ pub struct ActorSystem {
 
 /// What all cells of a system share.
 pub(crate) struct SystemCore {
-    name: Arc<str>,
+    name: String,
     runtime: Handle,
     began: Instant,
     events: EventStream,
@@ -43,13 +47,17 @@ pub(crate) struct SystemCore {
     /// `None` while the system runs, then how it ended.
     end: watch::Sender<Option<Result<(), Failure>>>,
     root_failure: OnceLock<Failure>,
+    shutdown: ShutdownState,
+    termination: Termination,
     #[cfg(feature = "testkit")]
     activity: crate::testkit::Activity,
 }
 
+/// Not held by the system, which they hold: they live as long as they run, or somebody has a ref.
 struct Guardians {
-    user: AnyActorRef,
-    system: AnyActorRef,
+    root: Weak<dyn AnyCell>,
+    user: Weak<dyn AnyCell>,
+    system: Weak<dyn AnyCell>,
 }
 
 impl ActorSystem {
@@ -73,12 +81,17 @@ impl ActorSystem {
             strategy: Strategy::one_for_one(),
             decide: Box::new(|failure, _| Ok(default_decider(failure))),
             event_capacity: 4096,
+            shutdown: ShutdownSettings::new(),
         }
     }
 
     #[cfg(feature = "testkit")]
     pub(crate) fn activity(&self) -> &crate::testkit::Activity {
         self.core.activity()
+    }
+
+    pub(crate) fn core(&self) -> &Arc<SystemCore> {
+        &self.core
     }
 
     pub(crate) fn of(core: &Core) -> Self {
@@ -114,7 +127,7 @@ impl ActorSystem {
         F: FnMut() -> B + Send + 'static,
         B: Built,
     {
-        Cell::spawn_under(&self.core.guardians().user, NewName::MadeUp, Props::new(factory)).map(Into::into)
+        Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory)).map(Into::into)
     }
 
     /// Like [`spawn`](Self::spawn), with settings of its own.
@@ -127,12 +140,12 @@ impl ActorSystem {
         name: impl AsRef<str>,
         props: Props<A, C>,
     ) -> Result<RefOf<A>, SpawnError> {
-        Cell::spawn_under(&self.core.guardians().user, NewName::Given(name.as_ref()), props).map(Into::into)
+        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props).map(Into::into)
     }
 
     /// Makes an actor of the runtime's own, a child of `/system`.
     pub(crate) fn spawn_system<A: Actor, C>(&self, props: Props<A, C>) -> Result<RefOf<A>, SpawnError> {
-        Cell::spawn_under(&self.core.guardians().system, NewName::MadeUp, props).map(Into::into)
+        Cell::spawn_under(&self.system_guardian(), NewName::MadeUp, props).map(Into::into)
     }
 
     /// Requests the stop of an actor: it finishes its current message, then stops its children, then itself.
@@ -141,13 +154,13 @@ impl ActorSystem {
     }
 
     /// The guardian `/user`.
-    pub fn user_guardian(&self) -> &AnyActorRef {
-        &self.core.guardians().user
+    pub fn user_guardian(&self) -> AnyActorRef {
+        self.core.guardian("user", |guardians| &guardians.user)
     }
 
     /// The guardian `/system`.
-    pub fn system_guardian(&self) -> &AnyActorRef {
-        &self.core.guardians().system
+    pub fn system_guardian(&self) -> AnyActorRef {
+        self.core.guardian("system", |guardians| &guardians.system)
     }
 
     /// What happens in this system.
@@ -155,16 +168,32 @@ impl ActorSystem {
         &self.core.events
     }
 
-    /// Ends all actors, children before their parents, and waits until the last one has ended. Called twice, both
-    /// calls wait for the one end.
+    /// Runs the [coordinated shutdown](Self::coordinated_shutdown), ends all actors, children before their parents, and
+    /// waits until the last one has ended. Called twice, both calls wait for the one end.
+    ///
+    /// A coordinated shutdown that is aborted ends the system all the same.
     ///
     /// # Cancel safety
     ///
     /// The system ends whether or not the future is awaited to its end, once it was polled.
     pub async fn terminate(&self) {
-        self.core.guardians().user.stop();
+        if self.core.shutdown.concerns_terminate() {
+            let system = self.clone();
+            dispatch::start(&self.core, async move {
+                // Why it was aborted was said when it was.
+                let _how = system.coordinated_shutdown().run(ShutdownReason::Terminate).await;
+                system.user_guardian().stop();
+            });
+        } else {
+            self.user_guardian().stop();
+        }
         // Why a guardian failed was said when it did.
         let _how = self.when_terminated().await;
+    }
+
+    /// Whether the system has ended.
+    pub fn has_terminated(&self) -> bool {
+        self.core.end.borrow().is_some()
     }
 
     /// Waits until the system has ended.
@@ -197,6 +226,7 @@ pub struct ActorSystemBuilder {
     strategy: Strategy,
     decide: Box<GuardianDecider>,
     event_capacity: usize,
+    shutdown: ShutdownSettings,
 }
 
 type GuardianDecider = dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send;
@@ -214,6 +244,9 @@ pub enum StartError {
          `#[tokio::test]` or `Runtime::block_on`"
     )]
     NoRuntime,
+    /// The settings of the coordinated shutdown make no sense.
+    #[error("cannot start an actor system: {0}")]
+    InvalidShutdown(InvalidShutdown),
 }
 
 impl ActorSystemBuilder {
@@ -236,16 +269,25 @@ impl ActorSystemBuilder {
         self
     }
 
+    /// How the system shuts down in phases. By default: the predefined ones, run by
+    /// [`ActorSystem::terminate`].
+    #[must_use]
+    pub fn coordinated_shutdown(mut self, settings: ShutdownSettings) -> Self {
+        self.shutdown = settings;
+        self
+    }
+
     /// Starts the system on the ambient tokio runtime.
     ///
     /// # Errors
     ///
-    /// If the name is none, or there is no runtime.
+    /// If the name is none, the settings of the coordinated shutdown make no sense, or there is no runtime.
     pub fn start(self) -> Result<ActorSystem, StartError> {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
+        let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let core = Arc::new(SystemCore {
-            name: Arc::from(self.name),
+            name: self.name,
             runtime,
             began: Instant::now(),
             events: EventStream::new(self.event_capacity),
@@ -253,6 +295,8 @@ impl ActorSystemBuilder {
             guardians: OnceLock::new(),
             end: watch::Sender::new(None),
             root_failure: OnceLock::new(),
+            shutdown,
+            termination: Termination::new(),
             #[cfg(feature = "testkit")]
             activity: crate::testkit::Activity::default(),
         });
@@ -261,24 +305,29 @@ impl ActorSystemBuilder {
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = AnyActorRef(Arc::clone(&root) as _);
-        let user = Props::new(|| Guardian { watched: None }).supervision(self.strategy, self.decide);
+        let user = Props::new(|| Guardian::User).supervision(self.strategy, self.decide);
         let user = guardian(&above, "user", user);
-        let watched = user.clone();
-        let system = guardian(&above, "system", Props::new(move || Guardian { watched: Some(watched.clone()) }));
-        let watched = system.clone();
-        let props = Props::new(move || Guardian { watched: Some(watched.clone()) })
+        let watched = user.to_any();
+        let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
+        let watched = system.to_any();
+        let props = Props::new(move || Guardian::Root { system: watched.clone() })
             .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
+        let guardians = Guardians {
+            root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
+            user: Arc::downgrade(user.any_cell()),
+            system: Arc::downgrade(system.any_cell()),
+        };
+        // Set once, a few lines after the core was made.
+        let _first = core.guardians.set(guardians);
         dispatch::start(&core, Runner::new(root, props).run());
-        // Set once, a line after the core was made.
-        let _first = core.guardians.set(Guardians { user, system });
         Ok(ActorSystem { core })
     }
 }
 
 /// A guardian under the root. Its name is valid and free, and the root is not stopping.
-fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> AnyActorRef {
+fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> ActorRef<Guardian> {
     match Cell::spawn_under(root, NewName::Given(name), props) {
-        Ok(guardian) => guardian.to_any(),
+        Ok(guardian) => guardian,
         Err(error) => unreachable!("a new root has no children: {error}"),
     }
 }
@@ -289,12 +338,13 @@ impl fmt::Debug for ActorSystemBuilder {
             .field("name", &self.name)
             .field("strategy", &self.strategy)
             .field("event_capacity", &self.event_capacity)
+            .field("shutdown", &self.shutdown)
             .finish_non_exhaustive()
     }
 }
 
 impl SystemCore {
-    pub(crate) fn name(&self) -> &Arc<str> {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -304,6 +354,14 @@ impl SystemCore {
 
     pub(crate) fn events(&self) -> &EventStream {
         &self.events
+    }
+
+    pub(crate) fn shutdown(&self) -> &ShutdownState {
+        &self.shutdown
+    }
+
+    pub(crate) fn termination(&self) -> &Termination {
+        &self.termination
     }
 
     /// The time since the system began.
@@ -320,10 +378,19 @@ impl SystemCore {
         &self.activity
     }
 
-    fn guardians(&self) -> &Guardians {
-        match self.guardians.get() {
-            Some(guardians) => guardians,
-            None => unreachable!("set before the first handle is given out"),
+    /// The guardian of guardians.
+    pub(crate) fn root(self: &Arc<Self>) -> AnyActorRef {
+        self.guardian("", |guardians| &guardians.root)
+    }
+
+    /// A guardian; one that has ended and is known to nobody else is a ref to nobody.
+    fn guardian(self: &Arc<Self>, name: &str, which: fn(&Guardians) -> &Weak<dyn AnyCell>) -> AnyActorRef {
+        let Some(guardians) = self.guardians.get() else {
+            unreachable!("set before the first handle is given out");
+        };
+        match which(guardians).upgrade() {
+            Some(guardian) => AnyActorRef(guardian),
+            None => Cell::<Guardian>::nobody(self, name).to_any(),
         }
     }
 
@@ -334,7 +401,22 @@ impl SystemCore {
         root.send_system(System::Terminate);
     }
 
-    pub(crate) fn root_ended(&self) {
+    /// The last actor has ended. What is registered for this moment runs, then the system has ended.
+    pub(crate) fn root_ended(self: &Arc<Self>) {
+        self.shutdown.system_ended();
+        let callbacks = self.termination.root_ended();
+        if callbacks.is_empty() {
+            self.announce_end();
+        } else {
+            let system = Arc::clone(self);
+            dispatch::start(self, async move {
+                callbacks.run().await;
+                system.announce_end();
+            });
+        }
+    }
+
+    fn announce_end(&self) {
         let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }

@@ -89,6 +89,17 @@ impl Setting {
         }
     }
 
+    /// That the name stands alone.
+    pub(crate) fn flag(&self) -> syn::Result<()> {
+        match (&self.value, &self.arguments) {
+            (None, None) => Ok(()),
+            _ => Err(syn::Error::new_spanned(
+                &self.whole,
+                format!("`{0}` takes no value: write `{0}` alone", self.name),
+            )),
+        }
+    }
+
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
         match (&self.arguments, &self.value) {

@@ -4,10 +4,17 @@
 //!
 //! - [`macro@actor`] and [`macro@supervise`]: the attributes.
 //! - [`Context`]: what an actor can do from within. [`ActorSystem`]: what can be done from outside.
-//! - [`testkit`] (feature `testkit`): a private system per test on a paused clock.
+//! - [`docs::semantics`]: the rules, numbered.
+//! - `testkit` (feature `testkit`): a private system per test on a paused clock.
 //! - [`Actor`], [`Supervisor`]: what the attributes write, for those who want to write it by hand.
 
 pub use supervise_core::*;
+
+/// What users can rely on, in words.
+pub mod docs {
+    #[doc = include_str!("../docs/semantics.md")]
+    pub mod semantics {}
+}
 
 /// Declares an actor: on its type, and on the impl block that holds its handlers.
 ///
@@ -40,6 +47,7 @@ pub use supervise_core::*;
 /// | setting | values | default |
 /// |---|---|---|
 /// | `mailbox` | `unbounded`, `bounded(N, overflow = fail \| drop_newest \| drop_oldest)` | `unbounded` |
+/// | `stash` | how many messages `#[stash_while]` may set aside; one more fails the actor | no limit |
 /// | `stop_timeout` | a duration: how long a running handler may go on after a stop request | `"5s"` |
 /// | `crate` | the path of this crate, where it was renamed | `::supervise` |
 ///
@@ -57,6 +65,11 @@ pub use supervise_core::*;
 ///
 /// Hooks and watch methods return nothing or a `Result<(), E>`, may be `async`, and leave out the parameters they do not
 /// need.
+///
+/// | setting of `#[handler(..)]` | what it does |
+/// |---|---|
+/// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures |
+/// | `not_influencing` | the message does not start the receive timeout anew, see [`Context::set_receive_timeout`] |
 #[cfg(feature = "macros")]
 pub use supervise_macros::actor;
 

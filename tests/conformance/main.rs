@@ -1,3 +1,24 @@
-//! The conformance cases, named by their ids.
+//! The conformance cases, by id. `README.md` beside this file says where the ids come from.
 
+#![expect(clippy::unused_self, reason = "a handler takes `self` whether it needs it or not")]
+
+mod dead_letters;
+mod death_watch;
 mod declared;
+mod derived;
+mod fixture;
+mod guardians;
+mod hierarchies;
+mod initialization;
+mod lifecycle;
+mod limits;
+mod log;
+mod mailbox;
+mod names;
+mod proto;
+mod selection;
+mod shutdown;
+mod stop;
+mod supervision;
+mod system;
+mod walkthrough;

@@ -1,24 +1,116 @@
-//! A message that failed and may be tried again after the restart, and then is quarantined as a dead letter.
+//! Messages that failed and may be tried again after the restart, and then are quarantined as dead letters.
+//!
+//! ```text
+//!   begin ─► under way ──────── handled ──────────────► forgotten
+//!                │ failed, aborted          resumed ──► forgotten, as every failing message is
+//!                ▼                             │
+//!             failed ──────────────────────────┤
+//!                │ restarted                   │ tried as often as it may, or the actor ended
+//!                ▼                             ▼
+//!               due ──── begin_next ─►      quarantined
+//! ```
+
+use std::any::Any;
+use std::collections::VecDeque;
 
 use crate::failure::Failure;
+use crate::unwind::{contained, drop_quietly};
 
-/// A copy of a failed message.
+/// A copy of a message that may be tried again.
 pub(super) struct Retry<M> {
     pub(super) message: M,
     /// How often it may be delivered again.
-    pub(super) left: u32,
+    left: u32,
     /// What each delivery failed with.
     pub(super) history: Vec<Failure>,
-    pub(super) stage: RetryStage,
 }
 
-/// What a failed message waits for.
+/// What a message that was delivered waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RetryStage {
-    /// It is being handled.
+enum Stage {
+    /// The end of its handler.
     UnderWay,
     /// Its actor failed and nobody has decided yet.
     Failed,
-    /// Its actor was restarted.
-    Due,
+}
+
+/// The messages of one actor that may be tried again.
+pub(super) struct Retries<M> {
+    /// The last one delivered.
+    current: Option<(Retry<M>, Stage)>,
+    /// Those that come before what waits in the mailbox.
+    due: VecDeque<Retry<M>>,
+}
+
+impl<M> Retries<M> {
+    pub(super) fn new() -> Self {
+        Self { current: None, due: VecDeque::new() }
+    }
+
+    /// A message is about to be handled for the first time; `copy` is kept.
+    pub(super) fn begin(&mut self, copy: M, may_retry: u32) {
+        let retry = Retry { message: copy, left: may_retry, history: Vec::new() };
+        self.current = Some((retry, Stage::UnderWay));
+    }
+
+    /// The message that is due first.
+    pub(super) fn due(&self) -> Option<&M> {
+        self.due.front().map(|retry| &retry.message)
+    }
+
+    /// Takes the message that is due first, to be handled; a copy made by `duplicate` is kept. The error is a panic.
+    pub(super) fn begin_next(
+        &mut self,
+        duplicate: impl FnOnce(&M) -> Option<M>,
+    ) -> Option<Result<M, Box<dyn Any + Send>>> {
+        let mut retry = self.due.pop_front()?;
+        Some(match contained(|| duplicate(&retry.message)) {
+            Ok(Some(copy)) => {
+                let message = std::mem::replace(&mut retry.message, copy);
+                self.current = Some((retry, Stage::UnderWay));
+                Ok(message)
+            }
+            Ok(None) => Ok(retry.message),
+            Err(payload) => {
+                drop_quietly(retry.message);
+                Err(payload)
+            }
+        })
+    }
+
+    /// The message under way failed, or its handler was dropped at an await point.
+    pub(super) fn failed(&mut self, failure: Option<&Failure>) {
+        if let Some((retry, stage @ Stage::UnderWay)) = &mut self.current {
+            *stage = Stage::Failed;
+            retry.history.extend(failure.cloned());
+        }
+    }
+
+    /// The message that failed last, unless that was decided about.
+    pub(super) fn last_failed(&self) -> Option<&M> {
+        self.current.as_ref().map(|(retry, _)| &retry.message)
+    }
+
+    /// The last message was handled, or its failure was forgiven.
+    pub(super) fn forget(&mut self) {
+        if let Some((retry, _)) = self.current.take() {
+            drop_quietly(retry.message);
+        }
+    }
+
+    /// The actor was restarted: the failed message is due. Given back if it may not be delivered again.
+    #[must_use = "a message that is given back goes to quarantine"]
+    pub(super) fn restarted(&mut self) -> Option<Retry<M>> {
+        let (mut retry, _) = self.current.take()?;
+        let Some(left) = retry.left.checked_sub(1) else { return Some(retry) };
+        retry.left = left;
+        self.due.push_front(retry);
+        None
+    }
+
+    /// Gives up all that are left, in order.
+    pub(super) fn close(&mut self) -> impl Iterator<Item = Retry<M>> + use<M> {
+        let current = self.current.take().map(|(retry, _)| retry);
+        current.into_iter().chain(std::mem::take(&mut self.due))
+    }
 }

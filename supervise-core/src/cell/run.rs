@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::redelivery::{Retry, RetryStage};
 use super::shell::Shell;
 use super::user_code::{self, Broken};
 use super::{Cell, System};
@@ -84,8 +83,8 @@ impl<A: Actor> Runner<A> {
 
     /// Handles the next user message, if there is one and it may be handled.
     async fn take_message(&mut self) -> bool {
-        if let Some(retry) = self.shell.take_retry() {
-            self.try_again(retry).await;
+        if self.retry_first() {
+            self.try_again().await;
             return true;
         }
         // A busy actor never waits, and its timers are due all the same.
@@ -116,7 +115,6 @@ impl<A: Actor> Runner<A> {
                     self.keep_copy(&message, may_retry);
                 }
                 self.handle(message).await;
-                self.shell.unstash_all();
             }
             Ok(true) => {
                 if let Err(message) = self.shell.stash(message) {
@@ -163,7 +161,11 @@ impl<A: Actor> Runner<A> {
             Ok(None) => {}
             Ok(Some(Fired { message, by_idleness: true })) => self.dispatch(message, Activity::Always).await,
             Ok(Some(Fired { message, by_idleness: false })) => self.dispatch(message, Activity::OfMessage).await,
-            Err(payload) => self.failed(Failure::panic(payload)),
+            Err(payload) => {
+                // The receive timeout goes on, should the actor be resumed.
+                timers.rearm_idle();
+                self.failed(Failure::panic(payload));
+            }
         }
     }
 
@@ -172,38 +174,24 @@ impl<A: Actor> Runner<A> {
     fn keep_copy(&mut self, message: &A::Message, may_retry: u32) {
         // A copy that cannot be made is one that is not retried.
         if let Ok(Some(copy)) = contained(|| A::duplicate(message)) {
-            self.shell.retry =
-                Some(Retry { message: copy, left: may_retry, history: Vec::new(), stage: RetryStage::UnderWay });
+            self.shell.retries.begin(copy, may_retry);
         }
     }
 
-    async fn try_again(&mut self, mut retry: Retry<A::Message>) {
-        match contained(|| A::duplicate(&retry.message)) {
-            Ok(Some(copy)) => {
-                let message = std::mem::replace(&mut retry.message, copy);
-                retry.stage = RetryStage::UnderWay;
-                self.shell.retry = Some(retry);
-                self.handle(message).await;
-            }
-            Ok(None) => self.handle(retry.message).await,
-            Err(payload) => {
-                drop_quietly(retry.message);
-                self.failed(Failure::panic(payload));
-            }
-        }
+    /// Whether a failed message comes before those that wait. One that the actor would set aside now lets others go
+    /// first, and is asked about again before each of them.
+    fn retry_first(&mut self) -> bool {
+        let Self { instance: Some(instance), shell, .. } = self else { return false };
+        let Some(message) = shell.due_retry() else { return false };
+        // A condition that panics does so again in `try_again`, where it is a failure.
+        !matches!(contained(|| instance.stash_while(message)), Ok(true))
     }
 
-    /// The message under way failed: it is due again after a restart, or goes to quarantine.
-    fn keep_for_restart(&mut self, failure: &Failure) {
-        let Some(retry) = &mut self.shell.retry else { return };
-        if retry.stage == RetryStage::UnderWay {
-            retry.history.push(failure.clone());
-            retry.stage = RetryStage::Failed;
-            if retry.left == 0 {
-                self.shell.quarantine_retry();
-            } else {
-                retry.left -= 1;
-            }
+    async fn try_again(&mut self) {
+        let Some(copy) = self.shell.retries.begin_next(A::duplicate) else { return };
+        match copy {
+            Ok(message) => self.handle(message).await,
+            Err(payload) => self.failed(Failure::panic(payload)),
         }
     }
 
@@ -215,17 +203,16 @@ impl<A: Actor> Runner<A> {
         self.handled(outcome);
     }
 
-    /// A handler came back: its asker learns of a failure before the parent does.
+    /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
     fn handled(&mut self, outcome: Outcome) {
+        self.shell.unstash_all();
         let asker = self.ctx.take_held();
         match outcome {
             Ok(Ok(())) => {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
-                if let Some(retry) = self.shell.retry.take() {
-                    drop_quietly(retry.message);
-                }
+                self.shell.retries.forget();
                 if self.shell.parked {
                     self.step(Input::Returned(Returned::Ok));
                 }
@@ -234,6 +221,7 @@ impl<A: Actor> Runner<A> {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
+                self.shell.retries.failed(None);
                 self.step(Input::Returned(Returned::Aborted));
             }
             Ok(Err(failure)) => self.failed_for(asker, failure),
@@ -245,7 +233,7 @@ impl<A: Actor> Runner<A> {
         if let Some(asker) = asker {
             asker.fail(AskError::Failed(failure.clone()));
         }
-        self.keep_for_restart(&failure);
+        self.shell.retries.failed(Some(&failure));
         self.failed(failure);
     }
 
@@ -256,7 +244,7 @@ impl<A: Actor> Runner<A> {
     // ---- calls the protocol makes --------------------------------------------------------------------------------
 
     async fn call(&mut self, call: Call<Failure>) {
-        let rebuilding = matches!(call, Call::Rebuild(_));
+        let building = matches!(call, Call::Create | Call::Rebuild(_));
         let outcome = match call {
             Call::Build => self.build().err().unwrap_or(Ok(Ok(()))),
             Call::Declare(at) => self.declare(at),
@@ -279,10 +267,10 @@ impl<A: Actor> Runner<A> {
                 self.hook(async |instance, ctx| instance.post_stop(ctx).await).await
             }
         };
-        if rebuilding && matches!(outcome, Ok(Ok(()))) {
+        if building && matches!(outcome, Ok(Ok(()))) {
             self.shell.unstash_all();
-            if let Some(retry) = &mut self.shell.retry {
-                retry.stage = RetryStage::Due;
+            if let Some(retry) = self.shell.retries.restarted() {
+                self.shell.quarantine(retry);
             }
             if let Some(timers) = self.ctx.timers_mut() {
                 timers.rearm_idle();
@@ -299,8 +287,8 @@ impl<A: Actor> Runner<A> {
 
     /// A copy of the message that failed, if it is kept for another try.
     fn failed_message(&self) -> Option<A::Message> {
-        let retry = self.shell.retry.as_ref()?;
-        contained(|| A::duplicate(&retry.message)).ok().flatten()
+        let message = self.shell.retries.last_failed()?;
+        contained(|| A::duplicate(message)).ok().flatten()
     }
 
     /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.

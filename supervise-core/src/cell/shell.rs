@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::redelivery::{Retry, RetryStage};
+use super::redelivery::{Retries, Retry};
 use super::user_code::WhileParked;
 use super::{Cell, Effects, System};
 use crate::actor::Actor;
@@ -36,7 +36,7 @@ pub(super) struct Shell<A: Actor> {
     system: VecDeque<System>,
     user: VecDeque<Entry<A::Message>>,
     stash: VecDeque<A::Message>,
-    pub(super) retry: Option<Retry<A::Message>>,
+    pub(super) retries: Retries<A::Message>,
     timers: Option<Box<Timers<Timer>>>,
     policy: Option<Box<Policy>>,
     stop_timeout: Duration,
@@ -85,7 +85,7 @@ impl<A: Actor> Shell<A> {
             system: VecDeque::new(),
             user: VecDeque::new(),
             stash: VecDeque::new(),
-            retry: None,
+            retries: Retries::new(),
             timers: None,
             policy,
             stop_timeout,
@@ -310,30 +310,26 @@ impl<A: Actor> Shell<A> {
 
     // ---- redelivery ----------------------------------------------------------------------------------------------
 
-    /// The failed message that is due again, if the actor was restarted. If it was resumed instead, its message is lost
-    /// as every failing message is.
-    pub(super) fn take_retry(&mut self) -> Option<Retry<A::Message>> {
+    /// The failed message that is due again. If the actor was resumed and not restarted, its message is lost as every
+    /// failing message is.
+    pub(super) fn due_retry(&mut self) -> Option<&A::Message> {
         if !self.accepts {
             return None;
         }
-        let retry = self.retry.take()?;
-        if retry.stage == RetryStage::Due {
-            return Some(retry);
-        }
-        drop_quietly(retry.message);
-        None
+        self.retries.forget();
+        self.retries.due()
     }
 
-    pub(super) fn quarantine_retry(&mut self) {
-        if let Some(retry) = self.retry.take() {
-            self.cell.core.quarantine(A::message_name(&retry.message), retry.history);
-            drop_quietly(retry.message);
-        }
+    pub(super) fn quarantine(&self, retry: Retry<A::Message>) {
+        self.cell.core.quarantine(A::message_name(&retry.message), retry.history);
+        drop_quietly(retry.message);
     }
 
     /// Closes both lanes. What is left goes to dead letters, in order.
     fn close(&mut self) {
-        self.quarantine_retry();
+        for retry in self.retries.close() {
+            self.quarantine(retry);
+        }
         self.unstash_all();
         let Leftovers { system, user } = self.cell.mailbox.close();
         for message in self.system.drain(..).chain(system) {
@@ -354,11 +350,14 @@ impl<A: Actor> Shell<A> {
     }
 }
 
-/// The runtime goes away under a cell that has not ended: no hooks, but nobody waits for ever (A5).
+/// The runtime goes away under a cell that has not ended: no hooks, but nobody waits for ever (rule 6.6).
 impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {
             self.close();
+            // Parents and children hold each other until the children have ended.
+            let forgotten = self.cell.core.protocol().abandon();
+            drop_quietly(forgotten);
         }
     }
 }

@@ -107,7 +107,7 @@ impl Backoff {
 }
 
 /// The consecutive failures of one child under a backoff.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct BackoffCount {
     count: u32,
     /// When the last delayed restart was due.

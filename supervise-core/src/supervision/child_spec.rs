@@ -25,7 +25,7 @@ pub enum RestartType {
 ///     ChildSpec::new("reader").restart(RestartType::Permanent).stop_timeout(Duration::from_secs(2));
 /// assert_eq!(READER.name, "reader");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ChildSpec {
     /// Its name. Nobody else under the same parent can have it, even while the child is down.

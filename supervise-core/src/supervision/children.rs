@@ -11,6 +11,7 @@
 //! 3. Order lives in the map's key, never in a later sort.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::backoff::BackoffCount;
@@ -18,7 +19,7 @@ use super::restart_window::RestartStatistics;
 use super::vocabulary::ChildId;
 
 /// One child.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(crate) struct Child<R> {
     pub(crate) name: Arc<str>,
     pub(crate) target: R,
@@ -28,7 +29,7 @@ pub(crate) struct Child<R> {
 }
 
 /// What a supervisor remembers of a child's failures.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Hash)]
 pub(crate) struct History {
     pub(crate) restarts: RestartStatistics,
     pub(crate) backoff: BackoffCount,
@@ -36,7 +37,7 @@ pub(crate) struct History {
 }
 
 /// A child that waits, suspended, for a delayed restart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Delayed {
     /// The round that will restart it.
     pub(crate) round: u64,
@@ -79,7 +80,7 @@ impl<R> Child<R> {
 }
 
 /// One delayed restart of a child and those its strategy takes along.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(crate) struct Round<C> {
     pub(crate) id: u64,
     pub(crate) cause: C,
@@ -113,6 +114,14 @@ impl<R, C> Default for Children<R, C> {
             rounds: Vec::new(),
             next_round: 0,
         }
+    }
+}
+
+/// The index by name follows from the rest.
+impl<R: Hash, C: Hash> Hash for Children<R, C> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { in_start_order, by_name: _, dying, next, restarts, rounds, next_round } = self;
+        (in_start_order, dying, next, restarts, rounds, next_round).hash(state);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The supervision protocol: who is told what when an actor fails, restarts or ends. A pure island.
 //!
 //! Nothing in here knows a runtime, a clock, a lock or user code. [`Protocol`] is one actor's part as a state machine;
-//! [`crate::cell`] performs its effects on tokio, the simulator in the tests performs them in plain code.
+//! `cell` performs its effects on tokio, the simulator in the tests performs them in plain code.
 //!
 //! | file | owns |
 //! |---|---|

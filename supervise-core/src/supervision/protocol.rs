@@ -14,7 +14,7 @@
 //!   from any phase, Terminate:  Terminating ──children gone──► Stopping ──post_stop done──► Ended
 //! ```
 //!
-//! Which phase takes what (rows: S32 of the semantics; a parked handler or hook holds up only what needs the
+//! Which phase takes what (rule 1.4: a parked handler or hook holds up only what needs the
 //! instance):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
@@ -40,6 +40,8 @@
 mod declared;
 mod fault;
 mod lifecycle;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,7 +52,7 @@ use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, Sys
 use super::watch::{WatchKind, WatchTables};
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub struct Protocol<R, C> {
     phase: Phase<C>,
     instance: Instance,
@@ -81,7 +83,7 @@ pub struct Protocol<R, C> {
     declared: Option<Box<Declared<C>>>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 enum Phase<C> {
     New,
     Creating,
@@ -95,7 +97,7 @@ enum Phase<C> {
 }
 
 /// What happens when the last dying child is gone.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 enum Goal<C> {
     Create,
     Rebuild(C),
@@ -103,7 +105,7 @@ enum Goal<C> {
     Halt,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Instance {
     /// None, and none ever completed its start.
     None,
@@ -112,14 +114,14 @@ enum Instance {
     HalfBuilt,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Perpetrator {
     Myself,
     Child(ChildId),
 }
 
 /// Which user code is out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Out {
     Handler,
     Build,
@@ -130,14 +132,14 @@ enum Out {
     PostStop,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 enum Pending<C> {
     Recreate(C),
     Halt(C),
     Terminate,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 struct Deferred<R, C> {
     /// Reports, until the actor is well itself.
     failures: VecDeque<(ChildId, C)>,
@@ -182,6 +184,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             reports: false,
             declared: None,
         }
+    }
+
+    /// The performer goes away before the end: from here on nothing happens, and nobody is known. Gives what was known.
+    #[must_use]
+    pub fn abandon(&mut self) -> Self {
+        std::mem::replace(self, Self { phase: Phase::Ended, ..Self::new(0) })
     }
 
     /// Takes one input and appends what is to be done.
@@ -237,7 +245,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         while self.deciding.is_none() {
             if let Some(message) = self.next_deferred_control() {
                 self.receive(message, effects);
-            } else if let Some((child, cause)) = self.next_deferred_failure() {
+            } else if self.wanted.is_none()
+                && let Some((child, cause)) = self.next_deferred_failure()
+            {
                 self.child_failed(child, cause, effects);
             } else if self.out.is_none() && self.wanted.is_none() && self.pending.is_some() {
                 match self.pending.take() {

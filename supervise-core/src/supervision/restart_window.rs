@@ -9,7 +9,7 @@ use super::strategy::{Limit, Window};
 /// The restarts counted against one limit.
 ///
 /// Kept by the supervisor, for each child incarnation or for all its children together.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct RestartStatistics {
     count: u32,
     opened: Option<Time>,

@@ -20,13 +20,13 @@ pub enum WatchKind {
 }
 
 /// The watch tables of one actor.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(crate) struct WatchTables<R> {
     watching: BTreeMap<R, Watching>,
     watchers: BTreeSet<R>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Watching {
     kind: WatchKind,
     queued: Option<HowEnded>,

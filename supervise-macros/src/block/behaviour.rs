@@ -29,6 +29,7 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
         }
     });
     let name = message_name(block);
+    let is_activity = is_activity(block);
     let redelivery = redelivery(block);
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
@@ -52,6 +53,7 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
             #terminated
             #stash
             #name
+            #is_activity
             #redelivery
         }
     }
@@ -297,6 +299,27 @@ fn message_name(block: &Block) -> TokenStream {
             }
         }
     }
+}
+
+/// Which messages leave the receive timeout alone.
+fn is_activity(block: &Block) -> Option<TokenStream> {
+    let message = &block.message;
+    let passive = block.handlers.iter().filter(|handler| !handler.influencing).map(|handler| {
+        let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
+        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #message::#variant { .. } => false,)
+    });
+    let passive: Vec<_> = passive.collect();
+    (!passive.is_empty()).then(|| {
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(unreachable_patterns)]
+            fn is_activity(message: &Self::Message) -> ::core::primitive::bool {
+                match message {
+                    #(#passive)*
+                    _ => true,
+                }
+            }
+        }
+    })
 }
 
 fn redelivery(block: &Block) -> Option<TokenStream> {

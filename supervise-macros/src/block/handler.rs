@@ -10,7 +10,7 @@ use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signatu
 use super::model::{WithoutSelf, check_context, check_signature, is_context, last_segment};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, set_once};
+use crate::settings::{self, Setting, set_once};
 
 /// What Rust's own traits call methods of the ref.
 const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
@@ -28,6 +28,8 @@ pub(crate) struct Handler {
     pub(crate) call: Vec<CallArgument>,
     pub(crate) reply: Reply,
     pub(crate) redeliver: Option<u32>,
+    /// Whether its message starts the receive timeout anew.
+    pub(crate) influencing: bool,
 }
 
 /// An argument that travels in the message.
@@ -114,6 +116,7 @@ impl Handler {
             );
             errors.at(&ident, message);
         }
+        let Settings { redeliver, not_influencing } = Settings::read(attribute, errors);
         let mut handler = Self {
             variant: variant(&ident),
             docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
@@ -122,7 +125,8 @@ impl Handler {
             arguments: Vec::new(),
             call: Vec::new(),
             reply: Reply::Unit,
-            redeliver: redeliver(attribute, errors),
+            redeliver,
+            influencing: not_influencing.is_none(),
             ident,
         };
         Self::check_receiver(signature, errors);
@@ -226,32 +230,49 @@ fn travels(attribute: &Attribute) -> bool {
     ["doc", "cfg", "deprecated"].iter().any(|name| attribute.path().is_ident(name))
 }
 
-fn redeliver(attribute: &Attribute, errors: &mut Errors) -> Option<u32> {
-    let list = match &attribute.meta {
-        Meta::Path(_) => return None,
-        Meta::List(list) => list,
-        Meta::NameValue(_) => {
-            errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
-            return None;
-        }
-    };
-    let mut times = None;
-    for setting in settings::parse(list.tokens.clone(), errors) {
-        if setting.name != "redeliver" {
-            errors.add(unknown("setting of `#[handler]`", &setting.name, &["redeliver"]));
-            continue;
-        }
-        let value = setting.value::<LitInt>("3").and_then(|number| {
-            let times: u32 = number.base10_parse()?;
-            if times == 0 {
-                let message = "a message that is delivered again zero times needs no `redeliver`: remove it";
-                return Err(syn::Error::new(number.span(), message));
+/// What stands in `#[handler(..)]`.
+#[derive(Default)]
+struct Settings {
+    redeliver: Option<u32>,
+    not_influencing: Option<()>,
+}
+
+impl Settings {
+    fn read(attribute: &Attribute, errors: &mut Errors) -> Self {
+        let mut settings = Self::default();
+        let list = match &attribute.meta {
+            Meta::Path(_) => return settings,
+            Meta::List(list) => list,
+            Meta::NameValue(_) => {
+                errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
+                return settings;
             }
-            Ok(times)
-        });
-        set_once(&mut times, value, &setting, errors);
+        };
+        for setting in settings::parse(list.tokens.clone(), errors) {
+            match setting.name.to_string().as_str() {
+                "redeliver" => set_once(&mut settings.redeliver, redeliver(&setting), &setting, errors),
+                "not_influencing" => {
+                    set_once(&mut settings.not_influencing, setting.flag(), &setting, errors);
+                }
+                _ => {
+                    let known = ["redeliver", "not_influencing"];
+                    errors.add(unknown("setting of `#[handler]`", &setting.name, &known));
+                }
+            }
+        }
+        settings
     }
-    times
+}
+
+fn redeliver(setting: &Setting) -> syn::Result<u32> {
+    let number: LitInt = setting.value("3")?;
+    match number.base10_parse()? {
+        0 => {
+            let message = "a message that is delivered again zero times needs no `redeliver`: remove it";
+            Err(syn::Error::new(number.span(), message))
+        }
+        times => Ok(times),
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -130,6 +130,9 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         let timeout = duration::expression(timeout);
         quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;)
     });
+    let stash = declaration
+        .stash
+        .map(|capacity| quote_spanned!(mixed=> const STASH_CAPACITY: ::core::primitive::usize = #capacity;));
     let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
     let children = children::members(&declaration.children, krate);
     quote_spanned! {mixed=>
@@ -137,6 +140,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
             type Ref = #reference #ty_generics;
             #mailbox
+            #stash
             #stop_timeout
             #table
             #children

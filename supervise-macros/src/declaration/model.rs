@@ -11,11 +11,11 @@ use super::children::{self, Child};
 use crate::attributes;
 use crate::duration::positive;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, set_once};
+use crate::settings::{self, Setting, set_once};
 use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
 
-const SETTINGS: &[&str] = &["mailbox", "stop_timeout", "crate"];
+const SETTINGS: &[&str] = &["mailbox", "stash", "stop_timeout", "crate"];
 
 /// An actor's type and everything declared on it.
 pub(crate) struct Declaration {
@@ -30,6 +30,8 @@ pub(crate) struct Declaration {
     /// Whether the type has lifetime parameters, which is a mistake.
     pub(crate) borrows: bool,
     pub(crate) mailbox: Option<Mailbox>,
+    /// How many messages may be set aside.
+    pub(crate) stash: Option<usize>,
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) table: Table,
     /// How each `#[supervise]` below `#[actor]` was written.
@@ -90,6 +92,7 @@ impl Declaration {
             krate: parse_quote!(::supervise),
             borrows: item.generics.lifetimes().next().is_some(),
             mailbox: None,
+            stash: None,
             stop_timeout: None,
             table,
             children,
@@ -121,6 +124,7 @@ impl Declaration {
                     let mailbox = setting.value_by(mailbox, "unbounded | bounded(1000)");
                     set_once(&mut self.mailbox, mailbox, &setting, errors);
                 }
+                "stash" => set_once(&mut self.stash, stash(&setting), &setting, errors),
                 "stop_timeout" => {
                     let timeout = setting.value_by(positive, "\"5s\"");
                     set_once(&mut self.stop_timeout, timeout, &setting, errors);
@@ -159,6 +163,18 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
         }
     }
     krate.unwrap_or_else(|| parse_quote!(::supervise))
+}
+
+fn stash(setting: &Setting) -> syn::Result<usize> {
+    let capacity: LitInt = setting.value("100")?;
+    match capacity.base10_parse()? {
+        0 => {
+            let message =
+                "a stash without room sets nothing aside: give it at least 1, or remove `#[stash_while]`";
+            Err(syn::Error::new(capacity.span(), message))
+        }
+        capacity => Ok(capacity),
+    }
 }
 
 fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {

@@ -30,7 +30,7 @@ use crate::supervision::strategy::{AutoShutdown, Scope};
 use crate::supervision::vocabulary::{Call, Cause, ChildId, Effect, Returned, SystemMessage};
 
 /// The fields of one actor.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Declared<C> {
     fields: Vec<Field>,
     auto_shutdown: AutoShutdown,
@@ -42,7 +42,7 @@ pub(super) struct Declared<C> {
     line: VecDeque<ChildId>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 struct Field {
     name: Arc<str>,
     spec: ChildSpec,
@@ -57,7 +57,7 @@ struct Field {
     ended_by_itself: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum State {
     /// No child: not started yet, or ended for good.
     Down,
@@ -195,6 +195,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             && declared.cursor.take().is_some()
         {
             effects.push(Effect::DropInstance);
+            if matches!(self.phase, Phase::Rebuilding(_)) {
+                self.release_survivors(effects);
+            }
         }
     }
 

@@ -1,7 +1,9 @@
 //! The life of the instance: creation, restart, stop.
 
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
-use crate::supervision::vocabulary::{Call, Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, Timer};
+use crate::supervision::vocabulary::{
+    Call, Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
+};
 
 impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn begin(&mut self) {
@@ -187,7 +189,20 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 effects.push(Effect::DropInstance);
                 self.fail(failure.at_restart(cause), Perpetrator::Myself, self.survivors_below, effects);
             }
-            Returned::Aborted => effects.push(Effect::DropInstance),
+            Returned::Aborted => {
+                effects.push(Effect::DropInstance);
+                if matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_))) {
+                    self.release_survivors(effects);
+                }
+            }
+        }
+    }
+
+    /// This restart ends in favour of the next one, which undoes one suspension of each survivor: its own. So this one's
+    /// is undone now.
+    pub(super) fn release_survivors(&self, effects: &mut Vec<Effect<R, C>>) {
+        for (_, target) in self.children().filter(|(id, _)| *id < self.survivors_below) {
+            effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
         }
     }
 

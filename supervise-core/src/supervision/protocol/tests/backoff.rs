@@ -1,0 +1,111 @@
+use super::*;
+use crate::supervision::Backoff;
+
+const SECOND: Duration = Duration::from_secs(1);
+const DELAYED: Strategy = ONE_FOR_ONE.backoff(Backoff::exponential(SECOND, Duration::from_secs(8)));
+const GROUP: Strategy = Strategy::all_for_one().backoff(Backoff::exponential(SECOND, Duration::from_secs(8)));
+
+fn after(delay: Duration, children: usize) -> Outcome {
+    Outcome::Restarting { children, delay: Some(delay) }
+}
+
+fn arm(round: u64, delay: Duration) -> Does {
+    Effect::Arm(Timer::Round(round), Some(delay))
+}
+
+fn due(actor: &mut Actor, round: u64) -> Vec<Does> {
+    step(actor, Input::Due(Timer::Round(round)))
+}
+
+fn fails(actor: &mut Actor, culprit: u32, strategy: &Strategy) -> Vec<Does> {
+    drive(actor, failed(culprit, X));
+    decide(actor, Directive::Restart, strategy)
+}
+
+#[test]
+fn a_restart_waits_for_its_delay() {
+    let mut actor = running(1);
+    assert_eq!(
+        fails(&mut actor, A, &DELAYED),
+        [decided(A, X, Directive::Restart, after(SECOND, 1)), arm(1, SECOND)]
+    );
+    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X))]);
+    assert_eq!(due(&mut actor, 1), []);
+}
+
+#[test]
+fn a_table_may_delay_on_its_own() {
+    let mut actor = running(1);
+    drive(&mut actor, failed(A, X));
+    let directive = Directive::RestartAfter(Backoff::exponential(SECOND, SECOND));
+    assert_eq!(decide(&mut actor, directive, &ONE_FOR_ONE)[1..], [arm(1, SECOND)]);
+}
+
+#[test]
+fn the_delay_grows_until_it_is_reset() {
+    let mut actor = running(1);
+    fails(&mut actor, A, &DELAYED);
+    due(&mut actor, 1);
+    assert_eq!(fails(&mut actor, A, &DELAYED)[1..], [arm(2, 2 * SECOND)]);
+    due(&mut actor, 2);
+    drive(&mut actor, SystemMessage::ResetBackoff(id(A)));
+    assert_eq!(fails(&mut actor, A, &DELAYED)[1..], [arm(3, SECOND)]);
+}
+
+#[test]
+fn a_creation_without_limit_or_backoff_is_delayed_all_the_same() {
+    let mut actor = running(1);
+    drive(&mut actor, failed(A, Why::Starting('x')));
+    let delay = Duration::from_millis(100);
+    assert_eq!(decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..], [arm(1, delay)]);
+}
+
+#[test]
+fn a_group_is_suspended_at_once_and_restarts_later() {
+    let mut actor = running(2);
+    assert_eq!(fails(&mut actor, A, &GROUP)[1..], [Send(B, Suspend), arm(1, SECOND)]);
+    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X)), Send(B, Recreate(X))]);
+}
+
+#[test]
+fn another_round_takes_over_and_undoes_each_suspension_once() {
+    let mut actor = running(2);
+    fails(&mut actor, A, &GROUP);
+    // The second had failed too before it was suspended: two suspensions, its own and the first round's.
+    assert_eq!(fails(&mut actor, B, &GROUP)[1..], [arm(2, SECOND)]);
+    assert_eq!(due(&mut actor, 1), []);
+    assert_eq!(due(&mut actor, 2), [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(B, Resume(None))]);
+}
+
+#[test]
+fn a_round_without_delay_takes_over_a_delayed_one() {
+    let mut actor = running(2);
+    fails(&mut actor, A, &GROUP);
+    assert_eq!(
+        fails(&mut actor, B, &Strategy::all_for_one())[1..],
+        [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(B, Resume(None))]
+    );
+    assert_eq!(due(&mut actor, 1), []);
+}
+
+#[test]
+fn a_child_that_is_stopped_meanwhile_is_not_restarted() {
+    let mut actor = running(1);
+    fails(&mut actor, A, &DELAYED);
+    assert_eq!(command(&mut actor, |actor, effects| actor.stop_child(id(A), effects)), [Send(A, Terminate)]);
+    assert_eq!(due(&mut actor, 1), []);
+}
+
+#[test]
+fn a_restart_of_the_parent_restarts_a_waiting_survivor_once() {
+    let mut actor = running(1);
+    fails(&mut actor, A, &DELAYED);
+    back(&mut actor, Returned::Err(Y));
+    drive(&mut actor, Recreate(Y));
+    back(&mut actor, Returned::Ok);
+    assert_eq!(
+        back(&mut actor, Returned::Ok),
+        [Note(News::Restarted(Y)), Send(A, Recreate(Y)), Send(A, Resume(None))]
+    );
+    assert_eq!(due(&mut actor, 1), []);
+}

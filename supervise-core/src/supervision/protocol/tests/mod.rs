@@ -1,0 +1,202 @@
+//! The state machine by its effects. Actors are numbers, causes are small; each test shows only what differs.
+//!
+//! | file | rows and invariants of the header of `protocol.rs` |
+//! |---|---|
+//! | `creation` | New, Creating; creation failures |
+//! | `failure` | Failed, deciding; invariants 1, 3, 4 |
+//! | `restart` | Restarting, Waiting, Rebuilding; invariant 5 |
+//! | `resume` | Resume, with and without a cause |
+//! | `escalation` | failing for a child |
+//! | `strategies` | whom a directive reaches, limits |
+//! | `backoff` | delayed rounds |
+//! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
+//! | `watching` | both sides of death watch |
+//! | `deferral` | what waits, and in which order it goes on |
+//! | `parked` | what goes on while code waits; aborts; invariant 2 |
+
+mod backoff;
+mod creation;
+mod deferral;
+mod escalation;
+mod failure;
+mod parked;
+mod restart;
+mod resume;
+mod stop;
+mod strategies;
+mod watching;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::supervision::vocabulary::Effect::{Decide, DropInstance, Note, Report, Send};
+use crate::supervision::vocabulary::SystemMessage::{
+    Ended, Failed, Recreate, Resume, Suspend, Terminate, Unwatch, Watch,
+};
+use crate::supervision::vocabulary::{
+    Call, Cause, ChildId, Effect, Hook, HowEnded, Input, Outcome, Returned, Ruling, SystemMessage, Timer,
+};
+use crate::supervision::{self, Directive, Protocol, SpawnRefusal, Strategy, WatchKind};
+
+type News = supervision::Note<Why>;
+type Does = Effect<u32, Why>;
+type Message = SystemMessage<u32, Why>;
+type Actor = Protocol<u32, Why>;
+
+/// A cause: a letter, perhaps wrapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Why {
+    Bare(char),
+    Starting(char),
+    Restarting(char),
+}
+
+const X: Why = Why::Bare('x');
+const Y: Why = Why::Bare('y');
+
+impl Why {
+    fn letter(self) -> char {
+        match self {
+            Self::Bare(letter) | Self::Starting(letter) | Self::Restarting(letter) => letter,
+        }
+    }
+}
+
+impl Cause for Why {
+    fn at_initialization(self) -> Self {
+        Self::Starting(self.letter())
+    }
+
+    fn at_restart(self, _: Self) -> Self {
+        Self::Restarting(self.letter())
+    }
+
+    fn is_initialization(&self) -> bool {
+        !matches!(self, Self::Bare(_))
+    }
+
+    fn end_of_permanent() -> Self {
+        Self::Bare('e')
+    }
+}
+
+/// A child's id is known to be its place, its actor is that plus ten.
+const A: u32 = 10;
+const B: u32 = 11;
+const C: u32 = 12;
+
+fn id(actor: u32) -> ChildId {
+    ChildId(u64::from(actor - A))
+}
+
+fn failed(child: u32, cause: Why) -> Message {
+    Failed { child: id(child), cause }
+}
+
+fn ended(child: u32) -> Message {
+    Ended { subject: child, child: Some(id(child)), how: HowEnded::Graceful }
+}
+
+/// One step: its effects.
+fn step(actor: &mut Actor, input: Input<'_, u32, Why>) -> Vec<Does> {
+    let mut effects = Vec::new();
+    actor.step(input, &mut effects);
+    effects
+}
+
+/// A message: what comes of it.
+fn drive(actor: &mut Actor, message: Message) -> Vec<Does> {
+    step(actor, Input::Message(message))
+}
+
+fn back(actor: &mut Actor, returned: Returned<Why>) -> Vec<Does> {
+    step(actor, Input::Returned(returned))
+}
+
+/// Answers the decider's question.
+fn decide(actor: &mut Actor, directive: Directive, strategy: &Strategy) -> Vec<Does> {
+    decide_at(actor, Ok(directive), strategy, Duration::ZERO)
+}
+
+fn decide_at(actor: &mut Actor, verdict: Result<Directive, Why>, strategy: &Strategy, now: Duration) -> Vec<Does> {
+    step(actor, Input::Decided(Ruling { verdict, strategy, now, draw: 0.0 }))
+}
+
+/// A command: its effects.
+fn command<T>(actor: &mut Actor, command: impl FnOnce(&mut Actor, &mut Vec<Does>) -> T) -> Vec<Does> {
+    let mut effects = Vec::new();
+    command(actor, &mut effects);
+    effects
+}
+
+fn spawn(actor: &mut Actor) -> u32 {
+    let name = Arc::from(format!("child-{}", actor.children().map(|(id, _)| id.0 + 1).max().unwrap_or(0)));
+    actor.spawn(&name, |id, _| A + u32::try_from(id.0).unwrap()).unwrap()
+}
+
+fn creating() -> Actor {
+    let mut actor = Protocol::new(0);
+    assert_eq!(step(&mut actor, Input::Begin), [Effect::Call(Call::Create)]);
+    actor
+}
+
+/// An actor that runs, with so many children.
+fn running(children: u32) -> Actor {
+    let mut actor = creating();
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    for _ in 0..children {
+        spawn(&mut actor);
+    }
+    actor
+}
+
+/// One whose handler has just failed.
+fn failing(children: u32) -> Actor {
+    let mut actor = running(children);
+    back(&mut actor, Returned::Err(X));
+    actor
+}
+
+/// One whose `pre_restart` is out.
+fn restarting(children: u32) -> Actor {
+    let mut actor = failing(children);
+    assert_eq!(drive(&mut actor, Recreate(X)), [pre_restart(X, true)]);
+    actor
+}
+
+/// One whose new instance is being made, while so many children live on.
+fn rebuilding(children: u32) -> Actor {
+    let mut actor = restarting(children);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(X)]);
+    actor
+}
+
+/// One whose last restart failed, while so many children live on.
+fn half_built(children: u32) -> Actor {
+    let mut actor = rebuilding(children);
+    assert_eq!(back(&mut actor, Returned::Err(Y)), [DropInstance, Report(Why::Restarting('y'))]);
+    actor
+}
+
+fn pre_restart(cause: Why, own: bool) -> Does {
+    Effect::Call(Call::PreRestart { cause, own })
+}
+
+fn rebuild(cause: Why) -> Does {
+    Effect::Call(Call::Rebuild(cause))
+}
+
+fn post_stop() -> Does {
+    Effect::Call(Call::PostStop { aborted: false })
+}
+
+fn decided(child: u32, cause: Why, directive: Directive, outcome: Outcome) -> Does {
+    Note(News::Decided { child: id(child), cause, directive, outcome })
+}
+
+/// The end, with nobody watching.
+fn the_end(how: HowEnded) -> [Does; 4] {
+    [DropInstance, Effect::Close, Note(News::Stopped(how)), Effect::TellParent(how)]
+}
+
+const ONE_FOR_ONE: Strategy = Strategy::one_for_one();

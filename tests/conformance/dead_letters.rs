@@ -1,0 +1,83 @@
+//! DLT: messages that reach nobody.
+
+use supervise::prelude::*;
+use supervise::testkit::TestSystem;
+use supervise::{DeadLetterReason, Event};
+use tracing::Level;
+
+use crate::fixture::{PingPong, PingPongRef, ms, secs};
+use crate::log::Log;
+
+async fn ended(system: &TestSystem) -> PingPongRef {
+    let probe = system.probe();
+    let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
+    system.stop(&actor);
+    system.expect_terminated(&actor).await;
+    actor
+}
+
+/// Suppressed is what the runtime itself sends: that a poison pill or a stop request finds nobody is no loss.
+#[supervise::test]
+async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSystem) {
+    let actor = ended(system).await;
+    actor.actor_ref().poison();
+    actor.actor_ref().stop();
+    let refused = actor.ping().tell().unwrap_err();
+    actor.actor_ref().kill();
+    assert_eq!(refused.reason(), supervise::SendErrorReason::Stopped);
+    let letters = system.take_all(|event| matches!(event, Event::DeadLetter(_))).await;
+    let messages: Vec<_> = letters
+        .iter()
+        .filter_map(|event| match event {
+            Event::DeadLetter(letter) => Some((letter.message, letter.reason)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(messages, [("Ping", DeadLetterReason::Stopped), ("Kill", DeadLetterReason::Stopped)]);
+}
+
+/// There is no sender to tell: recipient, message and reason are what is said, asked or told.
+#[supervise::test]
+async fn dlt_03_dlt_04_a_dead_letter_is_logged_as_information(system: &TestSystem) {
+    let log = Log::open();
+    let actor = ended(system).await;
+    assert!(actor.ping().tell().is_err());
+    assert!(matches!(actor.ping().await, Err(AskError::Stopped)));
+    let said = log.at(Level::INFO);
+    assert_eq!(said.len(), 2, "{said:?}");
+    for text in said {
+        assert!(
+            text.contains("reached nobody") && text.contains("/user/actor") && text.contains("Ping"),
+            "{text}"
+        );
+    }
+    system.expect_dead_letter(&actor).await;
+    system.expect_dead_letter(&actor).await;
+}
+
+/// Takes its time to end, so that others are gone before the system is.
+#[actor]
+struct Slow;
+
+#[actor]
+impl Slow {
+    #[post_stop]
+    async fn stop(&mut self) {
+        tokio::time::sleep(secs(1)).await;
+    }
+}
+
+#[supervise::test]
+async fn dlt_07_dead_letters_are_logged_while_the_system_ends(system: &TestSystem) {
+    let log = Log::open();
+    let probe = system.probe();
+    let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
+    system.spawn("slow", || Slow).unwrap();
+    system.settle().await;
+    let (_, ()) = tokio::join!(system.terminate(), async {
+        tokio::time::sleep(ms(500)).await;
+        assert!(actor.ping().tell().is_err());
+    });
+    assert_eq!(log.at(Level::INFO).len(), 1);
+    system.expect_dead_letter(&actor).await;
+}
