@@ -7,7 +7,8 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 
-use crate::actor::Actor;
+use crate::actor::{Actor, Built, DecidedBy, SupervisedBy};
+use crate::child::{Child, Declare};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::request::{self, ReplyTo};
@@ -121,6 +122,23 @@ pub fn error_as<E: ErrorValue>(failure: &Failure) -> Option<&E> {
 /// Asks a rule's guard. Gives the closure its parameter's type.
 pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     guard(error)
+}
+
+/// Says at a field's type that its child may have this parent.
+pub fn supervised<A: SupervisedBy<P>, P>() {}
+
+/// Declares the child of a field whose type [`supervised`] has checked.
+pub fn declare<P, B, F>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
+    make: impl FnOnce(&mut P) -> F,
+) where
+    F: FnMut() -> B + Send + 'static,
+    B: Built,
+    B::Cause: DecidedBy<P>,
+{
+    declare.fill(parent, field, make);
 }
 
 /// Looks whether a handler's return type is a `Result` under another name.

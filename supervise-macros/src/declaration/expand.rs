@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{DeriveInput, Generics, parse_quote};
 
+use super::children;
 use super::model::{Declaration, Mailbox};
 use crate::generics::with_parameter;
 use crate::supervise::expand as table;
@@ -26,6 +27,10 @@ fn documented(declaration: &Declaration) -> DeriveInput {
     if declaration.supervises {
         text.push('\n');
         text.push_str(&table::documentation(&declaration.table));
+    }
+    if let Some(children) = children::documentation(&declaration.children) {
+        text.push('\n');
+        text.push_str(&children);
     }
     item.attrs.push(parse_quote!(#[doc = #text]));
     item
@@ -148,6 +153,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         .stash
         .map(|capacity| quote_spanned!(mixed=> const STASH_CAPACITY: ::core::primitive::usize = #capacity;));
     let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
+    let children = children::members(&declaration.children, krate);
     quote_spanned! {mixed=>
         #[automatically_derived]
         impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
@@ -156,6 +162,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
             #stash
             #stop_timeout
             #table
+            #children
         }
     }
 }

@@ -151,6 +151,16 @@ impl Strategy {
         self.on_limit.is_some_and(|on_limit| on_limit.word == "Escalate")
     }
 
+    /// The scope as the user may have written it.
+    pub(crate) fn scope(&self) -> String {
+        self.scope_name().to_string()
+    }
+
+    /// Whether significant children end their parent.
+    pub(crate) fn shuts_down(&self) -> bool {
+        self.auto_shutdown.is_some()
+    }
+
     /// The strategy as an expression.
     pub(crate) fn expression(&self, krate: &Path) -> TokenStream {
         let scope = self.scope_name();
