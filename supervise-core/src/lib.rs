@@ -94,8 +94,8 @@ pub use props::{Props, SpentInstance};
 pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
 pub use selection::{InvalidSelection, Selection, SelectionOf};
 pub use supervision::{
-    AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
-    Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
+    AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel,
+    OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
 };
 pub use system::{ActorSystem, ActorSystemBuilder, StartError};
 pub use termination::{SystemTerminated, TerminationHook};

@@ -353,13 +353,7 @@ async fn otp_28_one_for_one_replaces_the_child_until_the_supervisor_gives_up(sys
     assert!(system.expect_decision(&supervisor).await.failure.downcast_ref::<io::Error>().is_some());
 }
 
-supervisor!(
-    FourForOne,
-    one_for_one(max_retries = 4, on_limit = Escalate),
-    transient,
-    transient,
-    transient
-);
+supervisor!(FourForOne, one_for_one(max_retries = 4, on_limit = Escalate), transient, transient, transient);
 
 #[supervise::test]
 async fn otp_29_one_for_one_gives_up_on_a_child_that_cannot_restart(system: &TestSystem) {
@@ -384,14 +378,8 @@ supervisor!(
     permanent
 );
 
-const WHOLE_GROUP: [Step; 6] = [
-    ("three", "stop"),
-    ("two", "stop"),
-    ("one", "stop"),
-    ("one", "start"),
-    ("two", "start"),
-    ("three", "start"),
-];
+const WHOLE_GROUP: [Step; 6] =
+    [("three", "stop"), ("two", "stop"), ("one", "stop"), ("one", "start"), ("two", "start"), ("three", "start")];
 
 #[supervise::test]
 async fn otp_30_all_for_one_restarts_all_in_order_until_the_supervisor_gives_up(system: &TestSystem) {

@@ -89,6 +89,9 @@ pub(crate) struct Round<C> {
     pub(crate) grouped: bool,
 }
 
+/// Who waits for a delayed restart, with the suspensions it has to undo.
+pub(crate) type Owed = Vec<(ChildId, u32)>;
+
 /// All children of one actor.
 #[derive(Debug, Clone)]
 pub(crate) struct Children<R, C> {
@@ -205,7 +208,7 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     /// The round's delay is over: the round, with those who still wait for it, and the suspensions each is owed.
-    pub(crate) fn take_round(&mut self, round: u64) -> Option<(Round<C>, Vec<(ChildId, u32)>)> {
+    pub(crate) fn take_round(&mut self, round: u64) -> Option<(Round<C>, Owed)> {
         let at = self.rounds.iter().position(|open| open.id == round)?;
         let due = self.rounds.swap_remove(at);
         let waiting = due.affected.iter().filter_map(|&id| {

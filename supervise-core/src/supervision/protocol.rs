@@ -46,13 +46,14 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::children::{Child, Children};
 use self::declared::Declared;
+use super::children::{Child, Children};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Protocol<R, C> {
     phase: Phase<C>,
     instance: Instance,
@@ -216,7 +217,11 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     fn receive(&mut self, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         match message {
             SystemMessage::Suspend | SystemMessage::Resume(_) if self.is_waiting() => self.defer(message),
-            SystemMessage::Recreate(_) | SystemMessage::Halt(_) if self.is_waiting() || self.restart_is_under_way() => self.defer(message),
+            SystemMessage::Recreate(_) | SystemMessage::Halt(_)
+                if self.is_waiting() || self.restart_is_under_way() =>
+            {
+                self.defer(message);
+            }
             SystemMessage::Suspend => self.suspend(effects),
             SystemMessage::Resume(cause) => self.resume(cause, effects),
             SystemMessage::Recreate(cause) => self.recreate(cause, effects),
@@ -277,7 +282,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         let another_restart = self.restart_is_under_way();
         let control = &mut self.deferred.as_mut()?.control;
-        if another_restart && matches!(control.front(), Some(SystemMessage::Recreate(_) | SystemMessage::Halt(_))) {
+        if another_restart && matches!(control.front(), Some(SystemMessage::Recreate(_) | SystemMessage::Halt(_)))
+        {
             return None;
         }
         control.pop_front()
@@ -294,7 +300,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Whether a restart has begun, or waits for the code that is out, so that another one has to queue.
     fn restart_is_under_way(&self) -> bool {
-        matches!(self.phase, Phase::Restarting(_)) || matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_)))
+        matches!(self.phase, Phase::Restarting(_))
+            || matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_)))
     }
 
     fn is_terminating(&self) -> bool {

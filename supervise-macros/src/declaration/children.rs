@@ -96,8 +96,10 @@ fn child(
     let ident = field.ident.clone()?;
     let actor = actor_of(&field.ty);
     if actor.is_none() {
-        let message =
-            format!("a declared child is reached through a `Child<..>`: write `{ident}: Child<{}>`", written(&field.ty));
+        let message = format!(
+            "a declared child is reached through a `Child<..>`: write `{ident}: Child<{}>`",
+            written(&field.ty)
+        );
         errors.at(&field.ty, message);
     }
     let Meta::List(list) = &attribute.meta else {
@@ -124,7 +126,8 @@ fn child(
         errors.at_span(ident.span(), message);
     }
     if !names.insert(name.clone()) {
-        let message = format!("another child is called `{name}`: give this one a name of its own, `name = \"..\"`");
+        let message =
+            format!("another child is called `{name}`: give this one a name of its own, `name = \"..\"`");
         errors.at_span(options.name.as_ref().map_or(ident.span(), LitStr::span), message);
     }
     Some(Child {
@@ -277,17 +280,20 @@ fn spec(child: &Child, krate: &Path) -> TokenStream {
 fn arm(child: &Child, krate: &Path) -> TokenStream {
     let Child { name, field, actor, make, cfgs, .. } = child;
     let mixed = Span::mixed_site();
-    // An undecided failure is reported here.
-    let here = spans::of(actor);
-    let at = spans::path_at(krate, here);
-    let checked = quote_spanned!(here=> #at::__private::supervised::<#actor, Self>(););
+    // What is no factory is reported at the closure; an undecided failure, or what is no actor, at the type.
+    let (at_closure, at_type) = (mixed.located_at(spans::of(make)), mixed.located_at(spans::of(actor)));
+    let (closures, types) = (spans::path_at(krate, at_closure), spans::path_at(krate, at_type));
     let mut field = field.clone();
     field.set_span(mixed.located_at(field.span()));
+    let factory = quote_spanned!(at_closure=> let factory = #closures::__private::factory(self, #make););
+    let declared = quote_spanned! {at_type=>
+        #types::__private::declare(declare, self, |this| &mut this.#field, factory);
+    };
     quote_spanned! {mixed=>
         #(#cfgs)*
         #name => {
-            #checked
-            #krate::__private::declare(declare, self, |this| &mut this.#field, #make);
+            #factory
+            #declared
         }
     }
 }
@@ -301,8 +307,13 @@ pub(crate) fn documentation(children: &[Child]) -> Option<TokenStream> {
     rows.extend(children.iter().map(|child| {
         let restart = RESTARTS.iter().find(|(_, restart)| *restart == child.restart).map_or("", |(name, _)| name);
         let significant = if child.significant { ", significant" } else { "" };
-        let stop = child.stop_timeout.map_or_else(String::new, |timeout| format!(", stops within {}", spoken(timeout)));
-        format!("| `{}` | `{}` | {restart}{significant}{stop} |", child.name, written(child.actor.to_token_stream()))
+        let stop =
+            child.stop_timeout.map_or_else(String::new, |timeout| format!(", stops within {}", spoken(timeout)));
+        format!(
+            "| `{}` | `{}` | {restart}{significant}{stop} |",
+            child.name,
+            written(child.actor.to_token_stream())
+        )
     }));
     let text = rows.join("\n");
     Some(quote!(#[doc = ""] #[doc = #text]))
