@@ -182,20 +182,20 @@ impl<'a, P> Declare<'a, P> {
         B::Actor: SupervisedBy<P>,
         B::Cause: DecidedBy<P>,
     {
-        self.fill(parent, field, make);
+        let factory = make(parent);
+        self.fill(parent, field, factory);
     }
 
-    /// [`child`](Self::child), for generated code that says elsewhere that the child is supervised.
+    /// The second half of [`child`](Self::child), which the bounds there allow.
     pub(crate) fn fill<B, F>(
         self,
         parent: &mut P,
         field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
-        make: impl FnOnce(&mut P) -> F,
+        mut factory: F,
     ) where
         F: FnMut() -> B + Send + 'static,
         B: Built,
     {
-        let mut factory = make(parent);
         let Some(place) = self.slot else { return };
         let slot = match place.take().map(|slot| (slot as Arc<dyn Any + Send + Sync>).downcast()) {
             Some(Ok(slot)) => slot,

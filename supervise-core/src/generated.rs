@@ -124,21 +124,24 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     guard(error)
 }
 
-/// Says at a field's type that its child may have this parent.
-pub fn supervised<A: SupervisedBy<P>, P>() {}
+/// Runs what a field says about its child. Says there that it must give a factory.
+pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+    make(parent)
+}
 
-/// Declares the child of a field whose type [`supervised`] has checked.
+/// Declares the child of a field. Says at the field's type what does not fit: the actor, or the parent's table.
 pub fn declare<P, B, F>(
     declare: Declare<'_, P>,
     parent: &mut P,
     field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
-    make: impl FnOnce(&mut P) -> F,
+    factory: F,
 ) where
     F: FnMut() -> B + Send + 'static,
     B: Built,
+    B::Actor: SupervisedBy<P>,
     B::Cause: DecidedBy<P>,
 {
-    declare.fill(parent, field, make);
+    declare.fill(parent, field, factory);
 }
 
 /// Looks whether a handler's return type is a `Result` under another name.

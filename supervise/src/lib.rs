@@ -51,6 +51,72 @@ pub mod docs {
 /// | `stop_timeout` | a duration: how long a running handler may go on after a stop request | `"5s"` |
 /// | `crate` | the path of this crate, where it was renamed | `::supervise` |
 ///
+/// # Children on fields
+///
+/// A struct declares the children it always has. The compiler then knows the tree: a failure of such a child that the
+/// table does not decide is an error at the field's type.
+///
+/// ```
+/// use supervise::prelude::*;
+/// # use std::{io, path::PathBuf};
+///
+/// #[actor]
+/// struct Reader { path: PathBuf }
+///
+/// #[actor]
+/// impl Reader {
+///     #[handler]
+///     fn read(&mut self) -> io::Result<String> { std::fs::read_to_string(&self.path) }
+/// }
+///
+/// #[actor]
+/// #[supervise(rest_for_one, on(io::Error) = Restart)]
+/// struct Office {
+///     path: PathBuf,
+///     #[child(
+///         |this| { let path = this.path.clone(); move || Reader { path: path.clone() } },
+///         restart = permanent,
+///         stop_timeout = "2s",
+///     )]
+///     reader: Child<Reader>,
+/// }
+///
+/// #[actor]
+/// impl Office {
+///     #[handler]
+///     async fn length(&self) -> Result<usize, AskError> { Ok(self.reader.actor().read().await?.len()) }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("town");
+/// let path = PathBuf::from("Cargo.toml");
+/// let office = system.spawn("office", move || Office { path: path.clone(), reader: Child::default() })?;
+/// assert!(office.length().await? > 0);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The first closure runs once for each instance of the parent, on its turn, and returns the child's factory. It sees the
+/// fields before it, whose children run already; `this.reader.clone()` gives a sibling the [`Child`] itself, which
+/// always reaches the current incarnation.
+///
+/// | option | values | default |
+/// |---|---|---|
+/// | `restart` | `transient`: restarted as the table says, a normal end is final; `permanent`: also made anew after it ended by itself, which counts against the limit; `temporary`: never restarted | `transient` |
+/// | `stop_timeout` | a duration | what the child's type says |
+/// | `significant` | its end by itself ends the parent, as `auto_shutdown` of the parent's strategy says | |
+/// | `name` | the child's name | the field's |
+///
+/// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
+///   `pre_start`. If one cannot start, that is the parent's initialization failure, and those before it are stopped.
+/// - When the parent stops, its other children end first, then the fields in reverse order, one after another.
+/// - Under `all_for_one` and `rest_for_one` the affected fields run `pre_restart` in reverse order and start in order, each
+///   awaited. If a start fails on the way, that is a failure of its own for the table, and those after it stay down, with
+///   their messages waiting, until it is mended. The parent goes on handling messages.
+/// - A child that somebody stopped through its ref stays down, whatever its restart type.
+///
 /// # On an impl block
 ///
 /// | attribute | signature | when it runs |
@@ -94,7 +160,7 @@ pub use supervise_macros::actor;
 /// | part | values |
 /// |---|---|
 /// | strategy | `one_for_one`, `all_for_one`, `rest_for_one`, each with `(arguments)` where wanted |
-/// | arguments | `max_retries = N`, `within = DURATION`, `window = tumbling \| sliding`, `on_limit = Stop \| Escalate`, `count = child \| supervisor`, `backoff(..)`, `log = off \| LEVEL` |
+/// | arguments | `max_retries = N`, `within = DURATION`, `window = tumbling \| sliding`, `on_limit = Stop \| Escalate`, `count = child \| supervisor`, `auto_shutdown = any_significant \| all_significant`, `backoff(..)`, `log = off \| LEVEL` |
 /// | rule | `on(PATTERN \| PATTERN if \|e\| EXPR) = DIRECTIVE`, the first match wins |
 /// | pattern | an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, `InitializationFailed`, `_` |
 /// | directive | `Resume`, `Restart`, `Restart(backoff(..))`, `Stop`, `Escalate`, `Default` |

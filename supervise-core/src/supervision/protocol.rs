@@ -53,6 +53,7 @@ use super::watch::{WatchKind, WatchTables};
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Protocol<R, C> {
     phase: Phase<C>,
     instance: Instance,
@@ -219,7 +220,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             SystemMessage::Recreate(_) | SystemMessage::Halt(_)
                 if self.is_waiting() || self.restart_is_under_way() =>
             {
-                self.defer(message)
+                self.defer(message);
             }
             SystemMessage::Suspend => self.suspend(effects),
             SystemMessage::Resume(cause) => self.resume(cause, effects),

@@ -280,17 +280,20 @@ fn spec(child: &Child, krate: &Path) -> TokenStream {
 fn arm(child: &Child, krate: &Path) -> TokenStream {
     let Child { name, field, actor, make, cfgs, .. } = child;
     let mixed = Span::mixed_site();
-    // An undecided failure is reported here.
-    let here = spans::of(actor);
-    let at = spans::path_at(krate, here);
-    let checked = quote_spanned!(here=> #at::__private::supervised::<#actor, Self>(););
+    // What is no factory is reported at the closure; an undecided failure, or what is no actor, at the type.
+    let (at_closure, at_type) = (mixed.located_at(spans::of(make)), mixed.located_at(spans::of(actor)));
+    let (closures, types) = (spans::path_at(krate, at_closure), spans::path_at(krate, at_type));
     let mut field = field.clone();
     field.set_span(mixed.located_at(field.span()));
+    let factory = quote_spanned!(at_closure=> let factory = #closures::__private::factory(self, #make););
+    let declared = quote_spanned! {at_type=>
+        #types::__private::declare(declare, self, |this| &mut this.#field, factory);
+    };
     quote_spanned! {mixed=>
         #(#cfgs)*
         #name => {
-            #checked
-            #krate::__private::declare(declare, self, |this| &mut this.#field, #make);
+            #factory
+            #declared
         }
     }
 }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use super::fault::answer;
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::child_spec::{ChildSpec, RestartType};
+use crate::supervision::children::Child;
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{AutoShutdown, Scope};
 use crate::supervision::vocabulary::{Call, Cause, ChildId, Effect, Returned, SystemMessage};
@@ -342,7 +343,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// The child of a field ended. Answers whether it stays in the table until it is decided what comes of it.
     pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> bool {
         let stopping = self.is_stopping();
-        let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(|child| child.is_dying());
+        let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(Child::is_dying);
         if let Some(declared) = &mut self.declared {
             declared.line.retain(|waiting| *waiting != child);
         }
@@ -388,8 +389,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Takes what an earlier round owes a child.
     pub(super) fn take_owed(&mut self, child: ChildId) -> u32 {
-        let delayed =
-            self.child_mut(child).and_then(|child| child.take_delayed()).map_or(0, |delayed| delayed.owed);
+        let delayed = self.child_mut(child).and_then(Child::take_delayed).map_or(0, |delayed| delayed.owed);
         delayed + self.field_mut(child).map_or(0, |field| std::mem::take(&mut field.owed))
     }
 
@@ -410,13 +410,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Some(declared) = &mut self.declared else { return };
         let field = &mut declared.fields[at];
         match field.state {
-            State::Ending => {}
             State::Gone if grouped => field.state = State::Due,
             State::Gone => {
                 field.state = State::Due;
                 self.start_field(at, effects);
             }
-            State::Down | State::Due => {}
+            State::Ending | State::Down | State::Due => {}
             _ if grouped => {
                 field.owed = owed;
                 declared.cause = Some(cause.clone());

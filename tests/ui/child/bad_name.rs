@@ -1,0 +1,20 @@
+//! A name that is none.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+struct Library {
+    #[child(|_| || Reader, name = "the reader")]
+    reader: Child<Reader>,
+}
+
+#[actor]
+impl Library {}
+
+fn main() {}

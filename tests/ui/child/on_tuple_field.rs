@@ -1,0 +1,17 @@
+//! A child needs a field with a name.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+struct Library(#[child(|_| || Reader)] Child<Reader>);
+
+#[actor]
+impl Library {}
+
+fn main() {}

@@ -1,0 +1,20 @@
+//! An option with a slip of the finger.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+struct Library {
+    #[child(|_| || Reader, restrat = permanent)]
+    reader: Child<Reader>,
+}
+
+#[actor]
+impl Library {}
+
+fn main() {}

@@ -1,0 +1,20 @@
+//! A restart type with a slip of the finger.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+struct Library {
+    #[child(|_| || Reader, restart = permanant)]
+    reader: Child<Reader>,
+}
+
+#[actor]
+impl Library {}
+
+fn main() {}

@@ -1,0 +1,20 @@
+//! A restart type that is a directive.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+struct Library {
+    #[child(|_| || Reader, restart = Always)]
+    reader: Child<Reader>,
+}
+
+#[actor]
+impl Library {}
+
+fn main() {}

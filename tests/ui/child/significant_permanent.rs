@@ -1,0 +1,21 @@
+//! A child whose end matters and that never ends.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+#[supervise(one_for_one(auto_shutdown = any_significant))]
+struct Library {
+    #[child(|_| || Reader, restart = permanent, significant)]
+    reader: Child<Reader>,
+}
+
+#[actor]
+impl Library {}
+
+fn main() {}

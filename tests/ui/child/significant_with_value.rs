@@ -1,0 +1,21 @@
+//! A flag with a value.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+#[supervise(one_for_one(auto_shutdown = any_significant))]
+struct Library {
+    #[child(|_| || Reader, significant = true)]
+    reader: Child<Reader>,
+}
+
+#[actor]
+impl Library {}
+
+fn main() {}
