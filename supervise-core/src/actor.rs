@@ -9,11 +9,12 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::actor_ref::TypedRef;
+use crate::child::Declare;
 use crate::context::Context;
 use crate::death_watch::Terminated;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::supervision::{ChildInfo, Directive, Strategy, default_decider};
+use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
 
 /// How long a running handler or hook may go on after its actor was told to stop, unless the actor says otherwise.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,7 +27,7 @@ pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
     label = "this type has no `#[actor]`",
     note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`"
 )]
-pub trait Supervisor: Sized + Send + 'static {
+pub trait Supervisor: Sized + 'static {
     /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
     type Ref: TypedRef<Actor = Self>;
 
@@ -42,6 +43,15 @@ pub trait Supervisor: Sized + Send + 'static {
 
     /// Who is affected by a failed child, and how often restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
+
+    /// The declared children, in start order. `#[child]` fields of a struct fill it in.
+    const CHILDREN: &'static [ChildSpec] = &[];
+
+    /// Says how the declared child of this name is made. Called once for each instance and each of
+    /// [`CHILDREN`](Self::CHILDREN), on the actor's turn: in their order, when those before have started.
+    fn declare_child(&mut self, name: &'static str, declare: Declare<'_, Self>) {
+        let _ = (name, declare);
+    }
 
     /// What to do about a child's failure.
     ///
@@ -71,7 +81,7 @@ pub trait Supervisor: Sized + Send + 'static {
     label = "no messages are declared for `{Self}`",
     note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
 )]
-pub trait Actor: Supervisor {
+pub trait Actor: Supervisor + Send {
     /// Everything this actor can be told.
     type Message: Send + 'static;
 

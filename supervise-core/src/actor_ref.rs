@@ -164,14 +164,14 @@ impl<A> fmt::Display for ActorRef<A> {
 
 /// A ref that knows its actor's type. `#[actor]` implements it for the generated ref.
 pub trait TypedRef: Clone + Send + Sync + From<ActorRef<Self::Actor>> + 'static {
-    /// The type behind it.
-    type Actor: Actor;
+    /// The type behind it. No bound stands here either.
+    type Actor: 'static;
 
     /// What every ref can do.
     fn actor_ref(&self) -> &ActorRef<Self::Actor>;
 }
 
-impl<A: Actor> TypedRef for ActorRef<A> {
+impl<A: 'static> TypedRef for ActorRef<A> {
     type Actor = A;
 
     fn actor_ref(&self) -> &ActorRef<A> {

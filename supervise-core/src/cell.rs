@@ -31,6 +31,7 @@ use tokio::sync::Notify;
 
 use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, AnyActorRef};
+use crate::child::PermanentEnded;
 use crate::dead_letter::DeadLetterReason;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Mailbox, MailboxKind};
@@ -59,6 +60,10 @@ impl Cause for Failure {
 
     fn is_initialization(&self) -> bool {
         Failure::is_initialization(self)
+    }
+
+    fn end_of_permanent() -> Self {
+        Failure::new(PermanentEnded)
     }
 }
 
@@ -119,7 +124,14 @@ impl<M: Send + 'static> Cell<M> {
     /// An actor that has ended before it began, below the root; for those who need a ref and have nobody.
     pub(crate) fn nobody<A: Actor<Message = M>>(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
         let dead = |name: &str, parent| {
-            let core = Core::new(Arc::from(name), ChildId::ROOT, parent, Arc::clone(system), A::answers_to, 0);
+            let core = Core::new(
+                Arc::from(name),
+                ChildId::ROOT,
+                parent,
+                Arc::clone(system),
+                A::answers_to,
+                Protocol::new(0),
+            );
             let _nothing = core.protocol().abandon();
             let mailbox = Mailbox::new(MailboxKind::Unbounded);
             mailbox.close();
@@ -138,9 +150,7 @@ impl<M: Send + 'static> Cell<M> {
         let mut made = None;
         let mut reserve = |name: &Arc<str>| {
             above.protocol().spawn(name, |id, inherited| {
-                let system = Arc::clone(&above.system);
-                let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, A::answers_to, inherited);
-                let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
+                let cell = Self::below::<A>(parent, name, id, props.protocol(inherited), props.mailbox);
                 made = Some(Arc::clone(&cell));
                 AnyActorRef(cell)
             })
@@ -165,6 +175,37 @@ impl<M: Send + 'static> Cell<M> {
             }
             (None, _) => Err(SpawnError::Stopping { parent: above.path() }),
         }
+    }
+
+    /// Makes the child of a field, and lets it run.
+    pub(crate) fn spawn_field<A: Actor<Message = M>, C>(
+        parent: &AnyActorRef,
+        at: usize,
+        props: Props<A, C>,
+    ) -> Option<ActorRef<A>> {
+        let above = parent.core();
+        let mut made = None;
+        above.protocol().spawn_field(at, |name, id, inherited| {
+            let protocol = props.protocol(inherited).as_field();
+            let cell = Self::below::<A>(parent, name, id, protocol, props.mailbox);
+            made = Some(Arc::clone(&cell));
+            AnyActorRef(cell)
+        });
+        let cell = made?;
+        dispatch::start(&above.system, Runner::new(Arc::clone(&cell), props).run());
+        Some(ActorRef::new(cell))
+    }
+
+    fn below<A: Actor<Message = M>>(
+        parent: &AnyActorRef,
+        name: &Arc<str>,
+        id: ChildId,
+        protocol: CellProtocol,
+        mailbox: MailboxKind,
+    ) -> Arc<Self> {
+        let system = Arc::clone(&parent.core().system);
+        let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, A::answers_to, protocol);
+        Arc::new(Self { core, mailbox: Mailbox::new(mailbox) })
     }
 }
 
@@ -210,7 +251,7 @@ impl Core {
         parent: Option<AnyActorRef>,
         system: Arc<SystemCore>,
         answers_to: fn(TypeId) -> bool,
-        inherited: u32,
+        protocol: CellProtocol,
     ) -> Self {
         Self {
             name,
@@ -219,7 +260,7 @@ impl Core {
             parent,
             system,
             answers_to,
-            protocol: Mutex::new(Protocol::new(inherited)),
+            protocol: Mutex::new(protocol),
             stopping: OnceLock::new(),
         }
     }

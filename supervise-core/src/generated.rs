@@ -7,7 +7,8 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 
-use crate::actor::Actor;
+use crate::actor::{Actor, Built, DecidedBy, SupervisedBy};
+use crate::child::{Child, Declare};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::request::{self, ReplyTo};
@@ -66,7 +67,7 @@ pub fn handler_future<F: Future + Send>(future: F) -> F {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel in a message: it is not `Send + 'static`",
     label = "messages and replies go to another thread",
-    note = "use a type that is `Send`, such as `Arc` for `Rc` or `Mutex` for `RefCell`"
+    note = "use a type that is `Send`: `Arc` for `Rc`, `Mutex` for `RefCell`, `Box<dyn Trait + Send>` for `Box<dyn Trait>`"
 )]
 pub trait Sendable: Send + 'static {}
 
@@ -77,6 +78,9 @@ impl<T: Send + 'static> Sendable for T {}
 pub fn sendable<T: Sendable>(value: T) -> T {
     value
 }
+
+/// Says at an actor's name that its impl block is missing.
+pub fn has_messages<A: Actor>() {}
 
 /// What `redeliver` asks of an argument.
 #[diagnostic::on_unimplemented(
@@ -118,6 +122,23 @@ pub fn error_as<E: ErrorValue>(failure: &Failure) -> Option<&E> {
 /// Asks a rule's guard. Gives the closure its parameter's type.
 pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     guard(error)
+}
+
+/// Says at a field's type that its child may have this parent.
+pub fn supervised<A: SupervisedBy<P>, P>() {}
+
+/// Declares the child of a field whose type [`supervised`] has checked.
+pub fn declare<P, B, F>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
+    make: impl FnOnce(&mut P) -> F,
+) where
+    F: FnMut() -> B + Send + 'static,
+    B: Built,
+    B::Cause: DecidedBy<P>,
+{
+    declare.fill(parent, field, make);
 }
 
 /// Looks whether a handler's return type is a `Result` under another name.

@@ -9,6 +9,7 @@
 //! | `actor_ref` | [`ActorRef`], [`AnyActorRef`]: how actors are reached |
 //! | `request` | [`Request`]: one message told or asked, and its reply |
 //! | `context` | [`Context`]: what an actor can do from within |
+//! | `child` | [`Child`]: a declared child, as its parent's field |
 //! | `props` | [`Props`]: factory and settings |
 //! | `path` | [`ActorPath`], [`Uid`], names |
 //! | `selection` | finding actors by path: [`ActorSystem::find`], [`Selection`]; `selection/pattern` what the texts mean |
@@ -42,6 +43,7 @@ mod actor;
 mod actor_ref;
 mod actor_timers;
 mod cell;
+mod child;
 mod context;
 mod coordinated_shutdown;
 mod dead_letter;
@@ -77,6 +79,7 @@ pub use actor::{
 pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use actor_timers::TimerKey;
 pub use cell::{SpawnError, StashOverflow};
+pub use child::{Child, Declare, PermanentEnded, UndeclaredChild};
 pub use context::{AlreadyWatched, Context};
 pub use coordinated_shutdown::{
     AddTaskError, CoordinatedShutdown, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason,
@@ -93,8 +96,8 @@ pub use props::{Props, SpentInstance};
 pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
 pub use selection::{InvalidSelection, Selection, SelectionOf};
 pub use supervision::{
-    AutoShutdown, Backoff, ChildInfo, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel, OnLimit,
-    Outcome, Reset, Scope, Strategy, Window, default_decider, stopping_decider,
+    AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel,
+    OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
 };
 pub use system::{ActorSystem, ActorSystemBuilder, StartError};
 pub use termination::{SystemTerminated, TerminationHook};

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::actor::{Actor, Built, Infallibly};
+use crate::cell::CellProtocol;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
@@ -75,6 +76,12 @@ impl<A: Actor, C> Props<A, C> {
     pub(crate) fn checked(self) -> Props<A> {
         let Self { factory, mailbox, stop_timeout, policy, cause: _ } = self;
         Props { factory, mailbox, stop_timeout, policy, cause: PhantomData }
+    }
+
+    /// The protocol of an actor made of this, whose parent is suspended `inherited` times.
+    pub(crate) fn protocol(&self, inherited: u32) -> CellProtocol {
+        let strategy = self.policy.as_ref().map_or(A::STRATEGY, |policy| policy.strategy);
+        CellProtocol::new(inherited).with_fields(A::CHILDREN, strategy.auto_shutdown)
     }
 }
 

@@ -25,7 +25,9 @@ use crate::guardian::Guardian;
 use crate::mailbox::Mailbox;
 use crate::path::{InvalidName, check_system_name};
 use crate::props::Props;
-use crate::supervision::{ChildId, ChildInfo, Directive, Strategy, Time, default_decider, stopping_decider};
+use crate::supervision::{
+    ChildId, ChildInfo, Directive, Protocol, Strategy, Time, default_decider, stopping_decider,
+};
 use crate::termination::Termination;
 
 /// A handle to an actor system. Cheap to clone; dropping it stops nobody.
@@ -299,7 +301,14 @@ impl ActorSystemBuilder {
             activity: crate::testkit::Activity::default(),
         });
         let root = Arc::new(Cell {
-            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), Guardian::answers_to, 0),
+            core: Core::new(
+                Arc::from(""),
+                ChildId::ROOT,
+                None,
+                Arc::clone(&core),
+                Guardian::answers_to,
+                Protocol::new(0),
+            ),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = AnyActorRef(Arc::clone(&root) as _);

@@ -1,5 +1,6 @@
 //! `#[actor]` on a struct or enum: the actor's ref, its settings and its table.
 
+mod children;
 mod expand;
 mod model;
 

@@ -1,8 +1,6 @@
 //! BKS, BKF: supervisors that start their child anew after a delay. `on_stop` after any end of the child, `on_failure`
 //! after a failure that is decided with Restart.
 
-#![expect(clippy::unused_self, reason = "what a handler does without the state is still the actor's")]
-
 use std::time::Duration;
 
 use supervise::pattern::{BackoffSupervisor, BackoffSupervisorProps, BackoffSupervisorRef};

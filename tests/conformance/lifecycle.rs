@@ -335,6 +335,51 @@ async fn lif_10_a_parent_forgets_children_that_ended(system: &TestSystem) {
     assert_eq!(names_of_children(&keeper).await.len(), 0);
 }
 
+/// Fails on "hello", and is told about it.
+#[actor]
+struct Rude {
+    told: ProbeHandle<(Boom, Option<&'static str>)>,
+}
+
+#[actor]
+impl Rude {
+    #[handler(redeliver = 1)]
+    fn greet(&mut self, words: &'static str) -> Result<&'static str, Boom> {
+        if words == "hello" { Err(Boom("rude")) } else { Ok(words) }
+    }
+
+    #[handler]
+    fn ignore(&mut self, _words: &'static str) -> Result<(), Boom> {
+        Err(Boom("ruder"))
+    }
+
+    #[pre_restart]
+    fn told(&mut self, cause: &Failure, message: Option<RudeMessage>) {
+        let words = message.and_then(|message| match message {
+            RudeMessage::Greet { words, .. } => Some(words),
+            RudeMessage::Ignore { .. } => None,
+        });
+        self.told.note((*cause.downcast_ref().expect("a Boom"), words));
+    }
+}
+
+#[supervise::test]
+async fn lif_11_pre_restart_is_told_the_cause_and_the_message_and_so_is_the_asker(system: &TestSystem) {
+    let told = system.probe();
+    let handle = told.handle();
+    let rude = system.spawn("rude", move || Rude { told: handle.clone() }).unwrap();
+    assert_eq!(rude.greet("bonjour").await.unwrap(), "bonjour");
+    let answer = rude.greet("hello").await;
+    let Err(AskError::Failed(failure)) = answer else { panic!("{answer:?}") };
+    assert_eq!(failure.downcast_ref(), Some(&Boom("rude")));
+    // Delivered again, it fails again.
+    assert_eq!(told.all().await, [(Boom("rude"), Some("hello")); 2]);
+    system.expect_dead_letter(&rude).await;
+    rude.ignore("hello").tell().unwrap();
+    assert_eq!(told.all().await, [(Boom("ruder"), None)], "a message that is not kept is not told");
+    system.expect_restarts(&rude, 3).await;
+}
+
 #[supervise::test]
 async fn lif_13_a_life_without_failure_starts_once_and_ends_once(system: &TestSystem) {
     let probe = system.probe();

@@ -5,6 +5,7 @@
 mod backoff_supervisor;
 mod dead_letters;
 mod death_watch;
+mod declared;
 mod derived;
 mod field;
 mod fixture;

@@ -1,7 +1,5 @@
 //! OTP-36 and on, and the pool's own rules: workers of one template behind one ref.
 
-#![expect(clippy::unused_self, reason = "what a handler does without the state is still the actor's")]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,340 +1,474 @@
-//! RTO: the receive timeout. LIF-15 to LIF-17: timers across restarts.
+//! RTO: the receive timeout. LIF-15..17: what a restart does to timers.
 
 use std::time::Duration;
 
+use supervise::Strategy;
 use supervise::prelude::*;
-use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
+use supervise::testkit::{ProbeHandle, TestSystem};
 
-use crate::fixture::{Boom, ms, secs};
+use crate::fixture::{Boom, always_restart, child, keeper_deciding, ms, secs};
 
-/// Notes when it heard nothing for a while.
+/// Tells when nothing came for a while.
 #[actor]
-struct Idler {
-    turns_off: bool,
-    keeps_talking: bool,
-    timeouts: ProbeHandle<Duration>,
+struct Listener {
+    said: ProbeHandle<Said>,
+    /// What it does besides when nothing came.
+    when_idle: WhenIdle,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    /// Nothing came for so long.
+    Idle(Duration),
+    Stopped,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WhenIdle {
+    GoOn,
+    TurnOff,
+    Whisper,
+}
+
+impl Listener {
+    fn factory(said: ProbeHandle<Said>, when_idle: WhenIdle) -> impl FnMut() -> Self + Send + 'static {
+        move || Self { said: said.clone(), when_idle }
+    }
 }
 
 #[actor]
-impl Idler {
+impl Listener {
     #[handler]
-    fn set(&mut self, after: Duration, ctx: &mut Context<Self>) {
+    fn listen(&mut self, patience: Duration, ctx: &mut Context<Self>) {
         let me = ctx.me();
-        ctx.set_receive_timeout(after, move || me.timeout(after).into_message());
+        ctx.set_receive_timeout(patience, move || me.idle(patience).into_message());
     }
 
     #[handler]
-    fn timeout(&mut self, after: Duration, ctx: &mut Context<Self>) {
-        self.timeouts.note(after);
-        if self.turns_off {
-            ctx.cancel_receive_timeout();
+    fn idle(
+        &mut self,
+        patience: Duration,
+        ctx: &mut Context<Self>,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        self.said.note(Said::Idle(patience));
+        match self.when_idle {
+            WhenIdle::GoOn => {}
+            WhenIdle::TurnOff => ctx.cancel_receive_timeout(),
+            WhenIdle::Whisper => ctx.me().whisper().tell()?,
         }
-        if self.keeps_talking {
-            ctx.me().transparent().tell().expect("it runs");
-        }
+        Ok(())
     }
 
     #[handler]
-    fn tick(&mut self) {}
+    fn shout(&mut self) {}
 
     #[handler(not_influencing)]
-    fn transparent(&mut self) {}
+    fn whisper(&mut self) {}
+
+    /// Changes the timeout although it does not count as activity.
+    #[handler(not_influencing)]
+    fn change(&mut self, patience: Option<Duration>, ctx: &mut Context<Self>) {
+        match patience {
+            Some(patience) => self.listen(patience, ctx),
+            None => ctx.cancel_receive_timeout(),
+        }
+    }
+
+    #[handler]
+    fn whisper_every(&mut self, interval: Duration, ctx: &mut Context<Self>) {
+        let me = ctx.me();
+        ctx.start_periodic_timer("whisper", interval, move || me.whisper().into_message());
+    }
+
+    #[handler]
+    fn shout_every(&mut self, interval: Duration, ctx: &mut Context<Self>) {
+        let me = ctx.me();
+        ctx.start_periodic_timer("shout", interval, move || me.shout().into_message());
+    }
 
     #[handler]
     fn fail(&mut self) -> Result<(), Boom> {
-        Err(Boom("boom"))
+        Err(Boom("as told"))
     }
 
-    #[handler(not_influencing)]
-    fn every(&mut self, interval: Duration, ctx: &mut Context<Self>) {
-        let me = ctx.me();
-        ctx.start_periodic_timer("transparent", interval, move || me.transparent().into_message());
+    #[handler]
+    fn listen_and_leave(&mut self, patience: Duration, ctx: &mut Context<Self>) {
+        self.listen(patience, ctx);
+        ctx.stop_self();
+    }
+
+    #[post_stop]
+    fn left(&mut self) {
+        self.said.note(Said::Stopped);
     }
 }
 
-fn idler(system: &TestSystem) -> (IdlerRef, TestProbe<Duration>) {
-    idler_like(system, |timeouts| Idler { turns_off: false, keeps_talking: false, timeouts })
-}
-
-fn idler_like(
-    system: &TestSystem,
-    make: impl Fn(ProbeHandle<Duration>) -> Idler + Send + 'static,
-) -> (IdlerRef, TestProbe<Duration>) {
-    let timeouts = system.probe();
-    let handle = timeouts.handle();
-    (system.spawn("idler", move || make(handle.clone())).unwrap(), timeouts)
+fn listener(system: &TestSystem, said: ProbeHandle<Said>, when_idle: WhenIdle) -> ListenerRef {
+    system.spawn("listener", Listener::factory(said, when_idle)).unwrap()
 }
 
 #[supervise::test]
-async fn rto_01_rto_07_only_some_messages_put_it_off(system: &TestSystem) {
-    for influencing in [true, false] {
-        let (idler, timeouts) = idler(system);
-        idler.set(secs(1)).await.unwrap();
-        for _ in 0..12 {
-            system.advance(ms(100)).await;
-            if influencing { idler.tick().tell().unwrap() } else { idler.transparent().tell().unwrap() }
-        }
-        assert_eq!(timeouts.all().await.len(), usize::from(!influencing));
-        system.stop(&idler);
-        system.expect_terminated(&idler).await;
-    }
+async fn rto_01_looking_an_actor_up_and_marked_messages_do_not_count(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    assert!(Listener::is_activity(&listener.shout().into_message()));
+    assert!(Listener::is_activity(&listener.idle(secs(1)).into_message()));
+    assert!(!Listener::is_activity(&listener.whisper().into_message()));
+    listener.listen(secs(10)).await.unwrap();
+    system.advance(secs(9)).await;
+    assert!(system.find("/user/listener").is_some());
+    assert_eq!(system.select("/user/*").unwrap().identify().len(), 1);
+    listener.whisper().await.unwrap();
+    system.advance(secs(1)).await;
+    assert_eq!(said.all().await, [Said::Idle(secs(10))]);
 }
 
 #[supervise::test]
-async fn rto_02_rto_03_it_comes_once_with_what_was_asked_for(system: &TestSystem) {
-    let (idler, timeouts) = idler(system);
-    idler.set(ms(500)).await.unwrap();
+async fn rto_02_silence_brings_one_timeout(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::GoOn);
+    listener.listen(ms(500)).await.unwrap();
     system.advance(ms(499)).await;
-    assert_eq!(timeouts.all().await, []);
-    system.advance(ms(1)).await;
-    assert_eq!(timeouts.all().await, [ms(500)]);
+    said.expect_none().await;
+    system.advance(ms(2)).await;
+    assert_eq!(said.all().await.len(), 1);
 }
 
 #[supervise::test]
-async fn rto_04_it_is_put_off_by_each_message(system: &TestSystem) {
-    let (idler, timeouts) = idler(system);
-    idler.set(secs(1)).await.unwrap();
+async fn rto_03_it_carries_what_was_set(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(secs(60)).await.unwrap();
+    listener.listen(ms(500)).await.unwrap();
+    system.advance(secs(120)).await;
+    assert_eq!(said.all().await, [Said::Idle(ms(500))], "the last setting, and it alone");
+}
+
+#[supervise::test]
+async fn rto_04_messages_put_it_off(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(secs(1)).await.unwrap();
     for _ in 0..100 {
-        idler.tick().tell().unwrap();
+        system.advance(ms(100)).await;
+        listener.shout().tell().unwrap();
     }
     system.advance(ms(500)).await;
-    idler.tick().await.unwrap();
-    system.advance(ms(999)).await;
-    assert_eq!(timeouts.all().await, []);
-    system.advance(ms(1)).await;
-    assert_eq!(timeouts.all().await.len(), 1);
+    said.expect_none().await;
+    system.advance(ms(500)).await;
+    assert_eq!(said.all().await, [Said::Idle(secs(1))]);
 }
 
 #[supervise::test]
-async fn rto_05_it_can_be_turned_off_where_it_is_handled(system: &TestSystem) {
-    let (idler, timeouts) =
-        idler_like(system, |timeouts| Idler { turns_off: true, keeps_talking: false, timeouts });
-    idler.set(ms(500)).await.unwrap();
-    idler.tick().await.unwrap();
-    system.advance(secs(5)).await;
-    assert_eq!(timeouts.all().await.len(), 1);
-}
-
-#[supervise::test]
-async fn rto_06_nobody_gets_it_who_did_not_ask(system: &TestSystem) {
-    let (idler, timeouts) = idler(system);
-    idler.tick().await.unwrap();
+async fn rto_04_so_do_the_actor_s_own_timers(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(secs(1)).await.unwrap();
+    listener.shout_every(ms(900)).await.unwrap();
     system.advance(secs(60)).await;
-    assert_eq!(timeouts.all().await, []);
+    said.expect_none().await;
 }
 
 #[supervise::test]
-async fn rto_08_it_comes_again_while_only_transparent_messages_do(system: &TestSystem) {
-    let (idler, timeouts) =
-        idler_like(system, |timeouts| Idler { turns_off: false, keeps_talking: true, timeouts });
-    idler.set(secs(1)).await.unwrap();
-    system.advance(secs(3)).await;
-    assert_eq!(timeouts.all().await.len(), 3);
+async fn rto_05_it_can_be_turned_off_when_it_comes(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(ms(500)).await.unwrap();
+    system.advance(secs(60)).await;
+    assert_eq!(said.all().await, [Said::Idle(ms(500))]);
+    listener.shout().await.unwrap();
+    system.advance(secs(60)).await;
+    said.expect_none().await;
 }
 
 #[supervise::test]
-async fn rto_09_it_comes_while_a_timer_sends_transparent_messages(system: &TestSystem) {
-    let (idler, timeouts) = idler(system);
-    idler.set(secs(1)).await.unwrap();
-    idler.every(ms(100)).await.unwrap();
-    system.advance(secs(3)).await;
-    assert_eq!(timeouts.all().await.len(), 3);
+async fn rto_06_it_does_not_come_unasked(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::GoOn);
+    listener.shout().await.unwrap();
+    system.advance(secs(60)).await;
+    said.expect_none().await;
 }
 
-/// Asks for a receive timeout only when it is restarted, and reports the stations of its life.
+#[supervise::test]
+async fn rto_07_marked_messages_do_not_put_it_off(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(secs(1)).await.unwrap();
+    for _ in 0..9 {
+        system.advance(ms(100)).await;
+        listener.whisper().tell().unwrap();
+    }
+    said.expect_none().await;
+    system.advance(ms(100)).await;
+    assert_eq!(said.all().await, [Said::Idle(secs(1))]);
+}
+
+#[supervise::test]
+async fn rto_07_but_what_their_handler_sets_holds(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(secs(1)).await.unwrap();
+    listener.change(Some(secs(5))).await.unwrap();
+    system.advance(secs(4)).await;
+    said.expect_none().await;
+    system.advance(secs(1)).await;
+    assert_eq!(said.all().await, [Said::Idle(secs(5))]);
+    listener.listen(secs(1)).await.unwrap();
+    listener.change(None).await.unwrap();
+    system.advance(secs(60)).await;
+    said.expect_none().await;
+}
+
+#[supervise::test]
+async fn rto_08_it_comes_again_although_it_sends_marked_messages(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::Whisper);
+    listener.listen(secs(1)).await.unwrap();
+    system.advance(ms(3500)).await;
+    assert_eq!(said.all().await.len(), 3);
+}
+
+#[supervise::test]
+async fn rto_09_and_although_a_timer_sends_them(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::GoOn);
+    listener.whisper_every(ms(100)).await.unwrap();
+    listener.listen(secs(1)).await.unwrap();
+    system.advance(ms(3500)).await;
+    assert_eq!(said.all().await.len(), 3);
+}
+
+/// Waits for silence only in its later lives.
 #[actor]
-struct Restless {
-    life: u32,
-    probe: ProbeHandle<&'static str>,
+struct OnceBitten {
+    bitten: bool,
+    said: ProbeHandle<&'static str>,
 }
 
 #[actor]
-impl Restless {
+impl OnceBitten {
     #[pre_start]
     fn start(&mut self, ctx: &mut Context<Self>) {
-        if self.life > 1 {
-            self.probe.note("restarting");
+        if self.bitten {
+            self.said.note("restarting");
             let me = ctx.me();
-            ctx.set_receive_timeout(ms(500), move || me.timeout().into_message());
+            ctx.set_receive_timeout(ms(500), move || me.idle().into_message());
+        } else {
+            self.said.note("starting");
         }
     }
 
     #[handler]
-    fn crash(&mut self) -> Result<(), Boom> {
-        self.probe.note("crashing");
-        Err(Boom("boom"))
+    fn bite(&mut self) -> Result<(), Boom> {
+        self.said.note("crashing");
+        Err(Boom("ouch"))
     }
 
     #[handler]
-    fn timeout(&mut self) {
-        self.probe.note("timeout");
+    fn idle(&mut self) {
+        self.said.note("idle");
     }
 
     #[post_stop]
     fn stop(&mut self) {
-        self.probe.note("stopping");
+        self.said.note("stopping");
     }
 }
 
 #[supervise::test]
-async fn rto_14_it_is_scheduled_when_a_restart_sets_it(system: &TestSystem) {
-    let probe = system.probe();
-    let handle = probe.handle();
-    let mut life = 0;
-    let restless = system.spawn("restless", move || {
-        life += 1;
-        Restless { life, probe: handle.clone() }
+async fn rto_14_one_that_is_set_in_a_restart_counts_from_there(system: &TestSystem) {
+    let said = system.probe();
+    let handle = said.handle();
+    let mut bitten = false;
+    let actor = system.spawn("bitten", move || OnceBitten {
+        bitten: std::mem::replace(&mut bitten, true),
+        said: handle.clone(),
     });
-    let restless = restless.unwrap();
-    restless.crash().tell().unwrap();
-    assert_eq!(probe.all().await, ["crashing", "stopping", "restarting"]);
+    let actor = actor.unwrap();
+    system.advance(secs(10)).await;
+    assert_eq!(said.all().await, ["starting"]);
+    actor.bite().tell().unwrap();
+    assert_eq!(said.all().await, ["crashing", "stopping", "restarting"]);
     system.advance(ms(499)).await;
-    probe.expect_none().await;
-    system.advance(ms(1)).await;
-    assert_eq!(probe.all().await, ["timeout"]);
-    system.expect_restarts(&restless, 1).await;
+    said.expect_none().await;
+    system.advance(ms(2)).await;
+    assert_eq!(said.all().await, ["idle"]);
+    system.expect_restarts(&actor, 1).await;
 }
 
 #[supervise::test]
 async fn z_43_it_survives_a_restart_and_counts_from_there(system: &TestSystem) {
-    let (idler, timeouts) = idler(system);
-    idler.set(secs(1)).await.unwrap();
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(secs(1)).await.unwrap();
     system.advance(ms(900)).await;
-    idler.fail().tell().unwrap();
-    system.expect_restarts(&idler, 1).await;
+    listener.fail().tell().unwrap();
+    system.expect_restarts(&listener, 1).await;
+    said.expect(Said::Stopped).await;
     system.advance(ms(999)).await;
-    assert_eq!(timeouts.all().await, []);
+    said.expect_none().await;
     system.advance(ms(1)).await;
-    assert_eq!(timeouts.all().await, [secs(1)]);
-}
-
-/// Does not live to see its receive timeout.
-#[actor]
-struct Brief {
-    probe: ProbeHandle<&'static str>,
-}
-
-#[actor]
-impl Brief {
-    #[handler]
-    fn end(&mut self, ctx: &mut Context<Self>) {
-        let me = ctx.me();
-        ctx.set_receive_timeout(ms(200), move || me.timeout().into_message());
-        ctx.stop_self();
-    }
-
-    #[handler]
-    fn timeout(&mut self) {
-        self.probe.note("timeout");
-    }
-
-    #[post_stop]
-    fn stop(&mut self) {
-        self.probe.note("stopped");
-    }
+    said.expect(Said::Idle(secs(1))).await;
 }
 
 #[supervise::test]
-async fn rto_15_it_ends_with_its_actor(system: &TestSystem) {
-    let probe = system.probe();
-    let handle = probe.handle();
-    let brief = system.spawn("brief", move || Brief { probe: handle.clone() }).unwrap();
-    brief.end().tell().unwrap();
+async fn rto_15_it_does_not_come_after_the_end(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::GoOn);
+    listener.listen_and_leave(ms(200)).await.unwrap();
+    assert_eq!(said.all().await, [Said::Stopped]);
+    // A dead letter would fail the test.
     system.advance(ms(400)).await;
-    // That there is no dead letter is checked when the test ends.
-    assert_eq!(probe.all().await, ["stopped"]);
+    said.expect_none().await;
 }
 
-/// Starts timers in the hooks it is told to, and notes which are active where.
-#[actor]
-struct Timed {
+/// Which timers are set.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    at: &'static str,
     life: u32,
-    probe: ProbeHandle<(&'static str, Vec<&'static str>)>,
+    active: Vec<&'static str>,
 }
 
-const KEYS: [&str; 3] = ["handler", "pre_restart", "post_restart"];
+/// The timers there are, by where they are set.
+const TIMERS: [&str; 3] = ["message", "pre_restart", "post_restart"];
 
-impl Timed {
-    fn note(&self, place: &'static str, ctx: &Context<Self>) {
-        self.probe.note((place, KEYS.into_iter().filter(|key| ctx.is_timer_active(key)).collect()));
+/// Sets timers wherever it can, and looks at them wherever it can.
+#[actor]
+struct Watchmaker {
+    life: u32,
+    /// The restart into this life fails after it has set its timer.
+    fails_in_life: Option<u32>,
+    seen: ProbeHandle<Seen>,
+}
+
+impl Watchmaker {
+    fn factory(fails_in_life: Option<u32>, seen: ProbeHandle<Seen>) -> impl FnMut() -> Self + Send + 'static {
+        let mut life = 0;
+        move || {
+            life += 1;
+            Self { life, fails_in_life, seen: seen.clone() }
+        }
     }
 
-    fn start(key: &'static str, ctx: &mut Context<Self>) {
+    fn look(&self, at: &'static str, ctx: &Context<Self>) {
+        let active = TIMERS.into_iter().filter(|key| ctx.is_timer_active(key)).collect();
+        self.seen.note(Seen { at, life: self.life, active });
+    }
+
+    fn set(key: &'static str, ctx: &mut Context<Self>) {
         let me = ctx.me();
-        ctx.start_timer(key, secs(30 * 60), me.due(key));
+        ctx.start_timer(key, secs(60), me.tick());
     }
 }
 
 #[actor]
-impl Timed {
+impl Watchmaker {
     #[handler]
-    fn arm(&mut self, ctx: &mut Context<Self>) {
-        Self::start("handler", ctx);
-        self.note("armed", ctx);
+    fn start(&mut self, ctx: &mut Context<Self>) {
+        Self::set("message", ctx);
     }
 
     #[handler]
-    fn look(&mut self, ctx: &mut Context<Self>) {
-        self.note("running", ctx);
+    fn look_now(&mut self, ctx: &mut Context<Self>) {
+        self.look("message", ctx);
     }
 
     #[handler]
-    fn due(&mut self, key: &'static str) {
-        self.probe.note((key, Vec::new()));
-    }
-
-    #[handler]
-    fn crash(&mut self) -> Result<(), Boom> {
+    fn fail(&mut self, ctx: &mut Context<Self>) -> Result<(), Boom> {
+        self.look("fail", ctx);
         Err(Boom("boom"))
+    }
+
+    #[handler]
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        self.look("tick", ctx);
     }
 
     #[pre_restart]
     fn before(&mut self, ctx: &mut Context<Self>) {
-        self.note("pre_restart", ctx);
-        Self::start("pre_restart", ctx);
+        self.look("pre_restart", ctx);
+        Self::set("pre_restart", ctx);
     }
 
     #[post_restart]
-    fn after(&mut self, ctx: &mut Context<Self>) {
-        self.note("post_restart", ctx);
-        if self.life > 2 {
-            Self::start("post_restart", ctx);
-        }
+    fn after(&mut self, ctx: &mut Context<Self>) -> Result<(), Boom> {
+        self.look("post_restart", ctx);
+        Self::set("post_restart", ctx);
+        if self.fails_in_life == Some(self.life) { Err(Boom("again")) } else { Ok(()) }
     }
 
     #[post_stop]
-    fn stop(&mut self, ctx: &mut Context<Self>) {
-        self.note("post_stop", ctx);
+    fn end(&mut self, ctx: &mut Context<Self>) {
+        self.look("post_stop", ctx);
     }
 }
 
-/// Our hooks have nothing around them: what counts is what they and the next instance see.
+fn seen<const N: usize>(at: &'static str, life: u32, active: [&'static str; N]) -> Seen {
+    Seen { at, life, active: active.to_vec() }
+}
+
 #[supervise::test]
-async fn lif_15_lif_16_lif_17_timers_belong_to_an_instance(system: &TestSystem) {
+async fn lif_15_a_timer_lasts_until_the_restart_begins(system: &TestSystem) {
     let probe = system.probe();
-    let handle = probe.handle();
-    let mut life = 0;
-    let timed = system.spawn("timed", move || {
-        life += 1;
-        Timed { life, probe: handle.clone() }
-    });
-    let timed = timed.unwrap();
-    timed.arm().tell().unwrap();
-    timed.crash().tell().unwrap();
-    timed.look().tell().unwrap();
+    let actor = system.spawn("watchmaker", Watchmaker::factory(None, probe.handle())).unwrap();
+    actor.start().tell().unwrap();
+    actor.fail().tell().unwrap();
     assert_eq!(
         probe.all().await,
-        [("armed", vec!["handler"]), ("pre_restart", vec![]), ("post_restart", vec![]), ("running", vec![])]
+        [seen("fail", 1, ["message"]), seen("pre_restart", 1, []), seen("post_restart", 2, [])]
     );
-    timed.crash().tell().unwrap();
-    timed.look().tell().unwrap();
-    assert_eq!(
-        probe.all().await,
-        [("pre_restart", vec![]), ("post_restart", vec![]), ("running", vec!["post_restart"])]
-    );
-    system.stop(&timed);
-    assert_eq!(probe.all().await, [("post_stop", vec![])]);
-    system.advance(secs(31 * 60)).await;
+    system.expect_restarts(&actor, 1).await;
+}
+
+#[supervise::test]
+async fn lif_16_a_timer_that_pre_restart_sets_ends_with_its_instance(system: &TestSystem) {
+    let probe = system.probe();
+    let actor = system.spawn("watchmaker", Watchmaker::factory(None, probe.handle())).unwrap();
+    actor.fail().tell().unwrap();
+    actor.look_now().tell().unwrap();
+    let [.., after, running] = &probe.all().await[..] else { panic!("it was restarted") };
+    assert_eq!(*after, seen("post_restart", 2, []));
+    assert_eq!(*running, seen("message", 2, ["post_restart"]));
+    system.advance(secs(60)).await;
+    assert_eq!(probe.all().await, [seen("tick", 2, [])], "one timer came");
+    system.expect_restarts(&actor, 1).await;
+}
+
+#[supervise::test]
+async fn lif_17_a_timer_that_post_restart_sets_lasts_until_the_end(system: &TestSystem) {
+    let probe = system.probe();
+    let actor = system.spawn("watchmaker", Watchmaker::factory(None, probe.handle())).unwrap();
+    actor.fail().tell().unwrap();
+    actor.look_now().tell().unwrap();
+    system.settle().await;
+    system.stop(&actor);
+    system.expect_terminated(&actor).await;
+    let [.., running, ended] = &probe.all().await[..] else { panic!("it ran and ended") };
+    assert_eq!(*running, seen("message", 2, ["post_restart"]));
+    assert_eq!(*ended, seen("post_stop", 2, []));
+    system.advance(secs(60)).await;
     probe.expect_none().await;
-    system.expect_restarts(&timed, 2).await;
+    system.expect_restarts(&actor, 1).await;
+}
+
+#[supervise::test]
+async fn lif_17_unless_that_post_restart_fails(system: &TestSystem) {
+    let probe = system.probe();
+    let keeper = keeper_deciding(system, Strategy::one_for_one().max_retries(2), always_restart);
+    let actor = child(&keeper, "watchmaker", Watchmaker::factory(Some(2), probe.handle())).await;
+    actor.fail().tell().unwrap();
+    assert_eq!(
+        probe.all().await,
+        [
+            seen("fail", 1, []),
+            seen("pre_restart", 1, []),
+            seen("post_restart", 2, []),
+            seen("post_restart", 3, []),
+        ]
+    );
+    system.advance(secs(60)).await;
+    assert_eq!(probe.all().await, [seen("tick", 3, [])], "that of the third life alone");
+    system.allow_failures();
 }

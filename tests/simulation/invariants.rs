@@ -214,6 +214,7 @@ impl Watchdog {
         match call {
             Call::Create | Call::Rebuild(_) => watchdog.life = Life::Starting,
             Call::PreRestart { .. } | Call::PostStop { .. } => watchdog.life = Life::Leaving,
+            Call::Build | Call::Declare(_) => {}
         }
         Ok(())
     }

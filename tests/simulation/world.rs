@@ -38,6 +38,9 @@ pub(crate) enum Wrapping {
     Restart,
 }
 
+/// Their own tests are in the protocol and in the conformance cases.
+const NO_FIELDS: &str = "these worlds have no declared children";
+
 impl Cause for Fault {
     fn at_initialization(self) -> Self {
         Self { wrapping: Wrapping::Initialization, ..self }
@@ -49,6 +52,10 @@ impl Cause for Fault {
 
     fn is_initialization(&self) -> bool {
         self.wrapping != Wrapping::Bare
+    }
+
+    fn end_of_permanent() -> Self {
+        unreachable!("{NO_FIELDS}")
     }
 }
 
@@ -535,6 +542,7 @@ impl World {
                 self.deed(id, deed, choices);
             }
             Call::PostStop { .. } => {}
+            Call::Build | Call::Declare(_) => unreachable!("{NO_FIELDS}"),
         }
     }
 
@@ -732,6 +740,9 @@ impl World {
             Effect::AnnounceStop | Effect::Note(_) => {}
             Effect::Call(call) => self.cell_mut(id).call = Some(call),
             Effect::Decide(..) => unreachable!("answered in `step`"),
+            Effect::StartChild(_) | Effect::Renew(_) | Effect::TellStarted | Effect::TellHalted => {
+                unreachable!("{NO_FIELDS}")
+            }
         }
     }
 

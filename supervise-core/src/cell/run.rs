@@ -257,6 +257,8 @@ impl<A: Actor> Runner<A> {
     async fn call(&mut self, call: Call<Failure>) {
         let building = matches!(call, Call::Create | Call::Rebuild(_));
         let outcome = match call {
+            Call::Build => self.build().err().unwrap_or(Ok(Ok(()))),
+            Call::Declare(at) => self.declare(at),
             Call::Create => match self.build_first() {
                 Err(broken) => broken,
                 Ok(()) => self.hook(async |instance, ctx| instance.pre_start(ctx).await).await,
@@ -306,8 +308,11 @@ impl<A: Actor> Runner<A> {
         self.build()
     }
 
-    /// Runs the factory.
+    /// Runs the factory, unless it has run.
     fn build(&mut self) -> Result<(), Outcome> {
+        if self.instance.is_some() {
+            return Ok(());
+        }
         match contained(&mut self.factory) {
             Ok(Ok(instance)) => {
                 self.instance = Some(instance);
@@ -315,6 +320,18 @@ impl<A: Actor> Runner<A> {
             }
             Ok(Err(failure)) => Err(Ok(Err(failure))),
             Err(payload) => Err(Err(Broken::Panicked(payload))),
+        }
+    }
+
+    /// Lets the instance say how the child of a field is made.
+    fn declare(&mut self, at: usize) -> Outcome {
+        let Self { instance: Some(instance), shell, .. } = self else {
+            unreachable!("fields are declared by an instance");
+        };
+        let name = A::CHILDREN[at].name;
+        match contained(|| instance.declare_child(name, shell.declaration(at))) {
+            Err(payload) => Err(Broken::Panicked(payload)),
+            Ok(()) => Ok(shell.declared(at).map_err(Failure::new)),
         }
     }
 

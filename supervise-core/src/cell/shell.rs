@@ -14,6 +14,7 @@ use super::user_code::WhileParked;
 use super::{Cell, Effects, System};
 use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
+use crate::child::{ChildSlot, Declare, UndeclaredChild};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
 use crate::failure::Failure;
@@ -39,6 +40,8 @@ pub(super) struct Shell<A: Actor> {
     timers: Option<Box<Timers<Timer>>>,
     policy: Option<Box<Policy>>,
     stop_timeout: Duration,
+    /// What the fields have declared, by field.
+    slots: Vec<Option<Arc<dyn ChildSlot>>>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
     /// Whether the next user message may be handled; as of the last step.
@@ -86,6 +89,7 @@ impl<A: Actor> Shell<A> {
             timers: None,
             policy,
             stop_timeout,
+            slots: A::CHILDREN.iter().map(|_| None).collect(),
             call: None,
             accepts: false,
             abort: false,
@@ -161,16 +165,20 @@ impl<A: Actor> Shell<A> {
                 self.accepts = protocol.accepts_messages();
             }
             for effect in effects.drain(..) {
-                if let Effect::Decide(child, cause) = effect {
-                    next = Some(Input::Decided(Ruling {
-                        verdict: self.decide(child, &cause),
-                        strategy: &strategy,
-                        now: cell.core.system.now(),
-                        draw: fastrand::f64(),
-                    }));
-                } else {
-                    self.perform(effect, drop_instance);
-                }
+                let verdict = match effect {
+                    Effect::Decide(child, cause) => self.decide(child, &cause),
+                    Effect::Renew(_) => Ok(Directive::Restart),
+                    effect => {
+                        self.perform(effect, drop_instance);
+                        continue;
+                    }
+                };
+                next = Some(Input::Decided(Ruling {
+                    verdict,
+                    strategy: &strategy,
+                    now: cell.core.system.now(),
+                    draw: fastrand::f64(),
+                }));
             }
         }
     }
@@ -197,6 +205,9 @@ impl<A: Actor> Shell<A> {
             Effect::Abort => self.abort = true,
             Effect::DropInstance => drop_instance(),
             Effect::Close => self.close(),
+            Effect::TellStarted => self.tell_of_field(System::Started),
+            Effect::TellHalted => self.tell_of_field(System::Halted),
+            Effect::StartChild(at) => self.start_child(at),
             Effect::TellParent(how) => self.tell_parent(how),
             Effect::TellWatcher(watcher, how) => {
                 if self.cell.core.parent.as_ref() != Some(&watcher) {
@@ -205,7 +216,7 @@ impl<A: Actor> Shell<A> {
             }
             Effect::Note(note) => self.note(note),
             Effect::Call(call) => self.call = Some(call),
-            Effect::Decide(..) => unreachable!("answered in `step`"),
+            Effect::Decide(..) | Effect::Renew(_) => unreachable!("answered in `step`"),
         }
     }
 
@@ -230,6 +241,34 @@ impl<A: Actor> Shell<A> {
                 parent.send_system(System::Ended { subject: self.me.clone(), child: Some(core.id), how });
             }
             None => core.system.root_ended(),
+        }
+    }
+
+    fn tell_of_field(&self, message: fn(ChildId) -> System) {
+        if let Some(parent) = &self.cell.core.parent {
+            parent.send_system(message(self.cell.core.id));
+        }
+    }
+
+    // ---- declared children ---------------------------------------------------------------------------------------
+
+    /// What a new instance needs to declare a field.
+    pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
+        let survivor = self.cell.core.protocol().child_of_field(at).cloned();
+        Declare::new(self.slots.get_mut(at), survivor)
+    }
+
+    /// Whether a new instance has declared a field.
+    pub(super) fn declared(&self, at: usize) -> Result<(), UndeclaredChild> {
+        match self.slots.get(at) {
+            Some(Some(_)) => Ok(()),
+            _ => Err(UndeclaredChild { name: A::CHILDREN.get(at).map_or("", |spec| spec.name) }),
+        }
+    }
+
+    fn start_child(&self, at: usize) {
+        if let (Some(Some(slot)), Some(spec)) = (self.slots.get(at), A::CHILDREN.get(at)) {
+            Arc::clone(slot).start(&self.me, at, spec);
         }
     }
 

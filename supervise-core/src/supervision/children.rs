@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
-use super::strategy::Scope;
 use super::vocabulary::ChildId;
 
 /// One child.
@@ -64,13 +63,24 @@ impl<R> Child<R> {
         self.history.as_ref()?.delayed
     }
 
+    /// What is remembered, for a child that takes this one's place.
+    pub(crate) fn into_history(self) -> Option<Box<History>> {
+        let mut history = self.history?;
+        history.delayed = None;
+        Some(history)
+    }
+
+    pub(crate) fn inherit(&mut self, history: Option<Box<History>>) {
+        self.history = history;
+    }
+
     pub(crate) fn is_dying(&self) -> bool {
         self.dying
     }
 }
 
 /// A child, and how many of its suspensions an answer has to undo.
-pub(crate) type Owed<R> = (R, u32);
+pub(crate) type Owed = (ChildId, u32);
 
 /// What a round brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,6 +96,8 @@ pub(crate) struct Round<C> {
     pub(crate) verdict: Verdict,
     pub(crate) cause: C,
     pub(crate) affected: Vec<ChildId>,
+    /// Whether declared children restart one after another.
+    pub(crate) grouped: bool,
 }
 
 /// All children of one actor.
@@ -127,6 +139,11 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
 impl<R: Clone, C> Children<R, C> {
     pub(crate) fn is_empty(&self) -> bool {
         self.in_start_order.is_empty()
+    }
+
+    /// How many children are to end.
+    pub(crate) fn dying(&self) -> usize {
+        self.dying
     }
 
     /// Whether every child whose stop was requested has ended.
@@ -179,15 +196,6 @@ impl<R: Clone, C> Children<R, C> {
         self.in_start_order.iter().map(|(id, child)| (*id, child))
     }
 
-    /// Whom a directive about `culprit` reaches, in start order.
-    pub(crate) fn affected(&self, scope: Scope, culprit: ChildId) -> Vec<ChildId> {
-        match scope {
-            Scope::OneForOne => vec![culprit],
-            Scope::AllForOne => self.in_start_order.keys().copied().collect(),
-            Scope::RestForOne => self.in_start_order.range(culprit..).map(|(id, _)| *id).collect(),
-        }
-    }
-
     /// Notes that a child's stop was requested. Answers whether it had not been before.
     pub(crate) fn mark_dying(&mut self, id: ChildId) -> bool {
         let Some(child) = self.in_start_order.get_mut(&id) else {
@@ -207,25 +215,22 @@ impl<R: Clone, C> Children<R, C> {
         self.next_round
     }
 
-    /// The round's delay is over: what it brings, and who still waits for it from `first` on, with the suspensions
-    /// each is owed.
-    pub(crate) fn take_round(&mut self, round: u64, first: ChildId) -> Option<(Round<C>, Vec<Owed<R>>)> {
+    /// The round's delay is over: the round, with those who still wait for it from `first` on, and the suspensions each
+    /// is owed.
+    pub(crate) fn take_round(&mut self, round: u64, first: ChildId) -> Option<(Round<C>, Vec<Owed>)> {
         let at = self.rounds.iter().position(|open| open.id == round)?;
-        let round = self.rounds.swap_remove(at);
-        let waiting = round.affected.iter().filter(|id| **id >= first).filter_map(|id| {
-            let child = self.in_start_order.get_mut(id)?;
-            child.delayed().filter(|delayed| delayed.round == round.id)?;
-            Some((child.target.clone(), child.take_delayed()?.owed))
+        let due = self.rounds.swap_remove(at);
+        let waiting = due.affected.iter().filter(|id| **id >= first).filter_map(|&id| {
+            let child = self.in_start_order.get_mut(&id)?;
+            child.delayed().filter(|delayed| delayed.round == round)?;
+            Some((id, child.take_delayed()?.owed))
         });
         let waiting = waiting.collect();
-        Some((round, waiting))
+        Some((due, waiting))
     }
 
-    /// The children that were there before a restart, with the suspensions a delayed restart still owed each.
-    pub(crate) fn take_survivors(&mut self, below: ChildId) -> Vec<Owed<R>> {
-        let survivors = self.in_start_order.range_mut(..below);
-        survivors
-            .map(|(_, child)| (child.target.clone(), child.take_delayed().map_or(0, |delayed| delayed.owed)))
-            .collect()
+    /// The children that were there before a restart.
+    pub(crate) fn survivors(&self, below: ChildId) -> Vec<ChildId> {
+        self.in_start_order.range(..below).map(|(id, _)| *id).collect()
     }
 }

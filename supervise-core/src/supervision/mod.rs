@@ -6,13 +6,15 @@
 //! | file | owns |
 //! |---|---|
 //! | `vocabulary` | inputs, effects, system messages: data |
-//! | `protocol` | the state machine; `protocol/fault` failures and decisions, `protocol/lifecycle` creation, restart, stop |
+//! | `protocol` | the state machine; `protocol/fault` failures and decisions, `protocol/lifecycle` creation, restart, stop, `protocol/declared` children that are fields |
+//! | `child_spec` | what a field says about its child |
 //! | `children` | the children in start order |
 //! | `watch` | both sides of death watch |
 //! | `directive`, `strategy` | what a table may say, and to whom it applies |
 //! | `restart_window`, `backoff` | the arithmetic of limits and delays |
 
 mod backoff;
+mod child_spec;
 mod children;
 mod directive;
 mod protocol;
@@ -22,6 +24,7 @@ mod vocabulary;
 mod watch;
 
 pub use backoff::{Backoff, BackoffCount, Growth, Reset};
+pub use child_spec::{ChildSpec, RestartType};
 pub use directive::{ChildInfo, Directive, default_decider, stopping_decider};
 pub use protocol::{Protocol, SpawnRefusal};
 pub use restart_window::RestartStatistics;

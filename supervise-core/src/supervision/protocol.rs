@@ -23,7 +23,9 @@
 //! | Suspend | count | count | count | defer | count |
 //! | Resume | – | count | count | defer | count |
 //! | Recreate | – | restart | defer | defer | count |
+//! | Halt | – | half a restart | defer | defer | – |
 //! | Terminate | stop | stop | stop after the hook | stop | – |
+//! | Started, Halted | go on with the declared children | the same | later | later | – |
 //! | Ended | tables | tables | tables | tables, go on when the last dying child is gone | the same |
 //!
 //! Invariants:
@@ -35,6 +37,7 @@
 //! 5. `pre_restart` and `post_stop` run at most once on an instance, and only on one that had started.
 //! 6. After Ended there are no effects.
 
+mod declared;
 mod fault;
 mod lifecycle;
 #[cfg(test)]
@@ -43,6 +46,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use self::declared::Declared;
 use super::children::{Child, Children};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
@@ -74,6 +78,9 @@ pub struct Protocol<R, C> {
     children: Option<Box<Children<R, C>>>,
     watch: Option<Box<WatchTables<R>>>,
     deferred: Option<Box<Deferred<R, C>>>,
+    /// Whether the parent waits for this actor's starts, because it declared it.
+    reports: bool,
+    declared: Option<Box<Declared<C>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Hash)]
@@ -81,7 +88,7 @@ enum Phase<C> {
     New,
     Creating,
     Running,
-    Restarting(C),
+    Restarting(Goal<C>),
     Waiting(Goal<C>),
     Rebuilding(C),
     Terminating,
@@ -94,6 +101,8 @@ enum Phase<C> {
 enum Goal<C> {
     Create,
     Rebuild(C),
+    /// Tell the parent, which rebuilds it when its turn comes.
+    Halt,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,6 +124,8 @@ enum Perpetrator {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Out {
     Handler,
+    Build,
+    Declare(usize),
     Create,
     PreRestart,
     Rebuild,
@@ -124,6 +135,7 @@ enum Out {
 #[derive(Debug, Clone, PartialEq, Hash)]
 enum Pending<C> {
     Recreate(C),
+    Halt(C),
     Terminate,
 }
 
@@ -169,6 +181,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             children: None,
             watch: None,
             deferred: None,
+            reports: false,
+            declared: None,
         }
     }
 
@@ -202,11 +216,18 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     fn receive(&mut self, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         match message {
             SystemMessage::Suspend | SystemMessage::Resume(_) if self.is_waiting() => self.defer(message),
-            SystemMessage::Recreate(_) if self.is_waiting() || self.restart_is_under_way() => self.defer(message),
+            SystemMessage::Recreate(_) | SystemMessage::Halt(_)
+                if self.is_waiting() || self.restart_is_under_way() =>
+            {
+                self.defer(message)
+            }
             SystemMessage::Suspend => self.suspend(effects),
             SystemMessage::Resume(cause) => self.resume(cause, effects),
             SystemMessage::Recreate(cause) => self.recreate(cause, effects),
             SystemMessage::Terminate => self.terminate(effects),
+            SystemMessage::Halt(cause) => self.halt(cause, effects),
+            SystemMessage::Started(child) => self.field_started(child),
+            SystemMessage::Halted(child) => self.field_halted(child),
             SystemMessage::Failed { child, cause } => self.child_failed(child, cause, effects),
             SystemMessage::Ended { subject, child, how } => self.ended(&subject, child, how, effects),
             SystemMessage::Watch(watcher) => self.watch_tables().add_watcher(watcher),
@@ -235,17 +256,14 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             } else if self.out.is_none() && self.wanted.is_none() && self.pending.is_some() {
                 match self.pending.take() {
                     Some(Pending::Recreate(cause)) => self.recreate(cause, effects),
+                    Some(Pending::Halt(cause)) => self.halt(cause, effects),
                     Some(Pending::Terminate) => self.begin_terminate(effects),
                     None => {}
                 }
             } else {
+                self.drive(effects);
                 if let Some(call) = self.wanted.take() {
-                    self.out = Some(match &call {
-                        Call::Create => Out::Create,
-                        Call::PreRestart { .. } => Out::PreRestart,
-                        Call::Rebuild(_) => Out::Rebuild,
-                        Call::PostStop { .. } => Out::PostStop,
-                    });
+                    self.out = Some(Self::out_of(&call));
                     effects.push(Effect::Call(call));
                 }
                 break;
@@ -263,7 +281,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         let another_restart = self.restart_is_under_way();
         let control = &mut self.deferred.as_mut()?.control;
-        if another_restart && matches!(control.front(), Some(SystemMessage::Recreate(_))) {
+        if another_restart && matches!(control.front(), Some(SystemMessage::Recreate(_) | SystemMessage::Halt(_)))
+        {
             return None;
         }
         control.pop_front()
@@ -280,7 +299,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Whether a restart has begun, or waits for the code that is out, so that another one has to queue.
     fn restart_is_under_way(&self) -> bool {
-        matches!(self.phase, Phase::Restarting(_)) || matches!(self.pending, Some(Pending::Recreate(_)))
+        matches!(self.phase, Phase::Restarting(_))
+            || matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_)))
     }
 
     fn is_terminating(&self) -> bool {
@@ -364,8 +384,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             return Err(SpawnRefusal::Stopping);
         }
         let inherited = self.suspended;
+        let reserved = self.belongs_to_a_field(name);
         let children = self.children.get_or_insert_default();
-        if children.is_taken(name) {
+        if reserved || children.is_taken(name) {
             return Err(SpawnRefusal::NameTaken);
         }
         let target = make(children.next_id(), inherited);
@@ -375,23 +396,14 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Requests the stop of a child.
     pub fn stop_child(&mut self, id: ChildId, effects: &mut Vec<Effect<R, C>>) {
-        let Some(children) = &mut self.children else {
-            return;
-        };
-        if children.mark_dying(id)
-            && let Some(child) = children.find(id)
-        {
-            effects.push(Effect::Send(child.target.clone(), SystemMessage::Terminate));
+        if self.condemns_to_end(id) {
+            self.send_to(id, SystemMessage::Terminate, effects);
         }
     }
 
     /// Unwatches and stops all children, the last one first: the default of `pre_restart`.
     pub fn stop_children(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        let ids: Vec<(ChildId, R)> = self.children().rev().map(|(id, target)| (id, target.clone())).collect();
-        for (id, target) in ids {
-            self.unwatch(&target, effects);
-            self.stop_child(id, effects);
-        }
+        self.stop_children_from(ChildId(0), effects);
     }
 
     /// Watches an actor. Answers the kind of an earlier watch, which stays as it is.

@@ -43,7 +43,7 @@ pub enum Count {
 }
 
 /// Whether the end of significant children ends their parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AutoShutdown {
     /// Never.
     Never,

@@ -38,6 +38,9 @@ pub trait Cause: Clone {
     fn at_restart(self, original: Self) -> Self;
     /// Whether it is one of the two above.
     fn is_initialization(&self) -> bool;
+    /// Why a permanent child is made anew, and siblings restart with it: it ended by itself.
+    #[must_use]
+    fn end_of_permanent() -> Self;
 }
 
 /// What actors tell each other on the system lane.
@@ -49,6 +52,8 @@ pub enum SystemMessage<R, C> {
     Resume(Option<C>),
     /// Replace the instance, which undoes one suspension too.
     Recreate(C),
+    /// Do the first half of a restart, and tell the parent: it restarts its declared children one after another.
+    Halt(C),
     /// End for good.
     Terminate,
     /// A child reports its failure.
@@ -73,6 +78,10 @@ pub enum SystemMessage<R, C> {
     Unwatch(R),
     /// A child asks to start its backoff anew.
     ResetBackoff(ChildId),
+    /// A declared child's instance is ready.
+    Started(ChildId),
+    /// A declared child has done the first half of its restart.
+    Halted(ChildId),
 }
 
 impl<R, C> SystemMessage<R, C> {
@@ -88,6 +97,9 @@ impl<R, C> SystemMessage<R, C> {
             Self::Watch(_) => "Watch",
             Self::Unwatch(_) => "Unwatch",
             Self::ResetBackoff(_) => "ResetBackoff",
+            Self::Halt(_) => "Halt",
+            Self::Started(_) => "Started",
+            Self::Halted(_) => "Halted",
         }
     }
 }
@@ -142,8 +154,8 @@ pub enum Timer {
     Round(u64),
 }
 
-/// What the performer has to do. Effects are carried out in order; a [`Decide`](Effect::Decide) or a
-/// [`Call`](Effect::Call) comes last and is answered by one input.
+/// What the performer has to do. Effects are carried out in order; a [`Decide`](Effect::Decide), a
+/// [`Renew`](Effect::Renew) or a [`Call`](Effect::Call) comes last and is answered by one input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect<R, C> {
     /// Put a message on another actor's system lane.
@@ -168,6 +180,13 @@ pub enum Effect<R, C> {
     DropInstance,
     /// Close both lanes, what is left goes to dead letters.
     Close,
+    /// Tell the parent that the instance is ready.
+    TellStarted,
+    /// Tell the parent that the first half of a restart is done.
+    TellHalted,
+    /// Make the child of this field, by the factory that the field's declaration gave, and have the protocol
+    /// [know it](super::Protocol::spawn_field) before the next step.
+    StartChild(usize),
     /// Tell the parent that this actor ended.
     TellParent(HowEnded),
     /// Tell a watcher that this actor ended.
@@ -176,6 +195,9 @@ pub enum Effect<R, C> {
     Note(Note<C>),
     /// Ask the decider about a child.
     Decide(ChildId, C),
+    /// A permanent child ended by itself. Answered like [`Decide`](Effect::Decide), with
+    /// [`Restart`](Directive::Restart), without asking the decider.
+    Renew(ChildId),
     /// Run user code.
     Call(Call<C>),
 }
@@ -183,7 +205,11 @@ pub enum Effect<R, C> {
 /// User code to run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Call<C> {
-    /// The factory, then `pre_start`.
+    /// The factory, for an actor with declared children: they start between it and the hook.
+    Build,
+    /// What the new instance says about this field: how its child is made.
+    Declare(usize),
+    /// The factory, unless it has run by [`Build`](Call::Build), then `pre_start`.
     Create,
     /// `pre_restart` of the old instance.
     PreRestart {
@@ -192,7 +218,7 @@ pub enum Call<C> {
         /// Whether its own message failed, rather than a sibling, a parent or a child.
         own: bool,
     },
-    /// The factory, then `post_restart` of the new instance.
+    /// The factory, unless it has run by [`Build`](Call::Build), then `post_restart` of the new instance.
     Rebuild(C),
     /// `post_stop`.
     PostStop {

@@ -7,6 +7,7 @@ use quote::format_ident;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
 
+use super::children::{self, Child};
 use crate::attributes;
 use crate::duration::positive;
 use crate::errors::{Errors, unknown};
@@ -37,6 +38,8 @@ pub(crate) struct Declaration {
     pub(crate) below: Vec<Path>,
     /// Whether there is a `#[supervise]`.
     pub(crate) supervises: bool,
+    /// The `#[child]` fields, in their order.
+    pub(crate) children: Vec<Child>,
 }
 
 pub(crate) enum Mailbox {
@@ -78,6 +81,8 @@ impl Declaration {
                 None
             }
         });
+        let table = Table::read(table, &item.generics, errors);
+        let children = children::read(&mut item.data, &table.strategy, errors);
         let mut declaration = Self {
             vis: item.vis.clone(),
             ident: item.ident.clone(),
@@ -89,7 +94,8 @@ impl Declaration {
             mailbox: None,
             stash: None,
             stop_timeout: None,
-            table: Table::read(table, &item.generics, errors),
+            table,
+            children,
             supervises: !tables.is_empty(),
             below: tables
                 .iter()
@@ -102,9 +108,10 @@ impl Declaration {
         declaration
     }
 
-    /// The same without its table, which turned out to be wrong.
+    /// The same without its table and its children, which may be what is wrong.
     pub(crate) fn without_table(mut self) -> Self {
         self.table = Table::default();
+        self.children = Vec::new();
         self.supervises = false;
         self
     }

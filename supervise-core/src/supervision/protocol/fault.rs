@@ -7,12 +7,19 @@ use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
 use crate::supervision::children::{Children, Delayed, Round, Verdict};
 use crate::supervision::directive::Directive;
-use crate::supervision::strategy::{Count, OnLimit, Strategy};
+use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
 
 /// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin.
 pub(crate) const CREATION_BACKOFF: Backoff =
     Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
+
+/// Whom a restart reaches.
+struct Reach {
+    affected: Vec<ChildId>,
+    /// Whether declared children restart one after another.
+    grouped: bool,
+}
 
 impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// This actor failed: it suspends itself and its subtree, and reports.
@@ -86,12 +93,15 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 
     pub(super) fn child_failed(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        if !self.is_stopping() && self.field_failed(child, &cause, effects) {
+            return;
+        }
         let known = self.children.as_ref().is_some_and(|children| children.find(child).is_some());
         if !known || self.is_stopping() {
             Self::note(effects, Note::ReportDropped(child, cause));
         } else if self.decides_now() && self.deciding.is_none() {
             self.deciding = Some((child, cause.clone()));
-            effects.push(Effect::Decide(child, cause));
+            effects.push(if self.is_gone(child) { Effect::Renew(child) } else { Effect::Decide(child, cause) });
         } else {
             Self::note(effects, Note::ReportDeferred(child));
             self.deferred.get_or_insert_default().failures.push_back((child, cause));
@@ -116,6 +126,10 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         // Said before it is done, so that a reader of the log sees the cause before its consequences.
         let said = effects.len();
         let outcome = match directive {
+            _ if self.lets_go(child, &directive, &cause) => {
+                self.stop_child(child, effects);
+                Outcome::Stopped { children: 1 }
+            }
             Directive::Resume if !cause.is_initialization() => {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
@@ -147,7 +161,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let delay = children
             .find_mut(culprit)
             .map(|child| child.history_mut().backoff.failed(&CREATION_BACKOFF, ruling.now, ruling.draw));
-        self.open_round(Verdict::Resume, culprit, cause, &[culprit], delay, effects);
+        let reach = Reach { affected: vec![culprit], grouped: false };
+        self.open_round(Verdict::Resume, culprit, cause, reach, delay, effects);
         Outcome::Resumed
     }
 
@@ -160,10 +175,10 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let strategy = ruling.strategy;
+        let affected = self.affected(strategy.scope, culprit);
         let Some(children) = &mut self.children else {
             return Outcome::Resumed;
         };
-        let affected = children.affected(strategy.scope, culprit);
         if !permitted(children, &affected, strategy, ruling.now) {
             return match strategy.on_limit {
                 OnLimit::Stop => {
@@ -180,8 +195,10 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             let history = children.find_mut(culprit)?.history_mut();
             Some(history.backoff.failed(&backoff, ruling.now, ruling.draw))
         });
-        self.open_round(Verdict::Restart, culprit, cause, &affected, delay, effects);
-        Outcome::Restarting { children: affected.len(), delay }
+        let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
+        let children = reach.affected.len();
+        self.open_round(Verdict::Restart, culprit, cause, reach, delay, effects);
+        Outcome::Restarting { children, delay }
     }
 
     /// Suspends the affected, and restarts them at once or when the delay is over.
@@ -193,33 +210,33 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         verdict: Verdict,
         culprit: ChildId,
         cause: &C,
-        affected: &[ChildId],
+        reach: Reach,
         delay: Option<Duration>,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        let Some(children) = &mut self.children else {
-            return;
-        };
-        let round = children.open_round();
-        for id in affected {
-            let Some(child) = children.find_mut(*id) else {
+        let round = self.children.as_mut().map_or(0, |children| children.open_round());
+        for &id in &reach.affected {
+            let earlier = self.take_owed(id);
+            let Some(child) = self.child_mut(id) else {
                 continue;
             };
-            let earlier = child.take_delayed().map_or(0, |delayed| delayed.owed);
-            let owed = if *id == culprit { earlier + 1 } else { earlier.max(1) };
+            let owed = if id == culprit { earlier + 1 } else { earlier.max(1) };
             let target = child.target.clone();
             if delay.is_some() && !child.is_dying() {
                 child.history_mut().delayed = Some(Delayed { round, owed });
             }
-            if *id != culprit && earlier == 0 {
-                effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
+            if id != culprit && earlier == 0 {
+                effects.push(Effect::Send(target, SystemMessage::Suspend));
             }
             if delay.is_none() {
-                answer(target, verdict, cause.clone(), owed, effects);
+                self.answer_round(verdict, id, cause, owed, reach.grouped, effects);
             }
         }
-        if delay.is_some() {
-            children.rounds.push(Round { id: round, verdict, cause: cause.clone(), affected: affected.to_vec() });
+        if delay.is_some()
+            && let Some(children) = &mut self.children
+        {
+            let Reach { affected, grouped } = reach;
+            children.rounds.push(Round { id: round, verdict, cause: cause.clone(), affected, grouped });
             effects.push(Effect::Arm(Timer::Round(round), delay));
         }
     }
@@ -235,45 +252,50 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             _ if self.instance == Instance::HalfBuilt => self.survivors_below,
             _ => ChildId(0),
         };
-        let Some((Round { verdict, cause, .. }, due)) = children.take_round(round, first) else {
+        let Some((round, due)) = children.take_round(round, first) else {
             return;
         };
-        for (target, owed) in due {
-            answer(target, verdict, cause.clone(), owed, effects);
+        for (id, owed) in due {
+            self.answer_round(round.verdict, id, &round.cause, owed, round.grouped, effects);
+        }
+    }
+
+    fn answer_round(
+        &mut self,
+        verdict: Verdict,
+        id: ChildId,
+        cause: &C,
+        owed: u32,
+        grouped: bool,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        match verdict {
+            Verdict::Restart => self.answer_child(id, cause, owed, grouped, effects),
+            Verdict::Resume => {
+                self.send_to(id, SystemMessage::Resume(Some(cause.clone())), effects);
+                for _ in 1..owed {
+                    self.send_to(id, SystemMessage::Resume(None), effects);
+                }
+            }
         }
     }
 
     fn stop_affected(&mut self, culprit: ChildId, strategy: &Strategy, effects: &mut Vec<Effect<R, C>>) -> usize {
-        let Some(children) = &self.children else {
-            return 0;
-        };
-        let affected = children.affected(strategy.scope, culprit);
-        for id in affected.iter().rev() {
-            self.stop_child(*id, effects);
-        }
+        let affected = self.affected(strategy.scope, culprit);
+        self.stop_in_line(&affected, effects);
         affected.len()
     }
 
-    fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
             effects.push(Effect::Send(child.target.clone(), message));
         }
     }
 }
 
-/// One restart or resume, and one causeless resume for each further suspension that is owed.
-pub(super) fn answer<R: Clone, C: Clone>(
-    target: R,
-    verdict: Verdict,
-    cause: C,
-    owed: u32,
-    effects: &mut Vec<Effect<R, C>>,
-) {
-    let first = match verdict {
-        Verdict::Restart => SystemMessage::Recreate(cause),
-        Verdict::Resume => SystemMessage::Resume(Some(cause)),
-    };
-    effects.push(Effect::Send(target.clone(), first));
+/// One restart, and one causeless resume for each further suspension that is owed.
+pub(super) fn answer<R: Clone, C: Clone>(target: R, cause: C, owed: u32, effects: &mut Vec<Effect<R, C>>) {
+    effects.push(Effect::Send(target.clone(), SystemMessage::Recreate(cause)));
     for _ in 1..owed {
         effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
     }

@@ -1,8 +1,6 @@
 //! The life of the instance: creation, restart, stop.
 
-use super::fault::answer;
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
-use crate::supervision::children::Verdict;
 use crate::supervision::vocabulary::{
     Call, Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
@@ -16,14 +14,14 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     fn create_now(&mut self) {
         self.phase = Phase::Creating;
         self.aborted = false;
-        self.wanted = Some(Call::Create);
+        self.wanted = Some(self.first_call(Call::Create));
     }
 
     /// Creation failed and is tried again, after the children of the failed attempt are gone.
     pub(super) fn create_again(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.stop_children(effects);
         self.phase = Phase::Waiting(Goal::Create);
-        self.go_on_without_dying();
+        self.go_on_without_dying(effects);
     }
 
     pub(super) fn recreate(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
@@ -38,6 +36,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             }
             _ => {
                 debug_assert!(self.suspended > 0, "a restart answers a suspension");
+                self.abandon_start(effects);
                 match self.instance {
                     Instance::None => {
                         Self::note(effects, Note::TurnedIntoCreate);
@@ -45,46 +44,50 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                     }
                     Instance::Live => {
                         let own = self.failed == Some(Perpetrator::Myself);
-                        self.phase = Phase::Restarting(cause.clone());
+                        self.phase = Phase::Restarting(Goal::Rebuild(cause.clone()));
                         self.wanted = Some(Call::PreRestart { cause, own });
                     }
                     Instance::HalfBuilt => {
                         self.stop_children_from(self.survivors_below, effects);
                         self.phase = Phase::Waiting(Goal::Rebuild(cause));
-                        self.go_on_without_dying();
+                        self.go_on_without_dying(effects);
                     }
                 }
             }
         }
     }
 
-    fn stop_children_from(&mut self, first: ChildId, effects: &mut Vec<Effect<R, C>>) {
-        let ids: Vec<(ChildId, R)> =
-            self.children().rev().filter(|(id, _)| *id >= first).map(|(id, r)| (id, r.clone())).collect();
-        for (id, target) in ids {
-            self.unwatch(&target, effects);
-            self.stop_child(id, effects);
+    pub(super) fn stop_children_from(&mut self, first: ChildId, effects: &mut Vec<Effect<R, C>>) {
+        let young = self.children().filter(|(id, _)| *id >= first);
+        let (ids, targets): (Vec<ChildId>, Vec<R>) = young.map(|(id, target)| (id, target.clone())).unzip();
+        for target in targets.iter().rev() {
+            self.unwatch(target, effects);
         }
+        self.stop_in_line(&ids, effects);
     }
 
     /// In Waiting: goes on when every child whose stop was requested is gone.
-    fn go_on_without_dying(&mut self) {
+    pub(super) fn go_on_without_dying(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if self.children.as_ref().is_some_and(|children| !children.none_dying()) {
             return;
         }
         let Phase::Waiting(goal) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
+        if matches!(goal, Goal::Halt) {
+            return self.halted(effects);
+        }
         // Before user code runs again, so that its failure is a new one.
         self.suspended = self.suspended.saturating_sub(1);
         self.failed = None;
         match goal {
             Goal::Create => self.create_now(),
+            Goal::Halt => {}
             Goal::Rebuild(cause) => {
                 self.survivors_below = self.children.as_ref().map_or(ChildId(0), |children| children.next_id());
                 self.phase = Phase::Rebuilding(cause.clone());
                 self.aborted = false;
-                self.wanted = Some(Call::Rebuild(cause));
+                self.wanted = Some(self.first_call(Call::Rebuild(cause)));
             }
         }
     }
@@ -96,7 +99,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    fn arm_abort(&mut self, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn arm_abort(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if !self.armed && self.out.is_some() {
             self.armed = true;
             effects.push(Effect::Arm(Timer::Abort, None));
@@ -126,6 +129,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                     self.fail(cause, Perpetrator::Myself, ChildId(0), effects);
                 }
             }
+            Some(Out::Build) => self.built(None, returned, effects),
+            Some(Out::Declare(at)) => self.built(Some(at), returned, effects),
             Some(Out::Create) => self.created(returned, effects),
             Some(Out::PreRestart) => self.pre_restarted(returned, effects),
             Some(Out::Rebuild) => self.rebuilt(returned, effects),
@@ -138,12 +143,13 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    fn created(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn created(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
         self.phase = Phase::Running;
         match returned {
             Returned::Ok => {
                 self.instance = Instance::Live;
                 Self::note(effects, Note::Started);
+                self.tell_started(effects);
             }
             Returned::Err(cause) => {
                 effects.push(Effect::DropInstance);
@@ -160,15 +166,15 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         // The old instance goes before the children are awaited: its ports and files become free.
         effects.push(Effect::DropInstance);
         self.instance = Instance::HalfBuilt;
-        if let Phase::Restarting(cause) = std::mem::replace(&mut self.phase, Phase::Running) {
-            self.phase = Phase::Waiting(Goal::Rebuild(cause));
+        if let Phase::Restarting(goal) = std::mem::replace(&mut self.phase, Phase::Running) {
+            self.phase = Phase::Waiting(goal);
             if !matches!(self.pending, Some(Pending::Terminate)) {
-                self.go_on_without_dying();
+                self.go_on_without_dying(effects);
             }
         }
     }
 
-    fn rebuilt(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn rebuilt(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
         let Phase::Rebuilding(cause) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
@@ -176,6 +182,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             Returned::Ok => {
                 self.instance = Instance::Live;
                 Self::note(effects, Note::Restarted(cause.clone()));
+                self.tell_started(effects);
                 self.restart_survivors(&cause, effects);
             }
             Returned::Err(failure) => {
@@ -184,7 +191,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             }
             Returned::Aborted => {
                 effects.push(Effect::DropInstance);
-                if matches!(self.pending, Some(Pending::Recreate(_))) {
+                if matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_))) {
                     self.release_survivors(effects);
                 }
             }
@@ -193,7 +200,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// This restart ends in favour of the next one, which undoes one suspension of each survivor: its own. So this one's
     /// is undone now.
-    fn release_survivors(&self, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn release_survivors(&self, effects: &mut Vec<Effect<R, C>>) {
         for (_, target) in self.children().filter(|(id, _)| *id < self.survivors_below) {
             effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
         }
@@ -201,11 +208,17 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// The children that were there before the restart have been suspended since; they are restarted, not awaited.
     fn restart_survivors(&mut self, cause: &C, effects: &mut Vec<Effect<R, C>>) {
-        let Some(children) = &mut self.children else {
+        let Some(children) = &self.children else {
             return;
         };
-        for (target, owed) in children.take_survivors(self.survivors_below) {
-            answer(target, Verdict::Restart, cause.clone(), owed + 1, effects);
+        for id in children.survivors(self.survivors_below) {
+            self.restart_survivor(id, cause, effects);
+        }
+    }
+
+    fn tell_started(&self, effects: &mut Vec<Effect<R, C>>) {
+        if self.reports {
+            effects.push(Effect::TellStarted);
         }
     }
 
@@ -234,10 +247,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             effects.extend(watch.unwatch_all().map(Effect::Unwatch));
         }
         self.phase = Phase::Terminating;
-        let ids: Vec<ChildId> = self.children().rev().map(|(id, _)| id).collect();
-        for id in ids {
-            self.stop_child(id, effects);
-        }
+        let ids: Vec<ChildId> = self.children().map(|(id, _)| id).collect();
+        self.stop_in_line(&ids, effects);
         self.finish_without_children(effects);
     }
 
@@ -280,13 +291,22 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Enqueue(subject.clone()));
         }
         let Some(id) = child else { return };
+        if self.field_ended(id, effects) {
+            return;
+        }
         if let Some(children) = &mut self.children {
             children.remove(id);
         }
+        self.advance_line(effects);
         match self.phase {
-            Phase::Waiting(_) if !matches!(self.pending, Some(Pending::Terminate)) => self.go_on_without_dying(),
+            Phase::Waiting(_) if !matches!(self.pending, Some(Pending::Terminate)) => {
+                self.go_on_without_dying(effects);
+            }
             Phase::Terminating => self.finish_without_children(effects),
             _ => {}
+        }
+        if self.shuts_down() {
+            self.terminate(effects);
         }
     }
 }

@@ -74,6 +74,10 @@ impl Cause for Why {
     fn is_initialization(&self) -> bool {
         !matches!(self, Self::Bare(_))
     }
+
+    fn end_of_permanent() -> Self {
+        Self::Bare('e')
+    }
 }
 
 /// A child's id is known to be its place, its actor is that plus ten.

@@ -1,0 +1,231 @@
+//! Declared children, as their parent and its instance see them: [`Child`] is the field, [`Declare`] fills it.
+//!
+//! When such a child starts, restarts and stops is decided in [`supervision`](crate::supervision). What is kept here
+//! outlives the parent's instance: the factory, so that a new incarnation needs no turn of the parent, and the ref.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::actor::{Actor, Built, DecidedBy, RefOf, SupervisedBy};
+use crate::actor_ref::{ActorRef, AnyActorRef};
+use crate::cell::Cell;
+use crate::failure::Failure;
+use crate::props::{Factory, Props};
+use crate::supervision::ChildSpec;
+use crate::unwind::drop_quietly;
+
+/// A child that its parent's type declares: a field with `#[child(..)]`.
+///
+/// Constructors write `Child::default()`; the field is filled in on the parent's turn, in field order and before
+/// `pre_start`. From then on it reaches the child's current incarnation, and so does every clone of it, which may go to
+/// siblings: a permanent child that was made anew is found through the same field.
+///
+/// ```ignore
+/// #[actor]
+/// struct Library {
+///     #[child(|_| || Reader { pages: 0 }, restart = permanent)]
+///     reader: Child<Reader>,
+/// }
+///
+/// #[actor]
+/// impl Library {
+///     #[handler]
+///     async fn turn(&self) -> Result<u32, AskError> { self.reader.actor().turn().await }
+/// }
+/// ```
+pub struct Child<A> {
+    slot: Option<Arc<Slot<A>>>,
+}
+
+impl<A: Actor> Child<A> {
+    /// The child's ref. Requests to a child that has ended for good are answered with
+    /// [`AskError::Stopped`](crate::AskError::Stopped).
+    ///
+    /// # Panics
+    ///
+    /// If the field has not been filled in: in the parent's factory, and in the declarations of earlier fields. From
+    /// the parent's `pre_start` on it is there. [`get`](Self::get) gives `None` instead.
+    pub fn actor(&self) -> RefOf<A> {
+        match self.get() {
+            Some(actor) => actor,
+            None => panic!(
+                "the child `{}` is not there yet: the children of fields start in field order, before their parent's \
+                 `pre_start`",
+                std::any::type_name::<A>()
+            ),
+        }
+    }
+
+    /// The child's ref, once the field has been filled in.
+    pub fn get(&self) -> Option<RefOf<A>> {
+        self.slot.as_ref()?.current().clone().map(Into::into)
+    }
+}
+
+impl<A> Default for Child<A> {
+    fn default() -> Self {
+        Self { slot: None }
+    }
+}
+
+impl<A> Clone for Child<A> {
+    fn clone(&self) -> Self {
+        Self { slot: self.slot.clone() }
+    }
+}
+
+impl<A> fmt::Debug for Child<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.slot.as_ref().and_then(|slot| slot.current().clone()) {
+            Some(actor) => write!(f, "Child({actor})"),
+            None => f.write_str("Child(not there yet)"),
+        }
+    }
+}
+
+/// What a field's child is made of, and where it is.
+struct Slot<A> {
+    current: Mutex<Option<ActorRef<A>>>,
+    /// Taken out while it runs.
+    factory: Mutex<Option<Factory<A>>>,
+}
+
+/// A slot of any type.
+pub(crate) trait ChildSlot: Any + Send + Sync {
+    /// Makes a new incarnation.
+    fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec);
+}
+
+impl<A: Actor> ChildSlot for Slot<A> {
+    fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec) {
+        let slot = Arc::clone(&self);
+        let mut props = Props::<A>::from_factory(Box::new(move || slot.build()));
+        if let Some(stop_timeout) = spec.stop_timeout {
+            props = props.stop_timeout(stop_timeout);
+        }
+        if let Some(actor) = Cell::spawn_field(parent, at, props) {
+            *self.current() = Some(actor);
+        }
+    }
+}
+
+impl<A> Slot<A> {
+    fn current(&self) -> MutexGuard<'_, Option<ActorRef<A>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn factory(&self) -> MutexGuard<'_, Option<Factory<A>>> {
+        self.factory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the factory, outside the lock.
+    fn build(&self) -> Result<A, Failure> {
+        let Some(factory) = self.factory().take() else {
+            unreachable!("a factory is there from the field's declaration on, and only its child runs it");
+        };
+        let mut running = Running { slot: self, factory: Some(factory) };
+        match &mut running.factory {
+            Some(factory) => factory(),
+            None => unreachable!("given a line above"),
+        }
+    }
+}
+
+/// Puts a factory back, whether it returned or panicked; unless the parent's new instance has declared another.
+struct Running<'a, A> {
+    slot: &'a Slot<A>,
+    factory: Option<Factory<A>>,
+}
+
+impl<A> Drop for Running<'_, A> {
+    fn drop(&mut self) {
+        let mut kept = self.slot.factory();
+        if kept.is_none() {
+            *kept = self.factory.take();
+        }
+        drop(kept);
+        drop_quietly(self.factory.take());
+    }
+}
+
+impl<A> Drop for Slot<A> {
+    fn drop(&mut self) {
+        let factory = self.factory().take();
+        drop_quietly(factory);
+    }
+}
+
+/// How the instance of a parent says what the child of one field is made of.
+pub struct Declare<'a, P> {
+    slot: Option<&'a mut Option<Arc<dyn ChildSlot>>>,
+    /// The field's child, if it outlived the parent's restart.
+    survivor: Option<AnyActorRef>,
+    parent: PhantomData<fn() -> P>,
+}
+
+impl<'a, P> Declare<'a, P> {
+    pub(crate) fn new(slot: Option<&'a mut Option<Arc<dyn ChildSlot>>>, survivor: Option<AnyActorRef>) -> Self {
+        Self { slot, survivor, parent: PhantomData }
+    }
+
+    /// Declares the child of `field`. `make` runs now and gives the child's factory, which runs on the child's own turn.
+    pub fn child<B, F>(
+        self,
+        parent: &mut P,
+        field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
+        make: impl FnOnce(&mut P) -> F,
+    ) where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+        B::Actor: SupervisedBy<P>,
+        B::Cause: DecidedBy<P>,
+    {
+        self.fill(parent, field, make);
+    }
+
+    /// [`child`](Self::child), for generated code that says elsewhere that the child is supervised.
+    pub(crate) fn fill<B, F>(
+        self,
+        parent: &mut P,
+        field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
+        make: impl FnOnce(&mut P) -> F,
+    ) where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+    {
+        let mut factory = make(parent);
+        let Some(place) = self.slot else { return };
+        let slot = match place.take().map(|slot| (slot as Arc<dyn Any + Send + Sync>).downcast()) {
+            Some(Ok(slot)) => slot,
+            _ => Arc::new(Slot { current: Mutex::new(None), factory: Mutex::new(None) }),
+        };
+        let earlier = slot.factory().replace(Box::new(move || factory().built()));
+        drop_quietly(earlier);
+        if let Some(survivor) = self.survivor {
+            *slot.current() = survivor.downcast();
+        }
+        *field(parent) = Child { slot: Some(Arc::clone(&slot)) };
+        *place = Some(slot);
+    }
+}
+
+impl<P> fmt::Debug for Declare<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Declare").field("survivor", &self.survivor).finish_non_exhaustive()
+    }
+}
+
+/// A permanent child ended by itself, so that it is made anew, and siblings of its group restart with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a permanent child ended by itself")]
+pub struct PermanentEnded;
+
+/// A hand-written actor names a child that it does not declare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`declare_child` declared nothing for the child `{name}`")]
+pub struct UndeclaredChild {
+    /// The child's name.
+    pub name: &'static str,
+}

@@ -1,0 +1,64 @@
+//! What a `#[child]` field says about its child: data only.
+
+use std::time::Duration;
+
+/// When a declared child comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RestartType {
+    /// After a failure, if the table says so. A normal end is final.
+    #[default]
+    Transient,
+    /// After a failure, if the table says so, and after a normal end: then as a new incarnation, which counts against
+    /// the limit like a restart. A stop that was asked for stays final.
+    Permanent,
+    /// Never. A `Restart` that the table says, or that a sibling's failure brings, stops it.
+    Temporary,
+}
+
+/// One declared child, apart from how it is built.
+///
+/// ```
+/// use std::time::Duration;
+/// use supervise_core::{ChildSpec, RestartType};
+///
+/// const READER: ChildSpec =
+///     ChildSpec::new("reader").restart(RestartType::Permanent).stop_timeout(Duration::from_secs(2));
+/// assert_eq!(READER.name, "reader");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ChildSpec {
+    /// Its name. Nobody else under the same parent can have it, even while the child is down.
+    pub name: &'static str,
+    /// When it comes back.
+    pub restart: RestartType,
+    /// How long its handlers and hooks may go on after a stop request, where that differs from what its type says.
+    pub stop_timeout: Option<Duration>,
+    /// Whether its end may end its parent, as the parent's `auto_shutdown` says.
+    pub significant: bool,
+}
+
+impl ChildSpec {
+    /// A transient child.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, restart: RestartType::Transient, stop_timeout: None, significant: false }
+    }
+
+    /// Sets when it comes back.
+    pub const fn restart(mut self, restart: RestartType) -> Self {
+        self.restart = restart;
+        self
+    }
+
+    /// Sets how long its handlers and hooks may go on after a stop request.
+    pub const fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
+        self.stop_timeout = Some(stop_timeout);
+        self
+    }
+
+    /// Lets its end end its parent.
+    pub const fn significant(mut self) -> Self {
+        self.significant = true;
+        self
+    }
+}

@@ -1,0 +1,554 @@
+//! Declared children: those that an actor's type names as fields. They start, restart and stop one after another,
+//! each step awaited, where other children are merely told.
+//!
+//! ```text
+//!                 the instance declares it                Started
+//!     Down ─────────────► Due ─────────────► Starting ─────────────────────► Up ───► Ending ───► Down
+//!                          ▲                  ▲     │ Failed                 │
+//!     Gone ────────────────┘                  │     ▼            its group   │
+//!      ▲   granted                            └── Halted ◄── Halting ◄── Condemned
+//!      └───── a permanent child ended by itself
+//! ```
+//!
+//! One rule moves the fields, [`drive`](Protocol::drive): while one is on its way, wait; else halt the last that is
+//! condemned; else start the first that is down and may start; else let the instance go on. A first start, a group
+//! restart, and the retry of a start that failed in one are all this rule.
+//!
+//! 1. At most one field is `Halting` or `Starting` by the rule.
+//! 2. `owed` is how many suspensions a condemned or halted child's restart has to undo. Zero: nobody has granted it.
+//! 3. A child in `line` is dying, and its stop request is sent when all that were asked before it are gone.
+//! 4. The name of a field is taken whether or not its child is there.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::fault::answer;
+use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
+use crate::supervision::child_spec::{ChildSpec, RestartType};
+use crate::supervision::directive::Directive;
+use crate::supervision::strategy::{AutoShutdown, Scope};
+use crate::supervision::vocabulary::{Call, Cause, ChildId, Effect, Returned, SystemMessage};
+
+/// The fields of one actor.
+#[derive(Debug, Clone, Hash)]
+pub(super) struct Declared<C> {
+    fields: Vec<Field>,
+    auto_shutdown: AutoShutdown,
+    /// The field that the instance under construction declares next.
+    cursor: Option<usize>,
+    /// Why the condemned and halted restart.
+    cause: Option<C>,
+    /// Invariant 3.
+    line: VecDeque<ChildId>,
+}
+
+#[derive(Debug, Clone, Hash)]
+struct Field {
+    name: Arc<str>,
+    spec: ChildSpec,
+    /// The child in the table; where the field is `Gone` or `Due` for a new incarnation, the one that ended.
+    child: Option<ChildId>,
+    state: State,
+    /// Invariant 2.
+    owed: u32,
+    /// A temporary child failed, and ends for that reason rather than its supervisor's.
+    gives_up: bool,
+    /// It ended by itself, which counts where it is significant.
+    ended_by_itself: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum State {
+    /// No child: not started yet, or ended for good.
+    Down,
+    /// No child, until its turn comes.
+    Due,
+    /// Ended by itself, and nobody has decided yet.
+    Gone,
+    Starting,
+    Up,
+    /// Its stop was requested.
+    Ending,
+    /// Up or starting, and to be halted when its turn comes.
+    Condemned,
+    Halting,
+    /// Without an instance, suspended.
+    Halted,
+}
+
+impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+    /// Gives a new actor its declared children.
+    #[must_use]
+    pub fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
+        if !specs.is_empty() {
+            let fields = specs.iter().map(Field::new).collect();
+            self.declared = Some(Box::new(Declared {
+                fields,
+                auto_shutdown,
+                cursor: None,
+                cause: None,
+                line: VecDeque::new(),
+            }));
+        }
+        self
+    }
+
+    /// Makes a new actor a declared child, whose parent waits for its starts.
+    #[must_use]
+    pub fn as_field(mut self) -> Self {
+        self.reports = true;
+        self
+    }
+
+    /// Adds the child of a field, as [`Effect::StartChild`] asks. `make` gets its name, its id and the number of
+    /// suspensions it inherits.
+    pub fn spawn_field(&mut self, at: usize, make: impl FnOnce(&Arc<str>, ChildId, u32) -> R) -> Option<R> {
+        let inherited = self.suspended;
+        let field = self.declared.as_mut()?.fields.get_mut(at)?;
+        let children = self.children.get_or_insert_default();
+        // A new incarnation goes on with the count of the one that ended.
+        let history = field.child.take().and_then(|ended| children.remove(ended)?.into_history());
+        let target = make(&field.name, children.next_id(), inherited);
+        let id = children.add(Arc::clone(&field.name), target.clone());
+        if let Some(child) = children.find_mut(id) {
+            child.inherit(history);
+        }
+        field.child = Some(id);
+        Some(target)
+    }
+
+    /// The child of a field that a former instance declared.
+    pub fn child_of_field(&self, at: usize) -> Option<&R> {
+        let id = self.declared.as_ref()?.fields.get(at)?.child?;
+        Some(&self.children.as_ref()?.find(id)?.target)
+    }
+
+    fn field_of(&self, child: ChildId) -> Option<usize> {
+        self.declared.as_ref()?.fields.iter().position(|field| field.child == Some(child))
+    }
+
+    fn field_mut(&mut self, child: ChildId) -> Option<&mut Field> {
+        self.declared.as_mut()?.fields.iter_mut().find(|field| field.child == Some(child))
+    }
+
+    /// Invariant 4.
+    pub(super) fn belongs_to_a_field(&self, name: &str) -> bool {
+        self.declared.iter().any(|declared| declared.fields.iter().any(|field| *field.name == *name))
+    }
+
+    // ---- a new instance ------------------------------------------------------------------------------------------
+
+    /// The call that begins a new instance: `whole`, unless fields have to start in between.
+    pub(super) fn first_call(&mut self, whole: Call<C>) -> Call<C> {
+        let Some(declared) = &mut self.declared else { return whole };
+        declared.cursor = Some(0);
+        for field in &mut declared.fields {
+            field.ended_by_itself = false;
+            match field.state {
+                // Whatever was going on with survivors, the restart of this actor answers it.
+                State::Starting | State::Condemned | State::Halting | State::Halted => field.state = State::Up,
+                State::Due | State::Gone => {
+                    if let (Some(ended), Some(children)) = (field.child, &mut self.children) {
+                        children.remove(ended);
+                    }
+                    field.down();
+                }
+                State::Down | State::Up | State::Ending => {}
+            }
+        }
+        Call::Build
+    }
+
+    /// The factory, or the declaration of a field, came back.
+    pub(super) fn built(
+        &mut self,
+        declared_field: Option<usize>,
+        returned: Returned<C>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        if !matches!(returned, Returned::Ok) {
+            return self.start_failed(returned, effects);
+        }
+        if let (Some(at), Some(declared)) = (declared_field, &mut self.declared)
+            && let Some(field) = declared.fields.get_mut(at)
+        {
+            declared.cursor = Some(at + 1);
+            // Otherwise it survived the restart.
+            if field.state == State::Down {
+                field.state = State::Due;
+            }
+        }
+    }
+
+    /// Something on the way to `pre_start` failed. The fields that have started are stopped.
+    fn start_failed(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+        if let Some(declared) = &mut self.declared {
+            declared.cursor = None;
+        }
+        if matches!(self.phase, Phase::Rebuilding(_)) {
+            self.rebuilt(returned, effects);
+            self.stop_children_from(self.survivors_below, effects);
+        } else {
+            self.created(returned, effects);
+            self.stop_children(effects);
+        }
+    }
+
+    /// A restart or halt came while fields were starting: the instance they started for goes.
+    pub(super) fn abandon_start(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        if let Some(declared) = &mut self.declared
+            && declared.cursor.take().is_some()
+        {
+            effects.push(Effect::DropInstance);
+            if matches!(self.phase, Phase::Rebuilding(_)) {
+                self.release_survivors(effects);
+            }
+        }
+    }
+
+    /// The one rule.
+    pub(super) fn drive(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        if self.pending.is_some() || !matches!(self.phase, Phase::Creating | Phase::Running | Phase::Rebuilding(_))
+        {
+            return;
+        }
+        let Some(declared) = &mut self.declared else { return };
+        let fields = &declared.fields;
+        if fields.iter().any(|field| matches!(field.state, State::Halting | State::Starting)) {
+            return;
+        }
+        let down = |field: &Field| matches!(field.state, State::Due | State::Gone | State::Halted);
+        if let Some(at) = fields.iter().rposition(|field| field.state == State::Condemned) {
+            self.halt_field(at, effects);
+        } else if let Some(at) = fields.iter().position(down) {
+            self.start_field(at, effects);
+        } else if let Some(cursor) = declared.cursor
+            && self.out.is_none()
+            && self.wanted.is_none()
+        {
+            if cursor < fields.len() {
+                self.wanted = Some(Call::Declare(cursor));
+                return;
+            }
+            declared.cursor = None;
+            self.wanted = Some(match &self.phase {
+                Phase::Rebuilding(cause) => Call::Rebuild(cause.clone()),
+                _ => Call::Create,
+            });
+        }
+    }
+
+    fn halt_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
+        let Some(declared) = &mut self.declared else { return };
+        let (cause, field) = (declared.cause.clone(), &mut declared.fields[at]);
+        let (Some(id), Some(cause)) = (field.child, cause) else { return };
+        if field.spec.restart == RestartType::Temporary {
+            field.owed = 0;
+            self.stop_child(id, effects);
+        } else {
+            self.send_to(id, SystemMessage::Halt(cause), effects);
+        }
+        if let Some(field) = self.field_mut(id) {
+            field.state = State::Halting;
+        }
+    }
+
+    fn start_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
+        let Some(declared) = &mut self.declared else { return };
+        let field = &mut declared.fields[at];
+        if field.state == State::Due {
+            field.state = State::Starting;
+            field.gives_up = false;
+            effects.push(Effect::StartChild(at));
+        } else if let (State::Halted, 1.., Some(id), Some(cause)) =
+            (field.state, field.owed, field.child, &declared.cause)
+        {
+            field.state = State::Starting;
+            let (owed, cause) = (std::mem::take(&mut field.owed), cause.clone());
+            if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
+                answer(child.target.clone(), cause, owed, effects);
+            }
+        }
+    }
+
+    // ---- what fields say -----------------------------------------------------------------------------------------
+
+    pub(super) fn field_started(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child)
+            && matches!(field.state, State::Starting | State::Halted)
+        {
+            field.state = State::Up;
+        }
+    }
+
+    pub(super) fn field_halted(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child)
+            && field.state == State::Halting
+        {
+            field.state = State::Halted;
+        }
+    }
+
+    /// Answers whether the report needs no decision.
+    pub(super) fn field_failed(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) -> bool {
+        let Some(at) = self.field_of(child) else { return false };
+        let Some(declared) = &mut self.declared else { return false };
+        let field = &mut declared.fields[at];
+        match field.state {
+            State::Starting if declared.cursor == Some(at + 1) => {
+                self.start_failed(Returned::Err(cause.clone()), effects);
+                true
+            }
+            // The fields after it wait for what is decided.
+            State::Starting => {
+                field.state = State::Halted;
+                false
+            }
+            // It is about to be restarted anyway.
+            State::Condemned | State::Halting | State::Halted if field.owed > 0 => {
+                field.owed += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Answers whether the failed child is a temporary one and goes, where others would be restarted.
+    pub(super) fn lets_go(&mut self, child: ChildId, directive: &Directive, cause: &C) -> bool {
+        let Some(field) = self.field_mut(child) else { return false };
+        if field.spec.restart != RestartType::Temporary {
+            return false;
+        }
+        match directive {
+            Directive::Resume if !cause.is_initialization() => false,
+            Directive::Escalate => false,
+            Directive::Stop => {
+                field.gives_up = true;
+                false
+            }
+            Directive::Resume | Directive::Restart | Directive::RestartAfter(_) => {
+                field.gives_up = true;
+                true
+            }
+        }
+    }
+
+    /// Answers whether the report is that a permanent child ended by itself.
+    pub(super) fn is_gone(&self, child: ChildId) -> bool {
+        let field = self.declared.iter().flat_map(|declared| &declared.fields).find(|it| it.child == Some(child));
+        field.is_some_and(|field| field.state == State::Gone)
+    }
+
+    /// The child of a field ended. Answers whether it stays in the table until it is decided what comes of it.
+    pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> bool {
+        let stopping = self.is_stopping();
+        let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(|child| child.is_dying());
+        if let Some(declared) = &mut self.declared {
+            declared.line.retain(|waiting| *waiting != child);
+        }
+        let Some(field) = self.field_mut(child) else { return false };
+        if field.spec.restart == RestartType::Permanent && !asked && !stopping {
+            field.state = State::Gone;
+            self.child_failed(child, C::end_of_permanent(), effects);
+            return true;
+        }
+        field.ended_by_itself = !asked || field.gives_up;
+        field.down();
+        false
+    }
+
+    /// Whether the end of significant children ends this actor now.
+    pub(super) fn shuts_down(&self) -> bool {
+        let Some(declared) = &self.declared else { return false };
+        let mut significant = declared.fields.iter().filter(|field| field.spec.significant).peekable();
+        match declared.auto_shutdown {
+            AutoShutdown::Never => false,
+            AutoShutdown::AnySignificant => significant.any(|field| field.ended_by_itself),
+            AutoShutdown::AllSignificant => {
+                significant.peek().is_some() && significant.all(|field| field.ended_by_itself)
+            }
+        }
+    }
+
+    // ---- restarts ------------------------------------------------------------------------------------------------
+
+    /// Whom a directive about `culprit` reaches: fields in their order, then the others in start order.
+    pub(super) fn affected(&self, scope: Scope, culprit: ChildId) -> Vec<ChildId> {
+        let (first_field, first_other) = match (scope, self.field_of(culprit)) {
+            (Scope::OneForOne, _) => return vec![culprit],
+            (Scope::AllForOne, _) => (Some(0), ChildId(0)),
+            (Scope::RestForOne, Some(at)) => (Some(at), ChildId(0)),
+            (Scope::RestForOne, None) => (None, culprit),
+        };
+        let fields = self.declared.iter().zip(first_field).flat_map(|(it, first)| &it.fields[first..]);
+        let fields = fields.filter(|field| field.state != State::Ending).filter_map(|field| field.child);
+        let others = self.children().map(|(id, _)| id);
+        fields.chain(others.filter(|id| *id >= first_other && self.field_of(*id).is_none())).collect()
+    }
+
+    /// Takes what an earlier round owes a child.
+    pub(super) fn take_owed(&mut self, child: ChildId) -> u32 {
+        let delayed =
+            self.child_mut(child).and_then(|child| child.take_delayed()).map_or(0, |delayed| delayed.owed);
+        delayed + self.field_mut(child).map_or(0, |field| std::mem::take(&mut field.owed))
+    }
+
+    /// Restarts a child: at once, or together with the other fields of its group when its turn comes.
+    pub(super) fn answer_child(
+        &mut self,
+        child: ChildId,
+        cause: &C,
+        owed: u32,
+        grouped: bool,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        let Some(target) = self.children.as_ref().and_then(|it| it.find(child)).map(|child| child.target.clone())
+        else {
+            return;
+        };
+        let Some(at) = self.field_of(child) else { return answer(target, cause.clone(), owed, effects) };
+        let Some(declared) = &mut self.declared else { return };
+        let field = &mut declared.fields[at];
+        match field.state {
+            State::Ending => {}
+            State::Gone if grouped => field.state = State::Due,
+            State::Gone => {
+                field.state = State::Due;
+                self.start_field(at, effects);
+            }
+            State::Down | State::Due => {}
+            _ if grouped => {
+                field.owed = owed;
+                declared.cause = Some(cause.clone());
+                if matches!(field.state, State::Up | State::Starting) {
+                    field.state = State::Condemned;
+                }
+            }
+            _ => {
+                if field.state == State::Halted {
+                    field.state = State::Starting;
+                }
+                answer(target, cause.clone(), owed, effects);
+            }
+        }
+    }
+
+    /// A child that was there before this actor's restart restarts too, unless it is one that never does.
+    pub(super) fn restart_survivor(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) {
+        let owed = self.take_owed(child);
+        match self.field_mut(child) {
+            Some(field) if field.spec.restart == RestartType::Temporary => self.stop_child(child, effects),
+            _ => self.answer_child(child, cause, owed + 1, false, effects),
+        }
+    }
+
+    /// The first half of a restart.
+    pub(super) fn halt(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        if self.is_terminating() {
+            return;
+        }
+        if self.out.is_some() || self.wanted.is_some() {
+            self.pending.get_or_insert(Pending::Halt(cause));
+            return self.arm_abort(effects);
+        }
+        self.abandon_start(effects);
+        if self.instance == Instance::Live {
+            let own = self.failed == Some(Perpetrator::Myself);
+            self.phase = Phase::Restarting(Goal::Halt);
+            self.wanted = Some(Call::PreRestart { cause, own });
+        } else {
+            let kept = if self.instance == Instance::None { ChildId(0) } else { self.survivors_below };
+            self.stop_children_from(kept, effects);
+            self.phase = Phase::Waiting(Goal::Halt);
+            self.go_on_without_dying(effects);
+        }
+    }
+
+    /// The first half of the restart is done: the second is a restart of an actor without an instance.
+    pub(super) fn halted(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        self.survivors_below = self.children.as_ref().map_or(ChildId(0), |children| children.next_id());
+        effects.push(Effect::TellHalted);
+    }
+
+    // ---- stops ---------------------------------------------------------------------------------------------------
+
+    /// Requests the stop of these children: of fields one after another in reverse, after all others have ended.
+    pub(super) fn stop_in_line(&mut self, children: &[ChildId], effects: &mut Vec<Effect<R, C>>) {
+        let mut fields: Vec<(usize, ChildId)> = Vec::new();
+        for id in children.iter().rev() {
+            match self.field_of(*id) {
+                Some(at) => fields.push((at, *id)),
+                None => self.stop_child(*id, effects),
+            }
+        }
+        fields.sort_unstable_by(|one, other| other.cmp(one));
+        for (_, id) in fields {
+            if self.condemns_to_end(id)
+                && let Some(declared) = &mut self.declared
+            {
+                declared.line.push_back(id);
+            }
+        }
+        self.advance_line(effects);
+    }
+
+    /// Notes that a child is to end. Answers whether it is there and was not told before.
+    pub(super) fn condemns_to_end(&mut self, child: ChildId) -> bool {
+        let Some(children) = &mut self.children else { return false };
+        let Some(field) =
+            self.declared.iter_mut().flat_map(|it| &mut it.fields).find(|it| it.child == Some(child))
+        else {
+            return children.mark_dying(child);
+        };
+        if matches!(field.state, State::Gone | State::Due) {
+            children.remove(child);
+            field.down();
+            return false;
+        }
+        field.owed = 0;
+        field.state = State::Ending;
+        children.mark_dying(child)
+    }
+
+    /// Invariant 3.
+    pub(super) fn advance_line(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        let (Some(declared), Some(children)) = (&mut self.declared, &self.children) else { return };
+        if children.dying() == declared.line.len()
+            && let Some(next) = declared.line.pop_front()
+        {
+            self.send_to(next, SystemMessage::Terminate, effects);
+        }
+    }
+
+    /// Which call came back, for the two that only actors with fields make.
+    pub(super) fn out_of(call: &Call<C>) -> Out {
+        match call {
+            Call::Build => Out::Build,
+            Call::Declare(at) => Out::Declare(*at),
+            Call::Create => Out::Create,
+            Call::PreRestart { .. } => Out::PreRestart,
+            Call::Rebuild(_) => Out::Rebuild,
+            Call::PostStop { .. } => Out::PostStop,
+        }
+    }
+}
+
+impl Field {
+    fn new(spec: &ChildSpec) -> Self {
+        Self {
+            name: Arc::from(spec.name),
+            spec: *spec,
+            child: None,
+            state: State::Down,
+            owed: 0,
+            gives_up: false,
+            ended_by_itself: false,
+        }
+    }
+
+    fn down(&mut self) {
+        self.child = None;
+        self.state = State::Down;
+        self.owed = 0;
+    }
+}

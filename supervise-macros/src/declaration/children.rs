@@ -1,0 +1,316 @@
+//! `#[child(..)]` fields: what they say, what can be wrong with that as far as words go, and the two members of
+//! `impl Supervisor` they become.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, Path, PathArguments, Type};
+
+use super::is;
+use crate::attributes;
+use crate::duration::{self, positive, spoken};
+use crate::errors::{Errors, unknown};
+use crate::settings::{self, Setting, set_once, written};
+use crate::spans;
+use crate::supervise::strategy::Strategy;
+
+const OPTIONS: &[&str] = &["restart", "stop_timeout", "significant", "name"];
+const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
+
+/// One declared child.
+pub(crate) struct Child {
+    field: Ident,
+    cfgs: Vec<Attribute>,
+    /// What `Child<..>` is given.
+    actor: Type,
+    name: String,
+    make: ExprClosure,
+    restart: Restart,
+    stop_timeout: Option<Duration>,
+    significant: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Restart {
+    Transient,
+    Permanent,
+    Temporary,
+}
+
+const RESTARTS: &[(&str, Restart)] =
+    &[("transient", Restart::Transient), ("permanent", Restart::Permanent), ("temporary", Restart::Temporary)];
+
+/// Takes the attributes off the fields and reads them.
+pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) -> Vec<Child> {
+    let fields = match data {
+        Data::Struct(data) => match &mut data.fields {
+            Fields::Named(named) => &mut named.named,
+            Fields::Unnamed(unnamed) => {
+                let mend = "a child is named after its field: give the struct named fields";
+                for field in &mut unnamed.unnamed {
+                    refuse(field, mend, errors);
+                }
+                return Vec::new();
+            }
+            Fields::Unit => return Vec::new(),
+        },
+        Data::Enum(data) => {
+            let mend = "only a struct declares children on its fields: an enum spawns them in `#[pre_start]`";
+            for field in data.variants.iter_mut().flat_map(|variant| variant.fields.iter_mut()) {
+                refuse(field, mend, errors);
+            }
+            return Vec::new();
+        }
+        Data::Union(_) => return Vec::new(),
+    };
+    let mut names = HashSet::new();
+    let mut children = Vec::new();
+    for field in fields {
+        let attributes = attributes::take(&mut field.attrs, |attribute| is(attribute, "child"));
+        let [attribute, rest @ ..] = attributes.as_slice() else { continue };
+        if let Some(second) = rest.first() {
+            errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
+        }
+        children.extend(child(field, attribute, strategy, &mut names, errors));
+    }
+    children
+}
+
+fn refuse(field: &mut Field, mend: &str, errors: &mut Errors) {
+    for attribute in attributes::take(&mut field.attrs, |attribute| is(attribute, "child")) {
+        errors.at(attribute, mend);
+    }
+}
+
+fn child(
+    field: &Field,
+    attribute: &Attribute,
+    strategy: &Strategy,
+    names: &mut HashSet<String>,
+    errors: &mut Errors,
+) -> Option<Child> {
+    let ident = field.ident.clone()?;
+    let actor = actor_of(&field.ty);
+    if actor.is_none() {
+        let message = format!(
+            "a declared child is reached through a `Child<..>`: write `{ident}: Child<{}>`",
+            written(&field.ty)
+        );
+        errors.at(&field.ty, message);
+    }
+    let Meta::List(list) = &attribute.meta else {
+        errors.at(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"));
+        return None;
+    };
+    let (make, rest) = errors.keep(parts.parse2(list.tokens.clone()).map_err(|error| {
+        if list.tokens.is_empty() {
+            syn::Error::new_spanned(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"))
+        } else {
+            error
+        }
+    }))?;
+    if make.inputs.len() != 1 {
+        let message = "the first closure takes the parent, runs once for each of its instances, and returns the child's \
+                       factory: write `|this| || Reader::new()`, or `|_| ..` where the parent is not needed";
+        errors.at_span(spans::of(&make), message);
+    }
+    let options = Options::read(rest, errors);
+    options.check(strategy, errors);
+    let name = options.name.as_ref().map_or_else(|| ident.unraw().to_string(), LitStr::value);
+    if options.name.is_none() && !is_name(&name) {
+        let message = format!("`{name}` cannot be the name of an actor: add `name = \"..\"`");
+        errors.at_span(ident.span(), message);
+    }
+    if !names.insert(name.clone()) {
+        let message =
+            format!("another child is called `{name}`: give this one a name of its own, `name = \"..\"`");
+        errors.at_span(options.name.as_ref().map_or(ident.span(), LitStr::span), message);
+    }
+    Some(Child {
+        field: ident,
+        cfgs: attributes::cfgs(&field.attrs),
+        actor: actor?,
+        name,
+        make,
+        restart: options.restart.unwrap_or(Restart::Transient),
+        stop_timeout: options.stop_timeout,
+        significant: options.significant.is_some(),
+    })
+}
+
+/// `A`, if the type is spelled `Child<A>`.
+fn actor_of(ty: &Type) -> Option<Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(actor)) if last.ident == "Child" && arguments.args.len() == 1 => {
+            Some(actor.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The closure, and the options behind it.
+fn parts(input: ParseStream<'_>) -> syn::Result<(ExprClosure, TokenStream)> {
+    let closure = input.peek(syn::Token![|]) || input.peek(syn::Token![||]) || input.peek(syn::Token![move]);
+    if !closure {
+        let message = format!("how the child is made comes first, a closure that returns its factory: {EXAMPLE}");
+        return Err(input.error(message));
+    }
+    let make = input.parse()?;
+    if !input.is_empty() {
+        <syn::Token![,]>::parse(input)?;
+    }
+    Ok((make, input.parse()?))
+}
+
+#[derive(Default)]
+struct Options {
+    name: Option<LitStr>,
+    restart: Option<Restart>,
+    stop_timeout: Option<Duration>,
+    significant: Option<Span>,
+}
+
+impl Options {
+    fn read(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut options = Self::default();
+        for option in settings::parse(tokens, errors) {
+            match option.name.to_string().as_str() {
+                "restart" => set_once(&mut options.restart, restart(&option), &option, errors),
+                "stop_timeout" => {
+                    set_once(&mut options.stop_timeout, option.value_by(positive, "\"2s\""), &option, errors);
+                }
+                "significant" => set_once(&mut options.significant, flag(&option), &option, errors),
+                "name" => set_once(&mut options.name, name(&option), &option, errors),
+                _ => errors.add(unknown("option of `#[child]`", &option.name, OPTIONS)),
+            }
+        }
+        options
+    }
+
+    fn check(&self, strategy: &Strategy, errors: &mut Errors) {
+        let Some(significant) = self.significant else { return };
+        if self.restart == Some(Restart::Permanent) {
+            let message = "a permanent child never ends for good, so its end cannot be significant: remove \
+                           `significant`, or write `restart = transient`";
+            errors.at_span(significant, message);
+        } else if !strategy.shuts_down() {
+            let message = format!(
+                "the end of this child would mean nothing: add `#[supervise({}(auto_shutdown = any_significant))]` to \
+                 the parent, or remove `significant`",
+                strategy.scope()
+            );
+            errors.at_span(significant, message);
+        }
+    }
+}
+
+fn restart(option: &Setting) -> syn::Result<Restart> {
+    let word: Ident = option.value("transient | permanent | temporary")?;
+    let names: Vec<&str> = RESTARTS.iter().map(|(name, _)| *name).collect();
+    let found = RESTARTS.iter().find(|(name, _)| word == name).map(|(_, restart)| *restart);
+    found.ok_or_else(|| unknown("restart type", &word, &names))
+}
+
+fn flag(option: &Setting) -> syn::Result<Span> {
+    match (&option.value, &option.arguments) {
+        (None, None) => Ok(option.span()),
+        _ => Err(syn::Error::new_spanned(option.tokens(), "write `significant`, or leave it out")),
+    }
+}
+
+fn name(option: &Setting) -> syn::Result<LitStr> {
+    let name: LitStr = option.value("\"reader-1\"")?;
+    if !is_name(&name.value()) {
+        let message = "a name is made of letters, digits, `-` and `_`, such as `\"reader-1\"`";
+        return Err(syn::Error::new(name.span(), message));
+    }
+    Ok(name)
+}
+
+/// Whether an actor may be called so.
+fn is_name(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.*+:@&=,!~';".contains(c);
+    !text.is_empty() && text.chars().all(plain)
+}
+
+// ---- expansion ------------------------------------------------------------------------------------------------------
+
+/// The members of `impl Supervisor` that come from the fields. Nothing, where there are none.
+pub(crate) fn members(children: &[Child], krate: &Path) -> TokenStream {
+    if children.is_empty() {
+        return TokenStream::new();
+    }
+    let specs = children.iter().map(|child| spec(child, krate));
+    let arms = children.iter().map(|child| arm(child, krate));
+    quote_spanned! {Span::mixed_site()=>
+        const CHILDREN: &'static [#krate::ChildSpec] = &[#(#specs),*];
+
+        fn declare_child(&mut self, name: &'static str, declare: #krate::Declare<'_, Self>) {
+            match name {
+                #(#arms)*
+                _ => {}
+            }
+        }
+    }
+}
+
+fn spec(child: &Child, krate: &Path) -> TokenStream {
+    let Child { name, cfgs, .. } = child;
+    let mixed = Span::mixed_site();
+    let restart = match child.restart {
+        Restart::Transient => None,
+        Restart::Permanent => Some(quote_spanned!(mixed=> .restart(#krate::RestartType::Permanent))),
+        Restart::Temporary => Some(quote_spanned!(mixed=> .restart(#krate::RestartType::Temporary))),
+    };
+    let stop_timeout = child.stop_timeout.map(|timeout| {
+        let timeout = duration::expression(timeout);
+        quote_spanned!(mixed=> .stop_timeout(#timeout))
+    });
+    let significant = child.significant.then(|| quote_spanned!(mixed=> .significant()));
+    quote_spanned!(mixed=> #(#cfgs)* #krate::ChildSpec::new(#name)#restart #stop_timeout #significant)
+}
+
+fn arm(child: &Child, krate: &Path) -> TokenStream {
+    let Child { name, field, actor, make, cfgs, .. } = child;
+    let mixed = Span::mixed_site();
+    // An undecided failure is reported here.
+    let here = spans::of(actor);
+    let at = spans::path_at(krate, here);
+    let checked = quote_spanned!(here=> #at::__private::supervised::<#actor, Self>(););
+    let mut field = field.clone();
+    field.set_span(mixed.located_at(field.span()));
+    quote_spanned! {mixed=>
+        #(#cfgs)*
+        #name => {
+            #checked
+            #krate::__private::declare(declare, self, |this| &mut this.#field, #make);
+        }
+    }
+}
+
+/// The children as a part of the documentation.
+pub(crate) fn documentation(children: &[Child]) -> Option<String> {
+    if children.is_empty() {
+        return None;
+    }
+    let mut rows = vec!["# Children\n\n| name | actor | |\n|---|---|---|".to_owned()];
+    rows.extend(children.iter().map(|child| {
+        let restart = RESTARTS.iter().find(|(_, restart)| *restart == child.restart).map_or("", |(name, _)| name);
+        let significant = if child.significant { ", significant" } else { "" };
+        let stop =
+            child.stop_timeout.map_or_else(String::new, |timeout| format!(", stops within {}", spoken(timeout)));
+        format!(
+            "| `{}` | `{}` | {restart}{significant}{stop} |",
+            child.name,
+            written(child.actor.to_token_stream())
+        )
+    }));
+    Some(rows.join("\n"))
+}
