@@ -74,7 +74,7 @@ async fn dlt_07_dead_letters_are_logged_while_the_system_ends(system: &TestSyste
     let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
     system.spawn("slow", || Slow).unwrap();
     system.settle().await;
-    let (_, ()) = tokio::join!(system.terminate(), async {
+    let ((), ()) = tokio::join!(system.terminate(), async {
         tokio::time::sleep(ms(500)).await;
         assert!(actor.ping().tell().is_err());
     });

@@ -27,7 +27,7 @@ async fn grd_06_creation_is_refused_while_the_system_ends(system: &TestSystem) {
     let begun = tokio::time::Instant::now();
     let mut made = Vec::new();
     let mut refused = 0;
-    let (_, ()) = tokio::join!(
+    let ((), ()) = tokio::join!(
         async {
             tokio::time::sleep(ms(100)).await;
             system.terminate().await;
@@ -63,8 +63,8 @@ fn grd_09_the_guardian_s_strategy_is_a_setting() {
         let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
         let handle = news.handle();
         let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
-        let watched = actor.clone();
-        within(&watcher, move |ctx| ctx.watch(&watched)).await;
+        let subject = actor.clone();
+        within(&watcher, move |ctx| ctx.watch(&subject)).await;
         actor.die("boom").tell().unwrap();
         assert_eq!(news.all().await, ["watcher starts", "watcher sees actor gone"]);
         assert_eq!(crate::fixture::how_ended(system, &actor).await, HowEnded::Graceful);

@@ -101,7 +101,11 @@ async fn hie_04_a_creation_that_fails_is_tried_again_by_restart_and_by_resume(sy
     let decisions = AtomicU32::new(0);
     let keeper = keeper_deciding(system, Strategy::one_for_one(), move |failure| {
         assert_eq!(failure.stage(), Stage::Initialization);
-        if decisions.fetch_add(1, Ordering::SeqCst) % 2 == 0 { Directive::Resume } else { Directive::Restart }
+        if decisions.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
+            Directive::Resume
+        } else {
+            Directive::Restart
+        }
     });
     let stubborn = child(&keeper, "stubborn", {
         let (attempts, hooks) = (Arc::clone(&attempts), hooks.handle());

@@ -269,10 +269,10 @@ struct Replacer {
 impl Replacer {
     #[pre_start]
     fn first(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
-        let foo = self.foo(ctx)?;
-        ctx.watch(&foo);
-        ctx.stop(&foo);
-        self.old = Some(foo);
+        let first = self.foo(ctx)?;
+        ctx.watch(&first);
+        ctx.stop(&first);
+        self.old = Some(first);
         Ok(())
     }
 

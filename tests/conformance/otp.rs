@@ -210,10 +210,10 @@ async fn otp_40_a_child_that_ended_holds_nothing(system: &TestSystem) {
     let probe = system.probe();
     let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
     let big = Arc::new(vec![0_u8; 1 << 20]);
-    let kept = Arc::clone(&big);
+    let argument = Arc::clone(&big);
     let mut made = PingPong::factory(&probe.handle());
     let temporary = child(&keeper, "temporary", move || {
-        let _argument = &kept;
+        assert_eq!(argument.len(), 1 << 20);
         made()
     })
     .await;

@@ -165,7 +165,7 @@ impl Reluctant {
 
     #[pre_restart]
     fn refuse(&mut self) -> Result<(), Boom> {
-        if self.call % 3 == 0 { Err(Boom("pre-restart")) } else { Ok(()) }
+        if self.call.is_multiple_of(3) { Err(Boom("pre-restart")) } else { Ok(()) }
     }
 }
 
