@@ -84,6 +84,16 @@ pub fn run_with<T>(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSys
     })
 }
 
+/// How many suspensions of an actor are not answered yet. It handles messages at zero.
+pub fn suspensions<R: TypedRef>(actor: &R) -> u32 {
+    actor.actor_ref().core().protocol().suspensions()
+}
+
+/// How many decisions and orders an actor has put off until it is well itself.
+pub fn deferrals<R: TypedRef>(actor: &R) -> usize {
+    actor.actor_ref().core().protocol().deferrals()
+}
+
 /// A system under test. Everything an [`ActorSystem`] can do, and to wait and look without a clock.
 pub struct TestSystem {
     system: ActorSystem,
