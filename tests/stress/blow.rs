@@ -1,0 +1,106 @@
+//! A failure that brings along what is to be decided about it, and what else is to go wrong meanwhile.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use supervise::Directive;
+
+use crate::plan::Plan;
+
+/// What a node fails with. Clones share what is left to go wrong, as all actors do that one failure reaches.
+#[derive(Clone, thiserror::Error)]
+pub(crate) struct Blow {
+    /// What the supervisor at depth 0 is to do.
+    pub(crate) directive: Directive,
+    /// Whether it is to stop the child instead, where it may.
+    pub(crate) stop: bool,
+    /// How many supervisors are to escalate it first.
+    pub(crate) depth: u32,
+    /// How many of the next factory calls fail.
+    pub(crate) fail_constr: u32,
+    /// How many children a restart stops.
+    pub(crate) stop_kids: usize,
+    left: Arc<Left>,
+}
+
+/// How often hooks are still to fail.
+struct Left {
+    pre: AtomicU32,
+    post: AtomicU32,
+}
+
+impl Blow {
+    /// What the plan has in store.
+    pub(crate) fn draw(plan: &Plan, rng: &mut fastrand::Rng) -> Self {
+        Self {
+            directive: plan.directives.draw(rng),
+            stop: plan.stop.draw(rng) > 0,
+            depth: plan.depth.draw(rng),
+            fail_constr: plan.fail_constr.draw(rng),
+            stop_kids: match plan.stop_kids.draw(rng) {
+                0 => 0,
+                1 => rng.usize(0..(plan.breadth / 2).max(1)),
+                _ => usize::MAX,
+            },
+            left: Arc::new(Left {
+                pre: AtomicU32::new(plan.fail_pre.draw(rng)),
+                post: AtomicU32::new(plan.fail_post.draw(rng)),
+            }),
+        }
+    }
+
+    /// The same with counts of its own.
+    pub(crate) fn copy(&self) -> Self {
+        let pre = AtomicU32::new(self.left.pre.load(Ordering::Relaxed));
+        let post = AtomicU32::new(self.fails_post());
+        Self { left: Arc::new(Left { pre, post }), ..self.clone() }
+    }
+
+    /// What a supervisor that escalates it fails with.
+    pub(crate) fn escalated(&self) -> Self {
+        Self { depth: self.depth - 1, ..self.copy() }
+    }
+
+    /// What is left of it after a factory call failed with it.
+    pub(crate) fn constr_failed(&self) -> Self {
+        Self { fail_constr: self.fail_constr - 1, ..self.copy() }
+    }
+
+    /// Whether this `pre_restart` is to fail.
+    pub(crate) fn take_pre(&self) -> bool {
+        take(&self.left.pre)
+    }
+
+    /// Whether this `post_restart` is to fail.
+    pub(crate) fn take_post(&self) -> bool {
+        take(&self.left.post)
+    }
+
+    /// How many more are to.
+    pub(crate) fn fails_post(&self) -> u32 {
+        self.left.post.load(Ordering::Relaxed)
+    }
+}
+
+fn take(left: &AtomicU32) -> bool {
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+}
+
+impl fmt::Display for Blow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { directive, stop, depth, fail_constr, stop_kids, left } = self;
+        let (pre, post) = (left.pre.load(Ordering::Relaxed), left.post.load(Ordering::Relaxed));
+        write!(
+            f,
+            "{directive:?} at depth {depth}, stop {stop}, kids to stop {stop_kids}, to fail: pre_restart {pre}, \
+             post_restart {post}, factory {fail_constr}"
+        )
+    }
+}
+
+impl fmt::Debug for Blow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,367 @@
+//! Drives a run: hands out jobs, keeps book of who is there, and sees to an orderly end.
+//!
+//! ```text
+//!   grow ──all ready──► stress ──no jobs left──► finish ──all answered, all well──► fell ──head gone──► done
+//! ```
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use supervise::prelude::*;
+use supervise::testkit;
+use tokio::sync::mpsc;
+
+use crate::blow::Blow;
+use crate::node::{NodeRef, Top, TopRef};
+use crate::plan::Plan;
+use crate::world::{Phase, Place, Report, World, is_within};
+
+/// How long nothing at all may happen.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// The name of the uppermost node.
+const HEAD: &str = "head";
+
+/// Why a run failed: where, and what was seen.
+struct Defect {
+    place: Place,
+    what: String,
+}
+
+struct Driver {
+    world: Arc<World>,
+    reports: mpsc::UnboundedReceiver<Report>,
+    rng: fastrand::Rng,
+    known: HashMap<Place, Known>,
+    /// Those who have no ping to answer.
+    idle: Vec<Place>,
+    /// All.
+    active: Vec<Place>,
+    /// Pings that are not answered yet.
+    outstanding: usize,
+    /// Whoever answers now is not asked again.
+    last_round: bool,
+    ever: Vec<NodeRef>,
+    pings: u64,
+    blows: u64,
+}
+
+struct Known {
+    node: NodeRef,
+    /// Messages sent.
+    sent: u64,
+    pinged: bool,
+}
+
+/// Runs a plan to its end.
+///
+/// # Panics
+///
+/// With the seed and the logs around the defect, if there is one.
+pub(crate) fn run(name: &str, plan: Plan) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let began = Instant::now();
+        let system = ActorSystem::new("stress");
+        let (tell, reports) = mpsc::unbounded_channel();
+        let world = Arc::new(World::new(plan, tell));
+        let mut driver = Driver::new(Arc::clone(&world), reports);
+        let outcome = driver.drive(&system).await;
+        if let Err(Defect { place, what }) = outcome {
+            panic!(
+                "{place}: {what}\nseed {}, {plan:?}\nso far {}\n{}",
+                plan.seed,
+                driver.summary(),
+                world.story(&place)
+            );
+        }
+        println!("{name}: seed {}, {} in {:.1?}", plan.seed, driver.summary(), began.elapsed());
+        drop(driver);
+        system.terminate().await;
+        let left = eventually(|| tokio::runtime::Handle::current().metrics().num_alive_tasks() == 0).await;
+        assert!(left, "tasks are left, seed {}", plan.seed);
+        assert_eq!(world.instances.load(Ordering::SeqCst), 0, "instances are left, seed {}", plan.seed);
+    });
+}
+
+impl Driver {
+    fn new(world: Arc<World>, reports: mpsc::UnboundedReceiver<Report>) -> Self {
+        Self {
+            rng: fastrand::Rng::with_seed(world.plan.seed),
+            world,
+            reports,
+            known: HashMap::new(),
+            idle: Vec::new(),
+            active: Vec::new(),
+            outstanding: 0,
+            last_round: false,
+            ever: Vec::new(),
+            pings: 0,
+            blows: 0,
+        }
+    }
+
+    async fn drive(&mut self, system: &ActorSystem) -> Result<(), Defect> {
+        let top = system.spawn_with("top", Top::props(Arc::clone(&self.world), HEAD.into())).unwrap();
+        let head = self.grow(&top).await?;
+        self.stress().await?;
+        self.world.enter(Phase::Finishing);
+        self.finish().await?;
+        self.world.enter(Phase::Dying);
+        self.fell(&head).await?;
+        if top.actor_ref().has_ended() {
+            return Err(Self::defect("the driver ended (I9)"));
+        }
+        Ok(())
+    }
+
+    // ---- the phases ----------------------------------------------------------------------------------------------
+
+    async fn grow(&mut self, top: &TopRef) -> Result<NodeRef, Defect> {
+        let head = top.plant().await.map_err(|error| Self::defect(error.to_string()))?;
+        while self.active.len() < self.world.plan.size {
+            self.note_next().await?;
+        }
+        if self.ever.len() > self.world.plan.size {
+            return Err(Self::defect("the children are not unique (I7)"));
+        }
+        Ok(head)
+    }
+
+    async fn stress(&mut self) -> Result<(), Defect> {
+        for _ in 0..self.world.plan.items {
+            self.note_all()?;
+            while self.idle.len() < self.world.plan.keeps_idle {
+                self.note_next().await?;
+            }
+            if self.rng.bool() {
+                let at = self.rng.usize(..self.idle.len());
+                let place = self.idle.swap_remove(at);
+                self.ping(&place);
+            } else {
+                let at = self.rng.usize(..self.active.len());
+                self.blow(at);
+            }
+            tokio::task::coop::consume_budget().await;
+        }
+        Ok(())
+    }
+
+    /// Everybody answers once more, and then nobody is owed anything (I6).
+    async fn finish(&mut self) -> Result<(), Defect> {
+        while self.outstanding > 0 {
+            self.note_next().await?;
+        }
+        self.last_round = true;
+        let mut well = 0;
+        while well < 3 {
+            self.note_all()?;
+            while let Some(place) = self.idle.pop() {
+                self.ping(&place);
+            }
+            if self.outstanding > 0 || self.active.len() < self.world.plan.size {
+                well = 0;
+                self.note_next().await?;
+            } else {
+                well = if self.all_are_well() { well + 1 } else { 0 };
+                self.pause().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tree ends from its leaves up (I8).
+    async fn fell(&mut self, head: &NodeRef) -> Result<(), Defect> {
+        if head.ping_of_death().tell().is_err() {
+            return Err(Self::defect("the head is gone before its time"));
+        }
+        while !self.note_next().await? {}
+        self.note_all()?;
+        let undead = self.ever.iter().filter(|node| !node.actor_ref().has_ended()).count();
+        if undead > 0 {
+            return Err(Self::defect(format!("{undead} nodes are not dead (I8)")));
+        }
+        Ok(())
+    }
+
+    // ---- jobs ----------------------------------------------------------------------------------------------------
+
+    fn ping(&mut self, place: &Place) {
+        let Some(known) = self.known.get_mut(place) else { return };
+        known.pinged = true;
+        known.sent += 1;
+        self.pings += 1;
+        self.outstanding += 1;
+        let (world, place, node) = (Arc::clone(&self.world), Arc::clone(place), known.node.clone());
+        let answer = node.ping(known.sent).ask();
+        tokio::spawn(async move {
+            let answer = match answer {
+                Ok(answer) => answer.await,
+                Err(refused) => Err(refused.reason().into()),
+            };
+            world.report(Report::Pong(place, node, answer));
+        });
+    }
+
+    fn blow(&mut self, at: usize) {
+        let Some(known) = self.known.get_mut(&self.active[at]) else { return };
+        known.sent += 1;
+        self.blows += 1;
+        let blow = Blow::draw(&self.world.plan, &mut self.rng);
+        // One that has ended is struck from the list when its parent says so.
+        let _ended = known.node.suffer(known.sent, blow).tell();
+    }
+
+    /// No node suspended, none with something to do later, none ended.
+    fn all_are_well(&self) -> bool {
+        self.known.values().all(|known| {
+            testkit::suspensions(&known.node) == 0
+                && testkit::deferrals(&known.node) == 0
+                && !known.node.actor_ref().has_ended()
+        })
+    }
+
+    // ---- reports -------------------------------------------------------------------------------------------------
+
+    fn note_all(&mut self) -> Result<(), Defect> {
+        while let Ok(report) = self.reports.try_recv() {
+            self.note(report)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a report. Answers whether the head is gone.
+    async fn note_next(&mut self) -> Result<bool, Defect> {
+        match tokio::time::timeout(PATIENCE, self.reports.recv()).await {
+            Ok(Some(report)) => self.note(report),
+            Ok(None) => unreachable!("the world holds a sender"),
+            Err(_) => Err(self.stuck()),
+        }
+    }
+
+    /// Gives the nodes time, and notes what comes meanwhile.
+    async fn pause(&mut self) -> Result<(), Defect> {
+        match tokio::time::timeout(Duration::from_millis(5), self.reports.recv()).await {
+            Ok(Some(report)) => self.note(report).map(|_| ()),
+            Ok(None) | Err(_) => Ok(()),
+        }
+    }
+
+    fn note(&mut self, report: Report) -> Result<bool, Defect> {
+        match report {
+            Report::Violation(place, what) => return Err(Defect { place, what }),
+            Report::HeadGone if self.world.phase() == Phase::Dying => return Ok(true),
+            Report::HeadGone => return Err(Self::defect("the head is gone")),
+            Report::Ready(place, node) => self.ready(place, node)?,
+            Report::Died(place) => self.strike(&place),
+            Report::Pong(place, node, answer) => self.pong(place, &node, answer)?,
+        }
+        Ok(false)
+    }
+
+    fn ready(&mut self, place: Place, node: NodeRef) -> Result<(), Defect> {
+        if let Some(known) = self.known.get(&place) {
+            // One that failed to start starts again.
+            return if known.node == node {
+                Ok(())
+            } else {
+                Err(Defect { place, what: "there are two of it (I7)".to_owned() })
+            };
+        }
+        self.ever.push(node.clone());
+        self.known.insert(Arc::clone(&place), Known { node, sent: 0, pinged: false });
+        self.idle.push(Arc::clone(&place));
+        self.active.push(place);
+        Ok(())
+    }
+
+    /// Forgets a node and all below it.
+    fn strike(&mut self, dead: &Place) {
+        let known = &mut self.known;
+        self.active.retain(|place| {
+            let stays = !is_within(place, dead);
+            if !stays {
+                known.remove(place);
+            }
+            stays
+        });
+        self.idle.retain(|place| !is_within(place, dead));
+    }
+
+    fn pong(&mut self, place: Place, node: &NodeRef, answer: Result<(), AskError>) -> Result<(), Defect> {
+        self.outstanding -= 1;
+        match answer {
+            Ok(()) => {
+                if let Some(known) = self.known.get_mut(&place)
+                    && known.node == *node
+                {
+                    known.pinged = false;
+                    if !self.last_round {
+                        self.idle.push(place);
+                    }
+                }
+                Ok(())
+            }
+            Err(AskError::Stopped) if node.actor_ref().has_ended() => Ok(()),
+            Err(error) => Err(Defect { place, what: format!("a ping is answered with {error} (I6)") }),
+        }
+    }
+
+    // ---- what to tell --------------------------------------------------------------------------------------------
+
+    fn defect(what: impl Into<String>) -> Defect {
+        Defect { place: HEAD.into(), what: what.into() }
+    }
+
+    fn stuck(&self) -> Defect {
+        let unwell = self.known.iter().find(|(_, known)| {
+            known.pinged || testkit::suspensions(&known.node) > 0 || testkit::deferrals(&known.node) > 0
+        });
+        let (place, what) = match unwell {
+            None => (HEAD.into(), String::new()),
+            Some((place, known)) => (
+                Arc::clone(place),
+                format!(
+                    "pinged {}, suspended {} times, {} deferred, ended {}",
+                    known.pinged,
+                    testkit::suspensions(&known.node),
+                    testkit::deferrals(&known.node),
+                    known.node.actor_ref().has_ended()
+                ),
+            ),
+        };
+        let (active, size) = (self.active.len(), self.world.plan.size);
+        Defect { place, what: format!("nothing happens any more (I5, I6); {active} of {size} nodes; {what}") }
+    }
+
+    fn summary(&self) -> String {
+        let count = &self.world.count;
+        let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+        format!(
+            "{} pings, {} failures sent and {} suffered, {} escalations, {} restarts, {} nodes replaced ({} in all), \
+             {} hooks and {} factories failed",
+            self.pings,
+            self.blows,
+            read(&count.suffered),
+            read(&count.escalations),
+            read(&count.restarts),
+            read(&count.replacements),
+            self.ever.len(),
+            read(&count.failed_hooks),
+            read(&count.failed_factories),
+        )
+    }
+}
+
+/// Waits until it is so, but not for ever.
+async fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
+    for _ in 0..5_000 {
+        if is_so() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    false
+}

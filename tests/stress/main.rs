@@ -1,0 +1,129 @@
+//! A tree of supervisors under random failures, on real threads and the real clock (section S of the cases).
+//!
+//! Each node knows what it is owed after a failure and checks it before each message; the driver knows who must be
+//! there. What is checked:
+//!
+//! | | |
+//! |---|---|
+//! | I1 | no message is handled while a restart or resume is due, or while suspended |
+//! | I2 | actors run on their system's runtime |
+//! | I3 | `pre_restart` runs at most once on an instance, `post_stop` too, and no two instances or handlers at once |
+//! | I4 | after a restart a node has the children it had |
+//! | I5 | a restart or resume that is due comes |
+//! | I6 | every ping is answered, unless its node ended |
+//! | I7 | there are no extra nodes: one at each place, as many in the end as in the beginning |
+//! | I8 | the tree ends from its leaves up, and nobody is left |
+//! | I9 | what is above the tree is never restarted |
+//! | I10 | each node gets all messages of the driver, in order, across restarts |
+//! | I11 | in the end nobody is suspended and nothing is deferred; tasks and instances are gone |
+//!
+//! `README.md` beside this directory says how to run it longer, and again with the same seed.
+
+mod blow;
+mod driver;
+mod node;
+mod plan;
+mod world;
+
+use std::time::Duration;
+
+use supervise::{Backoff, Strategy};
+
+use driver::run;
+use plan::{Directives, Draw, Plan};
+
+/// Without a delay between attempts to start, as a limit that is never reached makes them.
+fn at_once(strategy: Strategy) -> Strategy {
+    strategy.max_retries(u32::MAX)
+}
+
+fn reference() -> Plan {
+    Plan { strategy: at_once(Strategy::one_for_one()), ..Plan::reference() }
+}
+
+/// Where a failure of the head takes most failures under way along, with few of them under way.
+fn one_by_one() -> Plan {
+    let plan = reference();
+    Plan { keeps_idle: plan.size - plan.size / 20, ..plan }
+}
+
+#[test]
+fn str_01_the_reference_mix() {
+    run("str_01", reference());
+}
+
+#[test]
+fn str_02_only_resume() {
+    run("str_02", Plan { directives: Directives::OnlyResume, ..reference() });
+}
+
+#[test]
+fn str_03_only_restart_and_nothing_else_fails() {
+    let never = Draw::Always(0);
+    run(
+        "str_03",
+        Plan {
+            directives: Directives::OnlyRestart,
+            fail_pre: never,
+            fail_post: never,
+            fail_constr: never,
+            ..reference()
+        },
+    );
+}
+
+#[test]
+fn str_04_every_hook_and_factory_fails_once() {
+    let once = Draw::Always(1);
+    run("str_04", Plan { fail_pre: once, fail_post: once, fail_constr: once, ..reference() });
+}
+
+#[test]
+fn str_05_every_restart_stops_all_children() {
+    run("str_05", Plan { stop_kids: Draw::Always(2), ..one_by_one() });
+}
+
+#[test]
+fn str_06_every_failure_is_escalated_twice() {
+    run("str_06", Plan { depth: Draw::Always(2), ..reference() });
+}
+
+#[test]
+fn str_07_all_for_one() {
+    run("str_07", Plan { strategy: at_once(Strategy::all_for_one()), ..reference() });
+}
+
+#[test]
+fn str_07_rest_for_one() {
+    run("str_07 rest", Plan { strategy: at_once(Strategy::rest_for_one()), ..reference() });
+}
+
+#[test]
+fn str_08_restarts_stop_the_children_as_they_do_by_default() {
+    run("str_08", Plan { clears: true, ..one_by_one() });
+}
+
+#[test]
+fn hie_05_a_hierarchy_survives_being_stressed_while_its_handlers_and_hooks_wait() {
+    run("hie_05", Plan { waits: true, ..reference() });
+}
+
+#[test]
+fn hie_05_and_while_siblings_are_restarted_together() {
+    let strategy = at_once(Strategy::all_for_one());
+    run("hie_05 all for one", Plan { waits: true, strategy, ..reference() });
+}
+
+#[test]
+fn hie_05_and_while_restarts_wait_for_a_backoff() {
+    let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(20)).jitter(0.5);
+    let strategy = Strategy::one_for_one().backoff(backoff);
+    run("hie_05 backoff", Plan { waits: true, strategy, ..reference() });
+}
+
+#[test]
+fn hie_05_and_while_siblings_wait_for_a_backoff_together() {
+    let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(20)).jitter(0.5);
+    let strategy = Strategy::rest_for_one().backoff(backoff);
+    run("hie_05 group backoff", Plan { strategy, ..reference() });
+}
