@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use crate::world::{Phase, Place, Report, World, is_within};
 
 /// How long nothing at all may happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(45);
 
 /// The name of the uppermost node.
 const HEAD: &str = "head";
@@ -41,6 +41,8 @@ struct Driver {
     active: Vec<Place>,
     /// Pings that are not answered yet.
     outstanding: usize,
+    /// Whoever answers now is not asked again.
+    last_round: bool,
     ever: Vec<NodeRef>,
     pings: u64,
     blows: u64,
@@ -94,6 +96,7 @@ impl Driver {
             idle: Vec::new(),
             active: Vec::new(),
             outstanding: 0,
+            last_round: false,
             ever: Vec::new(),
             pings: 0,
             blows: 0,
@@ -109,7 +112,7 @@ impl Driver {
         self.world.enter(Phase::Dying);
         self.fell(&head).await?;
         if top.actor_ref().has_ended() {
-            return Err(self.defect("the driver ended (I9)"));
+            return Err(Self::defect("the driver ended (I9)"));
         }
         Ok(())
     }
@@ -117,12 +120,12 @@ impl Driver {
     // ---- the phases ----------------------------------------------------------------------------------------------
 
     async fn grow(&mut self, top: &TopRef) -> Result<NodeRef, Defect> {
-        let head = top.plant().await.map_err(|error| self.defect(error.to_string()))?;
+        let head = top.plant().await.map_err(|error| Self::defect(error.to_string()))?;
         while self.active.len() < self.world.plan.size {
             self.note_next().await?;
         }
         if self.ever.len() > self.world.plan.size {
-            return Err(self.defect("the children are not unique (I7)"));
+            return Err(Self::defect("the children are not unique (I7)"));
         }
         Ok(head)
     }
@@ -148,6 +151,10 @@ impl Driver {
 
     /// Everybody answers once more, and then nobody is owed anything (I6).
     async fn finish(&mut self) -> Result<(), Defect> {
+        while self.outstanding > 0 {
+            self.note_next().await?;
+        }
+        self.last_round = true;
         let mut well = 0;
         while well < 3 {
             self.note_all()?;
@@ -168,13 +175,13 @@ impl Driver {
     /// The tree ends from its leaves up (I8).
     async fn fell(&mut self, head: &NodeRef) -> Result<(), Defect> {
         if head.ping_of_death().tell().is_err() {
-            return Err(self.defect("the head is gone before its time"));
+            return Err(Self::defect("the head is gone before its time"));
         }
         while !self.note_next().await? {}
         self.note_all()?;
         let undead = self.ever.iter().filter(|node| !node.actor_ref().has_ended()).count();
         if undead > 0 {
-            return Err(self.defect(format!("{undead} nodes are not dead (I8)")));
+            return Err(Self::defect(format!("{undead} nodes are not dead (I8)")));
         }
         Ok(())
     }
@@ -246,7 +253,7 @@ impl Driver {
         match report {
             Report::Violation(place, what) => return Err(Defect { place, what }),
             Report::HeadGone if self.world.phase() == Phase::Dying => return Ok(true),
-            Report::HeadGone => return Err(self.defect("the head is gone")),
+            Report::HeadGone => return Err(Self::defect("the head is gone")),
             Report::Ready(place, node) => self.ready(place, node)?,
             Report::Died(place) => self.strike(&place),
             Report::Pong(place, node, answer) => self.pong(place, &node, answer)?,
@@ -291,7 +298,7 @@ impl Driver {
                     && known.node == *node
                 {
                     known.pinged = false;
-                    if self.world.phase() == Phase::Stressing {
+                    if !self.last_round {
                         self.idle.push(place);
                     }
                 }
@@ -304,7 +311,7 @@ impl Driver {
 
     // ---- what to tell --------------------------------------------------------------------------------------------
 
-    fn defect(&self, what: impl Into<String>) -> Defect {
+    fn defect(what: impl Into<String>) -> Defect {
         Defect { place: HEAD.into(), what: what.into() }
     }
 

@@ -282,11 +282,14 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         let another_restart = self.restart_is_under_way();
         let control = &mut self.deferred.as_mut()?.control;
-        if another_restart && matches!(control.front(), Some(SystemMessage::Recreate(_) | SystemMessage::Halt(_)))
-        {
-            return None;
+        if !another_restart {
+            return control.pop_front();
         }
-        control.pop_front()
+        // A restart has to queue. The suspensions behind it have not: what answers them is taken as soon as it comes.
+        let next = control
+            .iter()
+            .position(|message| !matches!(message, SystemMessage::Recreate(_) | SystemMessage::Halt(_)))?;
+        control.remove(next)
     }
 
     fn next_deferred_failure(&mut self) -> Option<(ChildId, C)> {

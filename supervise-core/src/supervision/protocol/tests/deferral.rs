@@ -87,3 +87,25 @@ fn failures_during_a_restart_are_decided_by_the_new_instances_time() {
     let mut actor = restarting(1);
     assert_eq!(drive(&mut actor, failed(A, Y)), [deferred(A)]);
 }
+
+#[test]
+fn a_restart_that_has_to_queue_holds_up_no_suspension_behind_it() {
+    let mut actor = restarting(1);
+    command(&mut actor, super::super::Protocol::stop_children);
+    back(&mut actor, Returned::Ok);
+    for message in [Suspend, Recreate(Y), Suspend, Recreate(X), Suspend, Suspend] {
+        drive(&mut actor, message);
+    }
+    drive(&mut actor, ended(A));
+    // Else the answers to the last two come before them, and there is nothing left for a restart to answer.
+    assert_eq!((actor.suspensions(), actor.deferrals()), (4, 1));
+    drive(&mut actor, Resume(None));
+    drive(&mut actor, Resume(None));
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), pre_restart(Y, false)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(Y)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), pre_restart(X, false)]);
+    back(&mut actor, Returned::Ok);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X))]);
+    assert_eq!((actor.suspensions(), actor.deferrals()), (0, 0));
+    assert!(actor.accepts_messages());
+}
