@@ -123,6 +123,16 @@ impl Shelf {
     }
 
     #[handler]
+    fn spawn_named(&self, name: &'static str, ctx: &mut Context<Self>) -> Option<SpawnError> {
+        ctx.spawn(name, Worker::factory(name, &self.plan)).err()
+    }
+
+    #[handler]
+    fn stop_two(&self, ctx: &mut Context<Self>) {
+        ctx.stop(&self.two.actor());
+    }
+
+    #[handler]
     fn children(&self, ctx: &mut Context<Self>) -> Vec<String> {
         ctx.children().iter().map(|child| child.name().to_owned()).collect()
     }
@@ -628,4 +638,100 @@ async fn otp_13_all_significant_ends_end_the_supervisor(system: &TestSystem) {
     assert!(!supervisor.actor_ref().has_ended());
     End::ByItself.of(&one);
     system.expect_terminated(&supervisor).await;
+}
+
+// ---- beyond OTP -----------------------------------------------------------------------------------------------------
+
+/// Keeps its child when it restarts, and has one that does not stop by itself.
+#[actor]
+#[supervise(on(_) = Restart)]
+struct Keeper {
+    plan: Plan,
+    lives: u32,
+    #[child(|this| { this.lives += 1; Worker::factory("kept", &this.plan) }, restart = permanent)]
+    kept: Child<Worker>,
+    #[child(|_| || Stubborn, stop_timeout = "2s")]
+    stubborn: Child<Stubborn>,
+}
+
+#[actor]
+impl Keeper {
+    #[pre_restart]
+    fn keep(&mut self) {}
+
+    #[handler]
+    fn fail(&self) -> io::Result<()> {
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    #[handler]
+    fn kept(&self) -> (WorkerRef, u32) {
+        (self.kept.actor(), self.lives)
+    }
+
+    #[handler]
+    fn stubborn(&self) -> StubbornRef {
+        self.stubborn.actor()
+    }
+}
+
+#[actor]
+struct Stubborn;
+
+#[actor]
+impl Stubborn {
+    #[handler]
+    async fn wait(&self) {
+        std::future::pending().await
+    }
+}
+
+fn keeper(plan: &Plan) -> impl FnMut() -> Keeper + Send + 'static + use<> {
+    let plan = plan.clone();
+    move || Keeper { plan: plan.clone(), lives: 0, kept: Child::default(), stubborn: Child::default() }
+}
+
+#[supervise::test]
+async fn a_child_that_outlives_its_parents_restart_is_bound_to_the_new_instance(system: &TestSystem) {
+    let (plan, steps) = Plan::new(system);
+    let keeper = system.spawn("keeper", keeper(&plan)).unwrap();
+    let (before, _) = keeper.kept().await.unwrap();
+    keeper.fail().tell().unwrap();
+    system.advance(Duration::from_secs(1)).await;
+    system.expect_restarts(&keeper, 1).await;
+    let (after, lives) = keeper.kept().await.unwrap();
+    assert_eq!((&after, lives), (&before, 1), "the same child, declared by the new instance");
+    assert_eq!(steps.all().await, [("kept", "start"), ("kept", "stop"), ("kept", "start")]);
+    End::ByItself.of(&after);
+    system.advance(Duration::from_secs(1)).await;
+    let (renewed, _) = keeper.kept().await.unwrap();
+    assert_ne!(renewed, after);
+    assert_eq!(renewed.count().await.unwrap(), 1);
+    system.expect_decision(&renewed).await;
+}
+
+#[supervise::test]
+async fn each_field_stops_within_a_timeout_of_its_own(system: &TestSystem) {
+    let (plan, _) = Plan::new(system);
+    let keeper = system.spawn("keeper", keeper(&plan)).unwrap();
+    let stubborn = keeper.stubborn().await.unwrap();
+    stubborn.wait().tell().unwrap();
+    system.settle().await;
+    system.stop(&keeper);
+    system.advance(Duration::from_millis(1_900)).await;
+    assert!(!stubborn.actor_ref().has_ended());
+    system.advance(Duration::from_millis(200)).await;
+    assert!(keeper.actor_ref().has_ended());
+}
+
+#[supervise::test]
+async fn the_name_of_a_field_is_taken_while_its_child_is_down(system: &TestSystem) {
+    let (plan, _) = Plan::new(system);
+    let shelf = system.spawn("shelf", shelf(&plan)).unwrap();
+    let refused = shelf.spawn_named("two").await.unwrap();
+    assert!(matches!(refused, Some(SpawnError::NameTaken { .. })));
+    shelf.stop_two().await.unwrap();
+    system.advance(Duration::from_secs(1)).await;
+    let refused = shelf.spawn_named("two").await.unwrap();
+    assert!(matches!(refused, Some(SpawnError::NameTaken { .. })));
 }
