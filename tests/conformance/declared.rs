@@ -682,7 +682,7 @@ struct Stubborn;
 impl Stubborn {
     #[handler]
     async fn wait(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -1,7 +1,5 @@
 //! The conformance cases, by id. `README.md` beside this file says where the ids come from.
 
-#![expect(clippy::unused_self, reason = "a handler takes `self` whether it needs it or not")]
-
 mod backoff_supervisor;
 mod dead_letters;
 mod death_watch;
