@@ -4,6 +4,7 @@
 //! *type* declare, [`Actor`] is what `#[actor]` on the *impl block* declares. Both can be written by hand.
 //! How an actor runs is not decided here but in [`cell`](crate::cell).
 
+use std::any::TypeId;
 use std::future::Future;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
     label = "this type has no `#[actor]`",
     note = "write `#[actor]` above the type: `#[actor] struct {Self} {{ .. }}`"
 )]
-pub trait Supervisor: Sized + Send + 'static {
+pub trait Supervisor: Sized + 'static {
     /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
     type Ref: TypedRef<Actor = Self>;
 
@@ -53,6 +54,13 @@ pub trait Supervisor: Sized + Send + 'static {
         let _ = child;
         Ok(default_decider(failure))
     }
+
+    /// Whether refs of this actor type reach such an actor: its own, and for a [pattern](crate::pattern) those of the
+    /// actor it stands in for.
+    #[doc(hidden)]
+    fn answers_to(actor: TypeId) -> bool {
+        actor == TypeId::of::<Self>()
+    }
 }
 
 /// An actor: state that handles one message at a time and is restarted, resumed or stopped by its parent when it fails.
@@ -63,7 +71,7 @@ pub trait Supervisor: Sized + Send + 'static {
     label = "no messages are declared for `{Self}`",
     note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
 )]
-pub trait Actor: Supervisor {
+pub trait Actor: Supervisor + Send {
     /// Everything this actor can be told.
     type Message: Send + 'static;
 

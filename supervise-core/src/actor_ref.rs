@@ -21,7 +21,7 @@ use crate::supervision::Effect;
 /// handler; what every ref can do is here.
 pub struct ActorRef<A> {
     any: AnyActorRef,
-    /// The type of the cell behind `any`. No bound stands here, so that a mistake in an actor is told where it is and
+    /// The type of the actor behind `any`, or of one that it stands in for. No bound stands here, so that a mistake in an actor is told where it is and
     /// not wherever its ref is named.
     actor: PhantomData<fn() -> A>,
 }
@@ -75,15 +75,15 @@ impl<A> ActorRef<A> {
 }
 
 impl<A: Actor> ActorRef<A> {
-    pub(crate) fn new(cell: Arc<Cell<A>>) -> Self {
+    pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
         Self { any: AnyActorRef(cell), actor: PhantomData }
     }
 
-    fn cell(&self) -> &Cell<A> {
+    fn cell(&self) -> &Cell<A::Message> {
         let cell: &dyn Any = &*self.any.0;
         match cell.downcast_ref() {
             Some(cell) => cell,
-            None => unreachable!("made of a cell of this type"),
+            None => unreachable!("made of a cell with these messages"),
         }
     }
 
@@ -94,6 +94,16 @@ impl<A: Actor> ActorRef<A> {
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn tell(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         self.push(message)
+    }
+
+    /// The ref of another actor type that takes the same messages. It reaches this actor.
+    pub(crate) fn as_ref_of<B: Actor<Message = A::Message>>(&self) -> ActorRef<B> {
+        ActorRef { any: self.any.clone(), actor: PhantomData }
+    }
+
+    /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
+    pub(crate) fn pending(&self) -> usize {
+        self.cell().mailbox.pending()
     }
 
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
@@ -154,14 +164,14 @@ impl<A> fmt::Display for ActorRef<A> {
 
 /// A ref that knows its actor's type. `#[actor]` implements it for the generated ref.
 pub trait TypedRef: Clone + Send + Sync + From<ActorRef<Self::Actor>> + 'static {
-    /// The type behind it.
-    type Actor: Actor;
+    /// The type behind it. No bound stands here either.
+    type Actor: 'static;
 
     /// What every ref can do.
     fn actor_ref(&self) -> &ActorRef<Self::Actor>;
 }
 
-impl<A: Actor> TypedRef for ActorRef<A> {
+impl<A: 'static> TypedRef for ActorRef<A> {
     type Actor = A;
 
     fn actor_ref(&self) -> &ActorRef<A> {
@@ -189,9 +199,9 @@ impl AnyActorRef {
         &self.core().name
     }
 
-    /// The typed ref, if the actor is an `A`.
+    /// The typed ref, if the actor is an `A`, or a [pattern](crate::pattern) that stands in for one.
     pub fn downcast<A: Actor>(&self) -> Option<ActorRef<A>> {
-        (self.actor_type() == TypeId::of::<A>()).then(|| ActorRef { any: self.clone(), actor: PhantomData })
+        self.core().answers_to(TypeId::of::<A>()).then(|| ActorRef { any: self.clone(), actor: PhantomData })
     }
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
@@ -219,10 +229,6 @@ impl AnyActorRef {
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
         self.0.has_ended()
-    }
-
-    pub(crate) fn actor_type(&self) -> TypeId {
-        self.0.actor_type()
     }
 
     pub(crate) fn core(&self) -> &Core {

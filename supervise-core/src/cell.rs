@@ -21,6 +21,7 @@ mod redelivery;
 mod run;
 mod shell;
 mod user_code;
+mod visit;
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -41,6 +42,7 @@ use crate::{dispatch, observe};
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
+pub(crate) use visit::Visit;
 
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
 pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
@@ -60,10 +62,11 @@ impl Cause for Failure {
     }
 }
 
-/// What others reach of an actor through its ref.
-pub(crate) struct Cell<A: Actor> {
+/// What others reach of an actor through its ref. Typed by its messages alone, so that an actor which takes the
+/// messages of another type can be reached through that type's ref, at no cost to anybody.
+pub(crate) struct Cell<M> {
     pub(crate) core: Core,
-    pub(crate) mailbox: Mailbox<A::Message, System>,
+    pub(crate) mailbox: Mailbox<M, System>,
 }
 
 /// What does not depend on the actor's type.
@@ -74,6 +77,8 @@ pub(crate) struct Core {
     pub(crate) id: ChildId,
     pub(crate) parent: Option<AnyActorRef>,
     pub(crate) system: Arc<SystemCore>,
+    /// Whether refs of an actor type reach it.
+    answers_to: fn(TypeId) -> bool,
     protocol: Mutex<CellProtocol>,
     /// For those who wait for the stop request. Appears with the first.
     stopping: OnceLock<Box<Notify>>,
@@ -85,11 +90,10 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn core_mut(&mut self) -> &mut Core;
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
-    fn actor_type(&self) -> TypeId;
     fn has_ended(&self) -> bool;
 }
 
-impl<A: Actor> AnyCell for Cell<A> {
+impl<M: Send + 'static> AnyCell for Cell<M> {
     fn core(&self) -> &Core {
         &self.core
     }
@@ -106,20 +110,16 @@ impl<A: Actor> AnyCell for Cell<A> {
         self.mailbox.push_control(control)
     }
 
-    fn actor_type(&self) -> TypeId {
-        TypeId::of::<A>()
-    }
-
     fn has_ended(&self) -> bool {
         self.mailbox.is_closed()
     }
 }
 
-impl<A: Actor> Cell<A> {
+impl<M: Send + 'static> Cell<M> {
     /// An actor that has ended before it began, below the root; for those who need a ref and have nobody.
-    pub(crate) fn nobody(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
+    pub(crate) fn nobody<A: Actor<Message = M>>(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
         let dead = |name: &str, parent| {
-            let core = Core::new(Arc::from(name), ChildId::ROOT, parent, Arc::clone(system), 0);
+            let core = Core::new(Arc::from(name), ChildId::ROOT, parent, Arc::clone(system), A::answers_to, 0);
             let _nothing = core.protocol().abandon();
             let mailbox = Mailbox::new(MailboxKind::Unbounded);
             mailbox.close();
@@ -129,7 +129,7 @@ impl<A: Actor> Cell<A> {
     }
 
     /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
-    pub(crate) fn spawn_under<C>(
+    pub(crate) fn spawn_under<A: Actor<Message = M>, C>(
         parent: &AnyActorRef,
         name: NewName<'_>,
         props: Props<A, C>,
@@ -138,8 +138,8 @@ impl<A: Actor> Cell<A> {
         let mut made = None;
         let mut reserve = |name: &Arc<str>| {
             above.protocol().spawn(name, |id, inherited| {
-                let core =
-                    Core::new(Arc::clone(name), id, Some(parent.clone()), Arc::clone(&above.system), inherited);
+                let system = Arc::clone(&above.system);
+                let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, A::answers_to, inherited);
                 let cell = Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) });
                 made = Some(Arc::clone(&cell));
                 AnyActorRef(cell)
@@ -209,6 +209,7 @@ impl Core {
         id: ChildId,
         parent: Option<AnyActorRef>,
         system: Arc<SystemCore>,
+        answers_to: fn(TypeId) -> bool,
         inherited: u32,
     ) -> Self {
         Self {
@@ -217,9 +218,15 @@ impl Core {
             id,
             parent,
             system,
+            answers_to,
             protocol: Mutex::new(Protocol::new(inherited)),
             stopping: OnceLock::new(),
         }
+    }
+
+    /// Whether refs of this actor type reach it.
+    pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
+        (self.answers_to)(actor)
     }
 
     pub(crate) fn path(&self) -> ActorPath {

@@ -19,7 +19,7 @@ use crate::unwind::drop_quietly;
 
 /// An actor's view of itself and its surroundings.
 pub struct Context<A: Actor> {
-    cell: Arc<Cell<A>>,
+    cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
     /// What comes instead of `Terminated`.
@@ -30,7 +30,7 @@ pub struct Context<A: Actor> {
 }
 
 impl<A: Actor> Context<A> {
-    pub(crate) fn new(cell: Arc<Cell<A>>) -> Self {
+    pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
         Self { cell, held: None, watch_messages: HashMap::new(), aborted: false, timers: None }
     }
 
@@ -38,7 +38,7 @@ impl<A: Actor> Context<A> {
 
     /// This actor's own ref. It stays valid across restarts.
     pub fn me(&self) -> A::Ref {
-        ActorRef::new(Arc::clone(&self.cell)).into()
+        ActorRef::<A>::new(Arc::clone(&self.cell)).into()
     }
 
     /// Where this actor stands.

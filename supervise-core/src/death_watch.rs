@@ -42,13 +42,13 @@ impl Terminated {
         Self { subject, how, actor: PhantomData }
     }
 
-    /// The same news, if the actor that ended was an `A`.
+    /// The same news, if the actor that ended was an `A`, or a [pattern](crate::pattern) that stood in for one.
     ///
     /// # Errors
     ///
     /// Gives itself back if it was not.
     pub fn downcast<A: Actor>(self) -> Result<Terminated<A>, Self> {
-        if self.subject.actor_type() == TypeId::of::<A>() {
+        if self.subject.core().answers_to(TypeId::of::<A>()) {
             Ok(Terminated { subject: self.subject, how: self.how, actor: PhantomData })
         } else {
             Err(self)

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use crate::system::SystemCore;
 
-/// Lets a cell run until it ends.
+/// Lets a cell, or what a system does besides, run until it ends.
 pub(crate) fn start(system: &SystemCore, cell: impl Future<Output = ()> + Send + 'static) {
     #[cfg(feature = "testkit")]
     let cell = crate::testkit::Counted::new(system.activity(), cell);

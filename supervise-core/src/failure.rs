@@ -12,13 +12,10 @@ use std::sync::Arc;
 use crate::path::ActorPath;
 
 /// Why an actor failed. Cheap to clone; all clones share the cause.
+///
+/// One wide pointer and one allocation, because a failure travels in every report, answer and event.
 #[derive(Clone)]
-pub struct Failure {
-    stage: Stage,
-    root: Root,
-    /// What a restart was for, when the restart itself failed.
-    original: Option<Arc<Failure>>,
-}
+pub struct Failure(Arc<dyn Cause>);
 
 /// When a failure happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +43,6 @@ pub enum FailureKind {
     DeathPact,
 }
 
-#[derive(Clone)]
-enum Root {
-    Error(Arc<dyn ErasedError>),
-    Panic(Arc<Cow<'static, str>>),
-    Killed,
-    DeathPact(ActorPath),
-}
-
 impl Failure {
     /// A failure from an error. Its `source()` chain is kept.
     pub fn new<E: Error + Send + Sync + 'static>(error: E) -> Self {
@@ -77,7 +66,7 @@ impl Failure {
     }
 
     fn typed<E: fmt::Display + Send + Sync + 'static>(error: E, source: SourceOf<E>) -> Self {
-        Self::from_root(Root::Error(Arc::new(Typed { error, source })))
+        Self(Arc::new(Typed { error, source }))
     }
 
     /// A failure from a caught panic's payload.
@@ -92,60 +81,48 @@ impl Failure {
                 }
             },
         };
-        Self::from_root(Root::Panic(Arc::new(text)))
+        Self(Arc::new(Panicked(text)))
     }
 
     /// The failure of an actor that somebody killed.
     pub fn killed() -> Self {
-        Self::from_root(Root::Killed)
+        Self(Arc::new(Killed))
     }
 
     /// The failure of an actor that watched `subject` and has no handler for its end.
     pub fn death_pact(subject: ActorPath) -> Self {
-        Self::from_root(Root::DeathPact(subject))
-    }
-
-    fn from_root(root: Root) -> Self {
-        Self { stage: Stage::Running, root, original: None }
+        Self(Arc::new(DeathPact(subject)))
     }
 
     /// This failure as one that kept its actor from starting.
-    pub(crate) fn at_initialization(mut self) -> Self {
-        self.stage = Stage::Initialization;
-        self
+    pub(crate) fn at_initialization(self) -> Self {
+        Self(Arc::new(Staged { stage: Stage::Initialization, cause: self, original: None }))
     }
 
     /// This failure as one that broke a restart, which was for `original`.
-    pub(crate) fn at_restart(mut self, original: Self) -> Self {
-        self.stage = Stage::PostRestart;
-        self.original = Some(Arc::new(original));
-        self
+    pub(crate) fn at_restart(self, original: Self) -> Self {
+        Self(Arc::new(Staged { stage: Stage::PostRestart, cause: self, original: Some(original) }))
     }
 
     /// When it happened.
     pub fn stage(&self) -> Stage {
-        self.stage
+        self.0.staged().map_or(Stage::Running, |staged| staged.stage)
     }
 
     /// What kind of thing went wrong.
     pub fn kind(&self) -> FailureKind {
-        match self.root {
-            Root::Error(_) => FailureKind::Error,
-            Root::Panic(_) => FailureKind::Panic,
-            Root::Killed => FailureKind::Killed,
-            Root::DeathPact(_) => FailureKind::DeathPact,
-        }
+        self.root().kind()
     }
 
     /// Whether the actor has no usable instance because of this: it failed to start, or to start again.
     pub fn is_initialization(&self) -> bool {
-        self.stage != Stage::Running
+        self.stage() != Stage::Running
     }
 
     /// What the restart that failed was for, back to the first failure of the chain.
     pub fn original(&self) -> &Self {
         let mut failure = self;
-        while let Some(original) = &failure.original {
+        while let Some(original) = failure.0.staged().and_then(|staged| staged.original.as_ref()) {
             failure = original;
         }
         failure
@@ -153,44 +130,33 @@ impl Failure {
 
     /// The user's error, if it is an `E`.
     pub fn downcast_ref<E: 'static>(&self) -> Option<&E> {
-        match &self.root {
-            Root::Error(error) => error.value().downcast_ref(),
-            Root::Panic(_) | Root::Killed | Root::DeathPact(_) => None,
-        }
+        self.root().error()?.downcast_ref()
     }
 
     /// The name of the error's type, or of the kind of failure.
     pub fn type_name(&self) -> &'static str {
-        match &self.root {
-            Root::Error(error) => error.type_name(),
-            Root::Panic(_) => "Panic",
-            Root::Killed => "Killed",
-            Root::DeathPact(_) => "DeathPact",
-        }
+        self.root().type_name()
     }
 
-    /// Whether both are clones of one failure.
+    /// Whether both are clones of one failure, whatever stages they went through.
     pub fn is_same(&self, other: &Self) -> bool {
-        match (&self.root, &other.root) {
-            (Root::Error(a), Root::Error(b)) => std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b)),
-            (Root::Panic(a), Root::Panic(b)) => Arc::ptr_eq(a, b),
-            (Root::Killed, Root::Killed) => true,
-            (Root::DeathPact(a), Root::DeathPact(b)) => a == b,
-            _ => false,
+        let (mine, theirs): (*const dyn Cause, *const dyn Cause) = (self.root(), other.root());
+        std::ptr::addr_eq(mine, theirs)
+    }
+
+    /// What went wrong, apart from when.
+    fn root(&self) -> &dyn Cause {
+        let mut cause = &*self.0;
+        while let Some(staged) = cause.staged() {
+            cause = &*staged.cause.0;
         }
+        cause
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.root {
-            Root::Error(error) => error.display(f),
-            Root::Panic(text) => write!(f, "panicked: {text}"),
-            Root::Killed => f.write_str("killed"),
-            Root::DeathPact(subject) => {
-                write!(f, "death pact: {subject} ended and its end is not handled")
-            }
-        }
+        self.root().display(f)
     }
 }
 
@@ -198,7 +164,7 @@ impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Failure")
             .field("kind", &format_args!("{}", self.type_name()))
-            .field("stage", &self.stage)
+            .field("stage", &self.stage())
             .field("message", &format_args!("{self}"))
             .finish_non_exhaustive()
     }
@@ -206,42 +172,128 @@ impl fmt::Debug for Failure {
 
 impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.root {
-            Root::Error(error) => error.source(),
-            Root::Panic(_) | Root::Killed | Root::DeathPact(_) => None,
-        }
+        self.root().source()
     }
 }
 
 type SourceOf<E> = fn(&E) -> Option<&(dyn Error + 'static)>;
+
+/// What can be behind a failure.
+trait Cause: Send + Sync {
+    fn kind(&self) -> FailureKind;
+    fn type_name(&self) -> &'static str;
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    fn error(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        None
+    }
+
+    fn staged(&self) -> Option<&Staged> {
+        None
+    }
+}
 
 struct Typed<E> {
     error: E,
     source: SourceOf<E>,
 }
 
-/// A user's error value behind one pointer.
-trait ErasedError: Send + Sync {
-    fn value(&self) -> &dyn Any;
-    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
-    fn source(&self) -> Option<&(dyn Error + 'static)>;
-    fn type_name(&self) -> &'static str;
-}
+impl<E: fmt::Display + Send + Sync + 'static> Cause for Typed<E> {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Error
+    }
 
-impl<E: fmt::Display + Send + Sync + 'static> ErasedError for Typed<E> {
-    fn value(&self) -> &dyn Any {
-        &self.error
+    fn type_name(&self) -> &'static str {
+        std::any::type_name::<E>()
     }
 
     fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.error, f)
     }
 
+    fn error(&self) -> Option<&dyn Any> {
+        Some(&self.error)
+    }
+
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         (self.source)(&self.error)
     }
+}
+
+struct Panicked(Cow<'static, str>);
+
+impl Cause for Panicked {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Panic
+    }
 
     fn type_name(&self) -> &'static str {
-        std::any::type_name::<E>()
+        "Panic"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "panicked: {}", self.0)
+    }
+}
+
+struct Killed;
+
+impl Cause for Killed {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Killed
+    }
+
+    fn type_name(&self) -> &'static str {
+        "Killed"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("killed")
+    }
+}
+
+struct DeathPact(ActorPath);
+
+impl Cause for DeathPact {
+    fn kind(&self) -> FailureKind {
+        FailureKind::DeathPact
+    }
+
+    fn type_name(&self) -> &'static str {
+        "DeathPact"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "death pact: {} ended and its end is not handled", self.0)
+    }
+}
+
+/// A failure that happened while there was no instance.
+struct Staged {
+    stage: Stage,
+    cause: Failure,
+    /// What a restart was for, when the restart itself failed.
+    original: Option<Failure>,
+}
+
+impl Cause for Staged {
+    fn kind(&self) -> FailureKind {
+        self.cause.kind()
+    }
+
+    fn type_name(&self) -> &'static str {
+        self.cause.type_name()
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.cause, f)
+    }
+
+    fn staged(&self) -> Option<&Staged> {
+        Some(self)
     }
 }

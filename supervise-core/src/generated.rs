@@ -66,7 +66,7 @@ pub fn handler_future<F: Future + Send>(future: F) -> F {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel in a message: it is not `Send + 'static`",
     label = "messages and replies go to another thread",
-    note = "use a type that is `Send`, such as `Arc` for `Rc` or `Mutex` for `RefCell`"
+    note = "use a type that is `Send`: `Arc` for `Rc`, `Mutex` for `RefCell`, `Box<dyn Trait + Send>` for `Box<dyn Trait>`"
 )]
 pub trait Sendable: Send + 'static {}
 
@@ -77,6 +77,9 @@ impl<T: Send + 'static> Sendable for T {}
 pub fn sendable<T: Sendable>(value: T) -> T {
     value
 }
+
+/// Says at an actor's name that its impl block is missing.
+pub fn has_messages<A: Actor>() {}
 
 /// What `redeliver` asks of an argument.
 #[diagnostic::on_unimplemented(

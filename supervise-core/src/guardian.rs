@@ -9,8 +9,15 @@ use crate::failure::Failure;
 
 /// A guardian. It ends when the one it watches ends, and keeps its children whatever happens.
 #[derive(Debug)]
-pub(crate) struct Guardian {
-    pub(crate) watched: Option<AnyActorRef>,
+pub(crate) enum Guardian {
+    User,
+    /// Waits for the termination hooks before it ends.
+    System {
+        user: AnyActorRef,
+    },
+    Root {
+        system: AnyActorRef,
+    },
 }
 
 /// What an actor is told that understands nothing.
@@ -29,8 +36,9 @@ impl Actor for Guardian {
     }
 
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        if let Some(watched) = &self.watched {
-            ctx.watch_any(watched);
+        match self {
+            Self::User => {}
+            Self::System { user: watched } | Self::Root { system: watched } => ctx.watch_any(watched),
         }
         Ok(())
     }
@@ -45,6 +53,10 @@ impl Actor for Guardian {
     }
 
     async fn terminated(&mut self, _: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        match self {
+            Self::System { .. } => ctx.system().core().termination().call_hooks().await,
+            Self::User | Self::Root { .. } => {}
+        }
         ctx.stop_self();
         Ok(())
     }

@@ -17,10 +17,14 @@
 //! | `mailbox` | two lanes, parking, closing |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
 //! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/shell` its effects, `cell/user_code` containment |
+//! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `graceful_stop` | waiting for an actor's end from outside the tree |
 //! | `timers`, `actor_timers` | a table of timers with one sleep; what an actor sets for itself |
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
+//! | `coordinated_shutdown` | [`CoordinatedShutdown`]: tasks in phases; `coordinated_shutdown/phases` their order |
+//! | `termination` | callbacks and hooks of a system's end |
+//! | `signal` | shutting down when the process is told to (feature `signal`) |
 //! | `event`, `dead_letter`, `observe` | what happened, for whoever listens |
 //! | `unwind` | containing panics |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
@@ -39,6 +43,7 @@ mod actor_ref;
 mod actor_timers;
 mod cell;
 mod context;
+mod coordinated_shutdown;
 mod dead_letter;
 mod death_watch;
 mod dispatch;
@@ -51,11 +56,15 @@ mod guardian;
 mod mailbox;
 mod observe;
 mod path;
+pub mod pattern;
 mod props;
 mod request;
 mod selection;
+#[cfg(feature = "signal")]
+mod signal;
 pub mod supervision;
 mod system;
+mod termination;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod timers;
@@ -69,6 +78,10 @@ pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use actor_timers::TimerKey;
 pub use cell::{SpawnError, StashOverflow};
 pub use context::{AlreadyWatched, Context};
+pub use coordinated_shutdown::{
+    AddTaskError, CoordinatedShutdown, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason,
+    ShutdownSettings, ShutdownTask, TaskOutcome, UnknownPhase,
+};
 pub use dead_letter::{DeadLetter, DeadLetterReason};
 pub use death_watch::{AnyActor, Terminated};
 pub use event::{Event, EventStream, Events};
@@ -84,3 +97,4 @@ pub use supervision::{
     Outcome, Reset, Scope, Strategy, Window, default_decider, stopping_decider,
 };
 pub use system::{ActorSystem, ActorSystemBuilder, StartError};
+pub use termination::{SystemTerminated, TerminationHook};

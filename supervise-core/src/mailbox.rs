@@ -15,11 +15,14 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::sync::Semaphore;
+
+use crate::actor_ref::AnyActorRef;
+use crate::cell::Visit;
 
 /// Where messages wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub enum Overflow {
 pub(crate) struct Mailbox<M, S> {
     /// Whether the system lane holds something. Written under the lock, read without: the one look per message.
     system_waits: AtomicBool,
+    /// How many entries the cell has taken and not handled. Only the cell writes it.
+    in_hand: AtomicUsize,
     lanes: Mutex<Lanes<M, S>>,
     bound: Option<Box<Bound>>,
 }
@@ -76,16 +81,18 @@ pub(crate) enum Entry<M> {
 }
 
 /// What the runtime itself puts among the messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Control {
     /// The news of a watched actor's end.
-    Terminated(crate::actor_ref::AnyActorRef),
+    Terminated(AnyActorRef),
     /// Stop, after what was sent before.
     PoisonPill,
     /// Fail with `Killed`, after what was sent before.
     Kill,
     /// A timer of the actor's own is due.
     Tick(crate::actor_timers::Generation),
+    /// Code of the runtime's own, for a pattern.
+    Visit(Visit),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +135,12 @@ impl<M, S> Mailbox<M, S> {
             waker: None,
             closed: false,
         };
-        Self { system_waits: AtomicBool::new(false), lanes: Mutex::new(lanes), bound }
+        Self {
+            system_waits: AtomicBool::new(false),
+            in_hand: AtomicUsize::new(0),
+            lanes: Mutex::new(lanes),
+            bound,
+        }
     }
 
     // ---- senders -------------------------------------------------------------------------------------------------
@@ -251,6 +263,16 @@ impl<M, S> Mailbox<M, S> {
                 batch.extend(entry);
             }
         }
+    }
+
+    /// Says how many entries the cell has taken and not handled.
+    pub(crate) fn set_in_hand(&self, entries: usize) {
+        self.in_hand.store(entries, Ordering::Relaxed);
+    }
+
+    /// How many entries wait or are being handled. A hint: others send and handle meanwhile.
+    pub(crate) fn pending(&self) -> usize {
+        self.lock().user.len() + self.in_hand.load(Ordering::Relaxed)
     }
 
     /// Parks the cell until something comes: for the system lane alone, or for both. Ready at once if there is

@@ -2,7 +2,10 @@
 //!
 //! Each thing is said once, here. What happened is decided elsewhere.
 
+use std::time::Duration;
+
 use crate::cell::Core;
+use crate::coordinated_shutdown::ShutdownReason;
 use crate::dead_letter::{DeadLetter, DeadLetterReason};
 use crate::event::Event;
 use crate::failure::Failure;
@@ -78,10 +81,33 @@ pub(crate) fn root_failed(failure: &Failure) {
     log::root_failed(failure);
 }
 
+/// Tells that a callback of the system's end panicked.
+pub(crate) fn termination_callback_failed(failure: &Failure) {
+    log::termination_callback_failed(failure);
+}
+
+/// Tells that the coordinated shutdown begins.
+pub(crate) fn shutdown_begins(reason: &ShutdownReason) {
+    log::shutdown_begins(reason);
+}
+
+/// Tells that a task of the coordinated shutdown failed.
+pub(crate) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {
+    log::shutdown_task_failed(phase, task, failure);
+}
+
+/// Tells that a phase of the coordinated shutdown took too long.
+pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
+    log::shutdown_phase_timed_out(phase, timeout, tasks);
+}
+
 #[cfg(feature = "tracing")]
 mod log {
+    use std::time::Duration;
+
     use tracing::{Level, debug, enabled, error, info, trace, warn};
 
+    use crate::coordinated_shutdown::ShutdownReason;
     use crate::dead_letter::DeadLetter;
     use crate::failure::Failure;
     use crate::path::ActorPath;
@@ -157,6 +183,22 @@ mod log {
         error!(target: TARGET, "the root guardian failed, the system ends: {}", Chain(failure));
     }
 
+    pub(super) fn termination_callback_failed(failure: &Failure) {
+        error!(target: TARGET, "a callback of the system's end failed: {}", Chain(failure));
+    }
+
+    pub(super) fn shutdown_begins(reason: &ShutdownReason) {
+        info!(target: TARGET, "coordinated shutdown: {reason}");
+    }
+
+    pub(super) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {
+        warn!(target: TARGET, phase, task, "a shutdown task failed: {}", Chain(failure));
+    }
+
+    pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
+        warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
+    }
+
     /// How loudly a decision is said, or that it is not.
     fn level_of(directive: &Directive, outcome: Outcome, strategy: &Strategy) -> Option<LogLevel> {
         match strategy.log {
@@ -189,6 +231,9 @@ mod log {
 
 #[cfg(not(feature = "tracing"))]
 mod log {
+    use std::time::Duration;
+
+    use crate::coordinated_shutdown::ShutdownReason;
     use crate::dead_letter::DeadLetter;
     use crate::failure::Failure;
     use crate::path::ActorPath;
@@ -205,4 +250,12 @@ mod log {
     pub(super) fn drop_panicked(_: &str) {}
 
     pub(super) fn root_failed(_: &Failure) {}
+
+    pub(super) fn termination_callback_failed(_: &Failure) {}
+
+    pub(super) fn shutdown_begins(_: &ShutdownReason) {}
+
+    pub(super) fn shutdown_task_failed(_: &str, _: &str, _: &Failure) {}
+
+    pub(super) fn shutdown_phase_timed_out(_: &str, _: Duration, _: &[String]) {}
 }

@@ -150,7 +150,8 @@ impl Uid {
 
     /// The uid that prints like this.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        text.parse().ok().map(Self)
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|_| digits).map(Self)
     }
 }
 

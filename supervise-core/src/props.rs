@@ -39,7 +39,7 @@ impl<A: Actor, C> Props<A, C> {
         Self::from_factory(Box::new(move || factory().built()))
     }
 
-    fn from_factory(factory: Factory<A>) -> Self {
+    pub(crate) fn from_factory(factory: Factory<A>) -> Self {
         Self { factory, mailbox: A::MAILBOX, stop_timeout: A::STOP_TIMEOUT, policy: None, cause: PhantomData }
     }
 
@@ -67,6 +67,14 @@ impl<A: Actor, C> Props<A, C> {
     ) -> Self {
         self.policy = Some(Box::new(Policy { strategy, decide: Box::new(decide) }));
         self
+    }
+}
+
+impl<A: Actor, C> Props<A, C> {
+    /// The same, once it is known that the factory's failures are decided.
+    pub(crate) fn checked(self) -> Props<A> {
+        let Self { factory, mailbox, stop_timeout, policy, cause: _ } = self;
+        Props { factory, mailbox, stop_timeout, policy, cause: PhantomData }
     }
 }
 

@@ -62,15 +62,19 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     ///
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn ask(self) -> Result<Answer<T>, SendError<A::Message>> {
-        let slot = Slot::new();
+        let (reply, answer) = ReplyTo::asked();
         let mut message = self.message;
-        (self.attach)(&mut message, ReplyTo(Some(Arc::clone(&slot))));
-        self.to.push(message).map(|()| Answer { slot })
+        (self.attach)(&mut message, reply);
+        self.to.push(message).map(|()| answer)
     }
 
     /// Asks, and gives up after `limit`. The handler may still run; its reply is dropped.
     pub fn timeout(self, limit: Duration) -> AskWithin<'a, A, T> {
         AskWithin { ask: self.into_future(), limit, sleep: None }
+    }
+
+    pub(crate) fn into_parts(self) -> (ActorRef<A>, A::Message) {
+        (self.to.clone(), self.message)
     }
 
     /// The message itself, for [`Context::watch_with`](crate::Context::watch_with) and timers.
@@ -288,6 +292,20 @@ impl<T> ReplyTo<T> {
 }
 
 impl<T: Send + 'static> ReplyTo<T> {
+    /// A slot and its answer to wait for.
+    pub(crate) fn asked() -> (Self, Answer<T>) {
+        let slot = Slot::new();
+        (Self(Some(Arc::clone(&slot))), Answer { slot })
+    }
+
+    /// Gives the reply to the asker, if there is one. For messages that are answered by hand; a handler's return value
+    /// is its reply.
+    pub fn answer(mut self, value: T) {
+        if let Some(slot) = self.0.take() {
+            slot.put(Ok(value));
+        }
+    }
+
     pub(crate) fn erase(mut self) -> Option<Arc<dyn ErasedSlot>> {
         self.0.take().map(|slot| slot as Arc<dyn ErasedSlot>)
     }

@@ -206,15 +206,12 @@ impl<A: Actor> SelectionOf<A> {
         self.selection.identify().into_iter().filter_map(|actor| actor.downcast::<A>())
     }
 
-    /// Tells each actor that matches now the request that is made for it, and answers how many took it.
+    /// Tells each actor that matches now the request that is made for it, and answers how many took it:
+    /// `feeds.tell(FeedRef::refresh)`, `feeds.tell(|feed| feed.fetch(17))`.
     ///
     /// If nobody matches, the message becomes a dead letter to the selected path; unless a wildcard matched several
     /// actors on the way, whose missing children are nobody's concern. A message that a full mailbox refuses becomes a
     /// dead letter too.
-    ///
-    /// ```ignore
-    /// let told = system.select("/user/feeds/*")?.of::<Feed>().tell(|feed| feed.refresh());
-    /// ```
     pub fn tell<T: Send + 'static>(
         &self,
         mut request: impl for<'a> FnMut(&'a RefOf<A>) -> Request<'a, A, T>,

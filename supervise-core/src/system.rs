@@ -14,9 +14,10 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actor::{Actor, Built, RefOf};
+use crate::actor::{Actor, Built, RefOf, Supervisor};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::cell::{AnyCell, Cell, Core, NewName, Runner, SpawnError, System};
+use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
 use crate::dispatch;
 use crate::event::EventStream;
 use crate::failure::Failure;
@@ -25,6 +26,7 @@ use crate::mailbox::Mailbox;
 use crate::path::{InvalidName, check_system_name};
 use crate::props::Props;
 use crate::supervision::{ChildId, ChildInfo, Directive, Strategy, Time, default_decider, stopping_decider};
+use crate::termination::Termination;
 
 /// A handle to an actor system. Cheap to clone; dropping it stops nobody.
 #[derive(Clone)]
@@ -43,6 +45,8 @@ pub(crate) struct SystemCore {
     /// `None` while the system runs, then how it ended.
     end: watch::Sender<Option<Result<(), Failure>>>,
     root_failure: OnceLock<Failure>,
+    shutdown: ShutdownState,
+    termination: Termination,
     #[cfg(feature = "testkit")]
     activity: crate::testkit::Activity,
 }
@@ -75,6 +79,7 @@ impl ActorSystem {
             strategy: Strategy::one_for_one(),
             decide: Box::new(|failure, _| Ok(default_decider(failure))),
             event_capacity: 4096,
+            shutdown: ShutdownSettings::new(),
         }
     }
 
@@ -161,16 +166,32 @@ impl ActorSystem {
         &self.core.events
     }
 
-    /// Ends all actors, children before their parents, and waits until the last one has ended. Called twice, both
-    /// calls wait for the one end.
+    /// Runs the [coordinated shutdown](Self::coordinated_shutdown), ends all actors, children before their parents, and
+    /// waits until the last one has ended. Called twice, both calls wait for the one end.
+    ///
+    /// A coordinated shutdown that is aborted ends the system all the same.
     ///
     /// # Cancel safety
     ///
     /// The system ends whether or not the future is awaited to its end, once it was polled.
     pub async fn terminate(&self) {
-        self.user_guardian().stop();
+        if self.core.shutdown.concerns_terminate() {
+            let system = self.clone();
+            dispatch::start(&self.core, async move {
+                // Why it was aborted was said when it was.
+                let _how = system.coordinated_shutdown().run(ShutdownReason::Terminate).await;
+                system.user_guardian().stop();
+            });
+        } else {
+            self.user_guardian().stop();
+        }
         // Why a guardian failed was said when it did.
         let _how = self.when_terminated().await;
+    }
+
+    /// Whether the system has ended.
+    pub fn has_terminated(&self) -> bool {
+        self.core.end.borrow().is_some()
     }
 
     /// Waits until the system has ended.
@@ -203,6 +224,7 @@ pub struct ActorSystemBuilder {
     strategy: Strategy,
     decide: Box<GuardianDecider>,
     event_capacity: usize,
+    shutdown: ShutdownSettings,
 }
 
 type GuardianDecider = dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send;
@@ -220,6 +242,9 @@ pub enum StartError {
          `#[tokio::test]` or `Runtime::block_on`"
     )]
     NoRuntime,
+    /// The settings of the coordinated shutdown make no sense.
+    #[error("cannot start an actor system: {0}")]
+    InvalidShutdown(InvalidShutdown),
 }
 
 impl ActorSystemBuilder {
@@ -242,13 +267,22 @@ impl ActorSystemBuilder {
         self
     }
 
+    /// How the system shuts down in phases. By default: the predefined ones, run by
+    /// [`ActorSystem::terminate`].
+    #[must_use]
+    pub fn coordinated_shutdown(mut self, settings: ShutdownSettings) -> Self {
+        self.shutdown = settings;
+        self
+    }
+
     /// Starts the system on the ambient tokio runtime.
     ///
     /// # Errors
     ///
-    /// If the name is none, or there is no runtime.
+    /// If the name is none, the settings of the coordinated shutdown make no sense, or there is no runtime.
     pub fn start(self) -> Result<ActorSystem, StartError> {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
+        let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let core = Arc::new(SystemCore {
             name: self.name,
@@ -259,20 +293,22 @@ impl ActorSystemBuilder {
             guardians: OnceLock::new(),
             end: watch::Sender::new(None),
             root_failure: OnceLock::new(),
+            shutdown,
+            termination: Termination::new(),
             #[cfg(feature = "testkit")]
             activity: crate::testkit::Activity::default(),
         });
-        let root = Arc::new(Cell::<Guardian> {
-            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), 0),
+        let root = Arc::new(Cell {
+            core: Core::new(Arc::from(""), ChildId::ROOT, None, Arc::clone(&core), Guardian::answers_to, 0),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = AnyActorRef(Arc::clone(&root) as _);
-        let user = Props::new(|| Guardian { watched: None }).supervision(self.strategy, self.decide);
+        let user = Props::new(|| Guardian::User).supervision(self.strategy, self.decide);
         let user = guardian(&above, "user", user);
         let watched = user.to_any();
-        let system = guardian(&above, "system", Props::new(move || Guardian { watched: Some(watched.clone()) }));
+        let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
         let watched = system.to_any();
-        let props = Props::new(move || Guardian { watched: Some(watched.clone()) })
+        let props = Props::new(move || Guardian::Root { system: watched.clone() })
             .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
         let guardians = Guardians {
             root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
@@ -300,6 +336,7 @@ impl fmt::Debug for ActorSystemBuilder {
             .field("name", &self.name)
             .field("strategy", &self.strategy)
             .field("event_capacity", &self.event_capacity)
+            .field("shutdown", &self.shutdown)
             .finish_non_exhaustive()
     }
 }
@@ -315,6 +352,14 @@ impl SystemCore {
 
     pub(crate) fn events(&self) -> &EventStream {
         &self.events
+    }
+
+    pub(crate) fn shutdown(&self) -> &ShutdownState {
+        &self.shutdown
+    }
+
+    pub(crate) fn termination(&self) -> &Termination {
+        &self.termination
     }
 
     /// The time since the system began.
@@ -343,7 +388,7 @@ impl SystemCore {
         };
         match which(guardians).upgrade() {
             Some(guardian) => AnyActorRef(guardian),
-            None => Cell::<Guardian>::nobody(self, name).to_any(),
+            None => Cell::nobody::<Guardian>(self, name).to_any(),
         }
     }
 
@@ -354,7 +399,22 @@ impl SystemCore {
         root.send_system(System::Terminate);
     }
 
-    pub(crate) fn root_ended(&self) {
+    /// The last actor has ended. What is registered for this moment runs, then the system has ended.
+    pub(crate) fn root_ended(self: &Arc<Self>) {
+        self.shutdown.system_ended();
+        let callbacks = self.termination.root_ended();
+        if callbacks.is_empty() {
+            self.announce_end();
+        } else {
+            let system = Arc::clone(self);
+            dispatch::start(self, async move {
+                callbacks.run().await;
+                system.announce_end();
+            });
+        }
+    }
+
+    fn announce_end(&self) {
         let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }

@@ -1,7 +1,10 @@
 //! Running user code so that its panic stops here. Dropping a user's value is user code too.
 
 use std::any::Any;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 
 /// Runs `code`; its panic becomes the error.
 ///
@@ -17,4 +20,21 @@ pub(crate) fn drop_quietly<T>(value: T) {
         std::mem::forget(payload);
         crate::observe::drop_panicked(std::any::type_name::<T>());
     }
+}
+
+/// Polls `code` to its end; its panic becomes the error. Its future is dropped in here, contained.
+pub(crate) async fn contained_async<T>(code: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
+    let mut code = pin!(Some(code));
+    let result = poll_fn(|cx| match code.as_mut().as_pin_mut() {
+        Some(running) => match contained(|| running.poll(cx)) {
+            Ok(poll) => poll.map(Ok),
+            Err(payload) => Poll::Ready(Err(payload)),
+        },
+        None => unreachable!("the future is dropped only after this loop"),
+    })
+    .await;
+    if let Err(payload) = contained(|| code.set(None)) {
+        drop_quietly(payload);
+    }
+    result
 }

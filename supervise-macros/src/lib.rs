@@ -11,12 +11,16 @@ mod duration;
 mod errors;
 mod fallback;
 mod generics;
+#[cfg(test)]
+mod robustness;
 mod settings;
 #[cfg(test)]
 mod snapshots;
 mod spans;
 mod supervise;
 mod test;
+#[cfg(test)]
+mod unfinished;
 
 use proc_macro2::TokenStream;
 use quote::quote;

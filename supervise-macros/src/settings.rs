@@ -84,8 +84,20 @@ impl Setting {
     /// Reads the value of `name = value` by a function.
     pub(crate) fn value_by<P: Parser>(&self, parser: P, example: &str) -> syn::Result<P::Output> {
         match (&self.value, &self.arguments) {
-            (Some(value), None) => parser.parse2(value.clone()),
-            _ => Err(syn::Error::new_spanned(&self.whole, format!("write `{} = {example}`", self.name))),
+            (Some(value), None) => parser.parse2(value.clone()).map_err(|error| {
+                // syn points such an error at the whole attribute.
+                if error.to_string().starts_with("unexpected end of input") {
+                    let message = format!("this is unfinished: write `{} = {example}`", self.name);
+                    syn::Error::new_spanned(&self.whole, message)
+                } else {
+                    error
+                }
+            }),
+            (_, given) => {
+                let wrong = if given.is_some() { "takes no parentheses" } else { "needs a value" };
+                let message = format!("`{0}` {wrong}: write `{0} = {example}`", self.name);
+                Err(syn::Error::new_spanned(&self.whole, message))
+            }
         }
     }
 
@@ -102,10 +114,11 @@ impl Setting {
 
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
-        match (&self.arguments, &self.value) {
-            (Some(arguments), None) => Ok(arguments.clone()),
-            _ => Err(syn::Error::new_spanned(&self.whole, format!("write `{}({example})`", self.name))),
+        if let (Some(arguments), None) = (&self.arguments, &self.value) {
+            return Ok(arguments.clone());
         }
+        let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
+        Err(syn::Error::new_spanned(&self.whole, message))
     }
 }
 

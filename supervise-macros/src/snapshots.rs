@@ -135,3 +135,44 @@ fn a_block_with_a_mistake_keeps_its_names() {
         &expect_file!["snapshots/mistake.rs"],
     );
 }
+
+#[test]
+fn a_table_by_hand_and_every_setting() {
+    check(
+        r"
+        #[actor(mailbox = bounded(10, overflow = drop_oldest), stash = 5, crate = crate::vendor::akka)]
+        #[supervise(all_for_one(max_retries = 3, on_limit = Escalate), decider = Self::judge)]
+        #[cfg(unix)]
+        pub enum Gate { Open, Closed }
+        ",
+        &expect_file!["snapshots/by_hand.rs"],
+    );
+}
+
+#[test]
+fn failures_of_some_builds_only() {
+    check(
+        r"
+        #[actor]
+        impl Feed {
+            #[handler(not_influencing)]
+            fn peek(&self) {}
+            #[cfg(unix)]
+            #[handler]
+            fn read(&mut self) -> Result<(), UnixError> { todo }
+            #[cfg(windows)]
+            #[pre_start]
+            fn open(&mut self) -> io::Result<()> { todo }
+        }
+        ",
+        &expect_file!["snapshots/conditional.rs"],
+    );
+}
+
+#[test]
+fn a_table_with_a_mistake_leaves_the_type_and_its_ref() {
+    check(
+        "#[actor] #[supervise(on(Panics) = Restrat)] struct Parent { name: String }",
+        &expect_file!["snapshots/table_mistake.rs"],
+    );
+}

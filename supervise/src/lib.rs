@@ -47,6 +47,7 @@ pub mod docs {
 /// | setting | values | default |
 /// |---|---|---|
 /// | `mailbox` | `unbounded`, `bounded(N, overflow = fail \| drop_newest \| drop_oldest)` | `unbounded` |
+/// | `stash` | how many messages `#[stash_while]` may set aside; one more fails the actor | no limit |
 /// | `stop_timeout` | a duration: how long a running handler may go on after a stop request | `"5s"` |
 /// | `crate` | the path of this crate, where it was renamed | `::supervise` |
 ///
@@ -64,6 +65,11 @@ pub mod docs {
 ///
 /// Hooks and watch methods return nothing or a `Result<(), E>`, may be `async`, and leave out the parameters they do not
 /// need.
+///
+/// | setting of `#[handler(..)]` | what it does |
+/// |---|---|
+/// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures |
+/// | `not_influencing` | the message does not start the receive timeout anew, see [`Context::set_receive_timeout`] |
 #[cfg(feature = "macros")]
 pub use supervise_macros::actor;
 

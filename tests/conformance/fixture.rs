@@ -174,7 +174,7 @@ impl PingPong {
 }
 
 /// An actor that runs what it is given.
-pub(crate) trait Stage: TypedRef {
+pub(crate) trait Stage: TypedRef<Actor: Actor> {
     fn give(&self, job: Job<Self::Actor>);
 }
 

@@ -87,6 +87,11 @@ impl Listener {
     }
 
     #[handler]
+    fn fail(&mut self) -> Result<(), Boom> {
+        Err(Boom("as told"))
+    }
+
+    #[handler]
     fn listen_and_leave(&mut self, patience: Duration, ctx: &mut Context<Self>) {
         self.listen(patience, ctx);
         ctx.stop_self();
@@ -290,6 +295,21 @@ async fn rto_14_one_that_is_set_in_a_restart_counts_from_there(system: &TestSyst
     system.advance(ms(2)).await;
     assert_eq!(said.all().await, ["idle"]);
     system.expect_restarts(&actor, 1).await;
+}
+
+#[supervise::test]
+async fn z_43_it_survives_a_restart_and_counts_from_there(system: &TestSystem) {
+    let said = system.probe();
+    let listener = listener(system, said.handle(), WhenIdle::TurnOff);
+    listener.listen(secs(1)).await.unwrap();
+    system.advance(ms(900)).await;
+    listener.fail().tell().unwrap();
+    system.expect_restarts(&listener, 1).await;
+    said.expect(Said::Stopped).await;
+    system.advance(ms(999)).await;
+    said.expect_none().await;
+    system.advance(ms(1)).await;
+    said.expect(Said::Idle(secs(1))).await;
 }
 
 #[supervise::test]

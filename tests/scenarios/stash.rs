@@ -97,7 +97,7 @@ async fn an_asker_waits_for_as_long_as_its_message_is_set_aside(system: &TestSys
     let passed = system.probe();
     let gate = system.spawn("gate", gate(false, passed.handle())).unwrap();
     let asked = gate.pass(7).ask().unwrap();
-    system.advance(Duration::from_secs(60)).await;
+    system.advance(Duration::from_mins(1)).await;
     gate.open().tell().unwrap();
     assert_eq!(asked.await.unwrap(), 7);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::shell::Shell;
 use super::user_code::{self, Broken};
-use super::{Cell, System};
+use super::{Cell, System, Visit};
 use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
 use crate::actor_timers::{ActorTimers, Fired, Generation};
@@ -50,7 +50,7 @@ pub struct StashOverflow {
 type Outcome = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
-    pub(crate) fn new<C>(cell: Arc<Cell<A>>, props: Props<A, C>) -> Self {
+    pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
         let Props { factory, stop_timeout, policy, .. } = props;
         let ctx = Context::new(Arc::clone(&cell));
         Self { factory, instance: None, ctx, shell: Shell::new(cell, stop_timeout, policy) }
@@ -64,6 +64,8 @@ impl<A: Actor> Runner<A> {
                 self.call(call).await;
             } else if let Some(message) = self.shell.next_system() {
                 self.step(Input::Message(message));
+            } else if let Some(timer) = self.shell.next_due() {
+                self.step(Input::Due(timer));
             } else if self.take_message().await {
                 handled += 1;
                 if handled == THROUGHPUT {
@@ -98,6 +100,7 @@ impl<A: Actor> Runner<A> {
             Entry::Control(Control::Tick(generation)) => self.tick(generation).await,
             Entry::Control(Control::PoisonPill) => self.step(Input::Message(System::Terminate)),
             Entry::Control(Control::Kill) => self.failed(Failure::killed()),
+            Entry::Control(Control::Visit(visit)) => self.visited(visit).await,
         }
         true
     }
@@ -138,6 +141,14 @@ impl<A: Actor> Runner<A> {
             unreachable!("messages are accepted only with an instance");
         };
         let outcome = user_code::run(async { instance.handle(message, ctx).await }, shell).await;
+        self.handled(outcome);
+    }
+
+    async fn visited(&mut self, visit: Visit) {
+        let Self { instance: Some(instance), ctx, shell, .. } = self else {
+            unreachable!("messages are accepted only with an instance");
+        };
+        let outcome = user_code::run(async { visit.run(instance, ctx) }, shell).await;
         self.handled(outcome);
     }
 

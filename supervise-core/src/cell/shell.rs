@@ -30,7 +30,7 @@ use crate::unwind::{contained, drop_quietly};
 /// The part that goes on working while a handler borrows the rest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
 pub(super) struct Shell<A: Actor> {
-    pub(super) cell: Arc<Cell<A>>,
+    pub(super) cell: Arc<Cell<A::Message>>,
     me: AnyActorRef,
     system: VecDeque<System>,
     user: VecDeque<Entry<A::Message>>,
@@ -75,7 +75,7 @@ impl<A: Actor> WhileParked for Shell<A> {
 }
 
 impl<A: Actor> Shell<A> {
-    pub(super) fn new(cell: Arc<Cell<A>>, stop_timeout: Duration, policy: Option<Box<Policy>>) -> Self {
+    pub(super) fn new(cell: Arc<Cell<A::Message>>, stop_timeout: Duration, policy: Option<Box<Policy>>) -> Self {
         Self {
             me: AnyActorRef(Arc::clone(&cell) as _),
             cell,
@@ -111,7 +111,14 @@ impl<A: Actor> Shell<A> {
         if self.user.is_empty() {
             self.cell.mailbox.take_user(&mut self.user);
         }
-        self.user.pop_front()
+        let next = self.user.pop_front();
+        self.cell.mailbox.set_in_hand(self.user.len() + usize::from(next.is_some()));
+        next
+    }
+
+    /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
+    pub(super) fn next_due(&mut self) -> Option<Timer> {
+        self.timers.as_mut()?.next_due()
     }
 
     /// Parks until something comes; a timer of the protocol that is due is given back.
@@ -303,6 +310,8 @@ impl<A: Actor> Shell<A> {
                     drop_quietly(message);
                 }
                 Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
+                // Whoever waits for its answer learns that there is none.
+                Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
                 Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
             }
         }

@@ -119,18 +119,7 @@ pub struct BackoffCount {
 impl BackoffCount {
     /// Counts a failure at `now` and says how long the restart has to wait.
     pub fn failed(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
-        let forgotten = match (backoff.growth, backoff.reset) {
-            (Growth::Linear { window, .. }, _) => {
-                self.last_failure.is_some_and(|last| now.saturating_sub(last) >= window)
-            }
-            (Growth::Exponential { .. }, Reset::After(quiet)) => {
-                self.last_due.is_some_and(|due| now.saturating_sub(due) >= quiet && now >= due)
-            }
-            (Growth::Exponential { .. }, Reset::Manual) => false,
-        };
-        if forgotten {
-            self.count = 0;
-        }
+        self.count = self.count_at(backoff, now);
         let delay = backoff.delay(self.count, draw);
         self.count = self.count.saturating_add(1);
         self.last_failure = Some(now);
@@ -141,6 +130,20 @@ impl BackoffCount {
     /// Starts anew.
     pub fn reset(&mut self) {
         *self = Self::default();
+    }
+
+    /// How many consecutive failures count at `now`: none after a quiet time.
+    pub fn count_at(&self, backoff: &Backoff, now: Time) -> u32 {
+        let forgotten = match (backoff.growth, backoff.reset) {
+            (Growth::Linear { window, .. }, _) => {
+                self.last_failure.is_some_and(|last| now.saturating_sub(last) >= window)
+            }
+            (Growth::Exponential { .. }, Reset::After(quiet)) => {
+                self.last_due.is_some_and(|due| now.saturating_sub(due) >= quiet && now >= due)
+            }
+            (Growth::Exponential { .. }, Reset::Manual) => false,
+        };
+        if forgotten { 0 } else { self.count }
     }
 
     /// How many consecutive failures were counted.

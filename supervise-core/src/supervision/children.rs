@@ -69,10 +69,21 @@ impl<R> Child<R> {
     }
 }
 
+/// A child, and how many of its suspensions an answer has to undo.
+pub(crate) type Owed<R> = (R, u32);
+
+/// What a round brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Verdict {
+    Restart,
+    Resume,
+}
+
 /// One delayed restart of a child and those its strategy takes along.
 #[derive(Debug, Clone, Hash)]
 pub(crate) struct Round<C> {
     pub(crate) id: u64,
+    pub(crate) verdict: Verdict,
     pub(crate) cause: C,
     pub(crate) affected: Vec<ChildId>,
 }
@@ -196,20 +207,22 @@ impl<R: Clone, C> Children<R, C> {
         self.next_round
     }
 
-    /// The round's delay is over: its cause, and who still waits for it, with the suspensions each is owed.
-    pub(crate) fn take_round(&mut self, round: u64) -> Option<(C, Vec<(R, u32)>)> {
+    /// The round's delay is over: what it brings, and who still waits for it from `first` on, with the suspensions
+    /// each is owed.
+    pub(crate) fn take_round(&mut self, round: u64, first: ChildId) -> Option<(Round<C>, Vec<Owed<R>>)> {
         let at = self.rounds.iter().position(|open| open.id == round)?;
-        let Round { cause, affected, .. } = self.rounds.swap_remove(at);
-        let waiting = affected.into_iter().filter_map(|id| {
-            let child = self.in_start_order.get_mut(&id)?;
-            child.delayed().filter(|delayed| delayed.round == round)?;
+        let round = self.rounds.swap_remove(at);
+        let waiting = round.affected.iter().filter(|id| **id >= first).filter_map(|id| {
+            let child = self.in_start_order.get_mut(id)?;
+            child.delayed().filter(|delayed| delayed.round == round.id)?;
             Some((child.target.clone(), child.take_delayed()?.owed))
         });
-        Some((cause, waiting.collect()))
+        let waiting = waiting.collect();
+        Some((round, waiting))
     }
 
     /// The children that were there before a restart, with the suspensions a delayed restart still owed each.
-    pub(crate) fn take_survivors(&mut self, below: ChildId) -> Vec<(R, u32)> {
+    pub(crate) fn take_survivors(&mut self, below: ChildId) -> Vec<Owed<R>> {
         let survivors = self.in_start_order.range_mut(..below);
         survivors
             .map(|(_, child)| (child.target.clone(), child.take_delayed().map_or(0, |delayed| delayed.owed)))

@@ -13,6 +13,7 @@ use crate::spans;
 /// `impl Actor`, with everything the runtime calls.
 pub(crate) fn actor(block: &Block) -> TokenStream {
     let Block { krate, actor, message, generics, .. } = block;
+    let mixed = Span::mixed_site();
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let hooks = block.hooks.iter().map(|hook| hook_method(block, hook));
     let arms = block.handlers.iter().map(|handler| arm(block, handler));
@@ -23,26 +24,37 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
         let (ident, cfgs) = (&stash.ident, &stash.cfgs);
         quote_spanned! {Span::mixed_site()=>
             #(#cfgs)*
-            fn stash_while(&self, message: &Self::Message) -> bool {
+            fn stash_while(&self, message: &#message #ty_generics) -> ::core::primitive::bool {
                 Self::#ident(self, message)
             }
         }
     });
-    let name = message_name(block);
+    let name = quote_spanned! {mixed=>
+        fn message_name(message: &#message #ty_generics) -> &'static ::core::primitive::str {
+            message.message_name()
+        }
+    };
     let is_activity = is_activity(block);
     let redelivery = redelivery(block);
-    quote_spanned! {Span::mixed_site()=>
+    // What is wrong with the actor as a whole is said at its name, and once: rustc drops an error that it has given for
+    // the same place. `Self::Message` in a signature would be another place.
+    let at_name = spans::path_at(krate, block.name.span());
+    let as_actor = quote_spanned!(block.name.span()=> #at_name::Actor);
+    let returns = quote_spanned! {block.name.span()=>
+        -> ::core::result::Result<(), #at_name::Failure>
+    };
+    quote_spanned! {mixed=>
         #[automatically_derived]
-        impl #impl_generics #krate::Actor for #actor #where_clause {
+        impl #impl_generics #as_actor for #actor #where_clause {
             type Message = #message #ty_generics;
 
             async fn handle(
                 &mut self,
-                message: Self::Message,
-                ctx: &mut #krate::Context<Self>,
-            ) -> ::core::result::Result<(), #krate::Failure> {
+                message: #message #ty_generics,
+                __ctx: &mut #krate::Context<Self>,
+            ) #returns {
                 #tiers
-                let _ = &ctx;
+                let _ = &__ctx;
                 match message {
                     #(#arms)*
                     #never
@@ -73,6 +85,7 @@ fn tiers(krate: &Path) -> TokenStream {
     }
 }
 
+/// One handler. The names of its arguments are the user's choice, so ours begin with `__` beside them.
 fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let Block { krate, message, .. } = block;
     let Handler { ident, cfgs, is_async, .. } = handler;
@@ -85,7 +98,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);)
     });
     let call = handler.call.iter().map(|argument| match argument {
-        CallArgument::Context => quote_spanned!(mixed=> ctx),
+        CallArgument::Context => quote_spanned!(mixed=> __ctx),
         CallArgument::Field(ident) => located(ident).into_token_stream(),
     });
     let (here, method) = (at(ident), located(ident));
@@ -94,7 +107,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let outcome = match &handler.reply {
         Reply::Unit => quote_spanned! {mixed=>
             #call;
-            held.answer(ctx, ());
+            __held.answer(__ctx, ());
             ::core::result::Result::Ok(())
         },
         Reply::Plain(ty) => {
@@ -105,13 +118,13 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             quote_spanned! {mixed=>
                 #probe
                 let reply = #call;
-                held.answer(ctx, reply);
+                __held.answer(__ctx, reply);
                 ::core::result::Result::Ok(())
             }
         }
         Reply::Wrapped(_) => quote_spanned! {mixed=>
             let #krate::Reply(reply) = #call;
-            held.answer(ctx, reply);
+            __held.answer(__ctx, reply);
             ::core::result::Result::Ok(())
         },
         Reply::Fallible(fallible) => {
@@ -119,7 +132,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             quote_spanned! {mixed=>
                 match #call {
                     ::core::result::Result::Ok(reply) => {
-                        held.answer(ctx, reply);
+                        __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())
                     }
                     ::core::result::Result::Err(error) => ::core::result::Result::Err(#failure),
@@ -136,7 +149,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         #(#cfgs)*
         #message::#variant { #(#fields,)* __reply } => {
             #(#checked)*
-            let held = #hold(ctx, __reply);
+            let __held = #hold(__ctx, __reply);
             #outcome
         }
     }
@@ -170,7 +183,8 @@ fn failure(fallible: &Fallible, krate: &Path) -> TokenStream {
 }
 
 fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
-    let Block { krate, .. } = block;
+    let Block { krate, message: message_type, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
     let Hook { cfgs, .. } = hook;
     let name = Ident::new(hook.kind.name(), mixed);
@@ -190,7 +204,7 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
         HookKind::PostRestart => quote_spanned!(mixed=> #cause: &#krate::Failure,),
         HookKind::PreRestart => quote_spanned! {mixed=>
             #cause: &#krate::Failure,
-            #message: ::core::option::Option<Self::Message>,
+            #message: ::core::option::Option<#message_type #ty_generics>,
         },
     };
     let call = hook.call.iter().map(|argument| match argument {
@@ -284,18 +298,22 @@ fn terminated(block: &Block) -> Option<TokenStream> {
     })
 }
 
-fn message_name(block: &Block) -> TokenStream {
-    let message = &block.message;
+/// The names of messages, for `Debug`, dead letters and events.
+pub(crate) fn message_name(block: &Block) -> TokenStream {
+    let Block { message, generics, .. } = block;
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let arms = block.handlers.iter().map(|handler| {
         let (cfgs, variant, text) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
         quote_spanned!(Span::mixed_site()=> #(#cfgs)* #message::#variant { .. } => #text,)
     });
     let never = never_arm(block);
     quote_spanned! {Span::mixed_site()=>
-        fn message_name(message: &Self::Message) -> &'static str {
-            match *message {
-                #(#arms)*
-                #never
+        impl #impl_generics #message #ty_generics #where_clause {
+            fn message_name(&self) -> &'static ::core::primitive::str {
+                match *self {
+                    #(#arms)*
+                    #never
+                }
             }
         }
     }
@@ -304,6 +322,7 @@ fn message_name(block: &Block) -> TokenStream {
 /// Which messages leave the receive timeout alone.
 fn is_activity(block: &Block) -> Option<TokenStream> {
     let message = &block.message;
+    let (_, ty_generics, _) = block.generics.split_for_impl();
     let passive = block.handlers.iter().filter(|handler| !handler.influencing).map(|handler| {
         let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
         quote_spanned!(Span::mixed_site()=> #(#cfgs)* #message::#variant { .. } => false,)
@@ -312,7 +331,7 @@ fn is_activity(block: &Block) -> Option<TokenStream> {
     (!passive.is_empty()).then(|| {
         quote_spanned! {Span::mixed_site()=>
             #[allow(unreachable_patterns)]
-            fn is_activity(message: &Self::Message) -> ::core::primitive::bool {
+            fn is_activity(message: &#message #ty_generics) -> ::core::primitive::bool {
                 match message {
                     #(#passive)*
                     _ => true,
@@ -323,7 +342,8 @@ fn is_activity(block: &Block) -> Option<TokenStream> {
 }
 
 fn redelivery(block: &Block) -> Option<TokenStream> {
-    let Block { krate, message, .. } = block;
+    let Block { krate, message, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
     let kept: Vec<(&Handler, u32)> =
         block.handlers.iter().filter_map(|handler| Some((handler, handler.redeliver?))).collect();
@@ -352,7 +372,7 @@ fn redelivery(block: &Block) -> Option<TokenStream> {
     });
     Some(quote_spanned! {mixed=>
         #[allow(unreachable_patterns)]
-        fn redelivery(message: &Self::Message) -> u32 {
+        fn redelivery(message: &#message #ty_generics) -> ::core::primitive::u32 {
             match message {
                 #(#times)*
                 _ => 0,
@@ -360,7 +380,7 @@ fn redelivery(block: &Block) -> Option<TokenStream> {
         }
 
         #[allow(unreachable_patterns)]
-        fn duplicate(message: &Self::Message) -> ::core::option::Option<Self::Message> {
+        fn duplicate(message: &#message #ty_generics) -> ::core::option::Option<#message #ty_generics> {
             match message {
                 #(#copies)*
                 _ => ::core::option::Option::None,

@@ -2,22 +2,61 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Attribute, Generics};
+use syn::{Attribute, Expr, ExprLit, Generics, Lit, Meta, MetaNameValue};
 
-use super::behaviour::actor;
+use super::behaviour::{actor, message_name};
 use super::coverage::{failures, watches};
 use super::handler::{Handler, Reply};
 use super::model::Block;
 use crate::attributes;
+use crate::settings::written;
 use crate::spans;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let mut generated = vec![message(block), message_debug(block), reference(block), actor(block)];
+    let mut generated =
+        vec![message(block), message_name(block), message_debug(block), reference(block), actor(block)];
     generated.extend(failures(block));
     generated.extend(watches(block));
     let generated = attributes::under(cfgs, generated);
-    quote!(#item #generated)
+    let overview = overview(block).map(|text| quote!(#[doc = ""] #[doc = #text]));
+    quote!(#overview #item #generated)
+}
+
+/// The messages as a table, for the actor's own page.
+fn overview(block: &Block) -> Option<String> {
+    if block.handlers.is_empty() {
+        return None;
+    }
+    let code = |text: String| format!("`{}`", text.replace('|', "\\|"));
+    let rows = block.handlers.iter().map(|handler| {
+        let arguments: Vec<String> = handler
+            .arguments
+            .iter()
+            .map(|argument| format!("{}: {}", argument.ident, written(argument.ty.to_token_stream())))
+            .collect();
+        let request = code(format!("{}({})", handler.ident, arguments.join(", ")));
+        let (reply, failure) = handler.reply.spoken();
+        let [reply, failure] = [reply, failure].map(|ty| ty.map_or_else(String::new, code));
+        format!("| {request} | {} | {reply} | {failure} |", first_line(&handler.docs))
+    });
+    let mut lines =
+        vec!["# Messages\n\n| request | what it does | reply | fails with |\n|---|---|---|---|".to_owned()];
+    lines.extend(rows);
+    Some(lines.join("\n"))
+}
+
+/// The first line of documentation, if it may stand in a table.
+fn first_line(docs: &[Attribute]) -> String {
+    let line = docs.iter().find_map(|attribute| match &attribute.meta {
+        Meta::NameValue(MetaNameValue { value: Expr::Lit(ExprLit { lit: Lit::Str(text), .. }), path, .. })
+            if path.is_ident("doc") =>
+        {
+            text.value().lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+        }
+        _ => None,
+    });
+    line.unwrap_or_default().replace('|', "\\|")
 }
 
 /// `FeedMessage`
@@ -66,13 +105,13 @@ fn unused_variant(generics: &Generics) -> Option<TokenStream> {
 }
 
 fn message_debug(block: &Block) -> TokenStream {
-    let Block { message, actor, krate, generics, .. } = block;
+    let Block { message, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #impl_generics ::core::fmt::Debug for #message #ty_generics #where_clause {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.write_str(<#actor as #krate::Actor>::message_name(self))
+                f.write_str(self.message_name())
             }
         }
     }
@@ -123,6 +162,15 @@ impl Reply {
             Self::Unit | Self::Unsound => Span::mixed_site(),
             Self::Plain(ty) | Self::Wrapped(ty) => spans::of(ty),
             Self::Fallible(fallible) => spans::of(&fallible.returned),
+        }
+    }
+
+    /// The types of the reply and of the failure for a reader, as far as they are written out.
+    fn spoken(&self) -> (Option<String>, Option<String>) {
+        match self {
+            Self::Unit | Self::Unsound => (None, None),
+            Self::Plain(ty) | Self::Wrapped(ty) => (Some(written(ty)), None),
+            Self::Fallible(fallible) => fallible.spoken(),
         }
     }
 

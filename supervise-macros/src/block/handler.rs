@@ -2,7 +2,7 @@
 
 use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
@@ -10,7 +10,7 @@ use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signatu
 use super::model::{WithoutSelf, check_context, check_signature, is_context, last_segment};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting, set_once};
+use crate::settings::{self, Setting, set_once, written};
 
 /// What Rust's own traits call methods of the ref.
 const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
@@ -84,6 +84,14 @@ impl Fallible {
         self.side(self.err.as_ref(), "Err", krate)
     }
 
+    /// Both sides for a reader; behind an alias, the alias.
+    pub(crate) fn spoken(&self) -> (Option<String>, Option<String>) {
+        match (&self.ok, &self.err) {
+            (Some(ok), Some(err)) => (Some(written(ok)).filter(|ok| ok != "()"), Some(written(err))),
+            _ => (Some(written(&self.returned)), None),
+        }
+    }
+
     /// Where to say that the error is none.
     pub(crate) fn err_span(&self) -> Span {
         crate::spans::of(self.err.as_ref().unwrap_or(&self.returned))
@@ -91,10 +99,13 @@ impl Fallible {
 
     fn side(&self, written: Option<&Type>, name: &str, krate: &syn::Path) -> TokenStream {
         if let Some(ty) = written {
-            return quote!(#ty);
+            return ty.to_token_stream();
         }
-        let (returned, name) = (&self.returned, Ident::new(name, Span::mixed_site()));
-        quote!(<#returned as #krate::__private::ResultLike>::#name)
+        // Every mention points to the type, so that rustc complains about it in one place.
+        let (returned, here) = (&self.returned, crate::spans::of(&self.returned));
+        let (krate, name) =
+            (crate::spans::path_at(krate, here), Ident::new(name, Span::mixed_site().located_at(here)));
+        quote_spanned!(here=> <#returned as #krate::__private::ResultLike>::#name)
     }
 }
 

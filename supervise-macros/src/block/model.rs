@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
 use syn::visit_mut::VisitMut;
-use syn::{Attribute, Generics, Meta, Path, PathArguments, Signature, Type, TypePath};
+use syn::{Attribute, Generics, Meta, Path, PathArguments, Signature, Type, TypePath, parse_quote};
 
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
@@ -99,6 +99,15 @@ impl Block {
         let Some(attribute) = (!roles.is_empty()).then(|| roles.swap_remove(0)) else {
             return;
         };
+        // What a role asks of its methods is not the user's choice.
+        method.attrs.push(parse_quote!(
+            #[allow(
+                clippy::needless_pass_by_ref_mut,
+                clippy::needless_pass_by_value,
+                clippy::trivially_copy_pass_by_ref,
+                clippy::unused_self
+            )]
+        ));
         let role = role(&attribute);
         if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
             errors.at(&attribute, format!("`#[{role}]` takes no arguments"));

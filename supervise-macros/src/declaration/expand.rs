@@ -2,23 +2,33 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Generics, parse_quote};
+use syn::{DeriveInput, Generics, parse_quote};
 
 use super::model::{Declaration, Mailbox};
 use crate::generics::with_parameter;
 use crate::supervise::expand as table;
-use crate::{attributes, duration};
+use crate::{attributes, duration, spans};
 
 pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
-    let Declaration { item, cfgs, .. } = declaration;
-    let documentation = declaration.supervises.then(|| {
-        let text = table::documentation(&declaration.table);
-        quote!(#[doc = ""] #[doc = #text])
-    });
+    let cfgs = &declaration.cfgs;
+    let item = documented(declaration);
     let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
     let generated = attributes::under(cfgs, generated);
     let read = declaration.below.iter().map(crate::supervise::already_read);
-    quote!(#documentation #item #generated #(#read)*)
+    quote!(#item #generated #(#read)*)
+}
+
+/// The user's item; behind its own documentation, how it is reached and what it does about its children's failures.
+fn documented(declaration: &Declaration) -> DeriveInput {
+    let mut item = declaration.item.clone();
+    let mut text =
+        format!("\nReached through [`{}`], which has a method for each message.\n", declaration.reference);
+    if declaration.supervises {
+        text.push('\n');
+        text.push_str(&table::documentation(&declaration.table));
+    }
+    item.attrs.push(parse_quote!(#[doc = #text]));
+    item
 }
 
 /// The newtype over `ActorRef` and its impls.
@@ -30,6 +40,11 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
     let inner = quote!(#krate::ActorRef<#actor>);
     let alive = alive(declaration);
     let (alive_generics, _, alive_where) = alive.split_for_impl();
+    // Where there are type parameters, what is complete may depend on the bounds of the impl block, not known here.
+    let complete = generics.type_params().next().is_none().then(|| {
+        let krate = spans::path_at(krate, ident.span());
+        quote_spanned!(ident.span()=> let _ = #krate::__private::has_messages::<#actor>;)
+    });
     let text =
         format!("Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.");
     let mixed = Span::mixed_site();
@@ -52,6 +67,7 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
             #[automatically_derived]
             impl #impl_generics ::core::fmt::Debug for #own #where_clause {
                 fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    #complete
                     ::core::fmt::Debug::fmt(&self.0, f)
                 }
             }
@@ -59,7 +75,7 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
         quote_spanned! {mixed=>
             #[automatically_derived]
             impl #impl_generics ::core::cmp::PartialEq for #own #where_clause {
-                fn eq(&self, other: &Self) -> bool {
+                fn eq(&self, other: &Self) -> ::core::primitive::bool {
                     ::core::cmp::PartialEq::eq(&self.0, &other.0)
                 }
             }
@@ -195,21 +211,13 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     impls
 }
 
-/// The generics of impls that only a complete actor can have. Where there are type parameters, what is complete may
-/// depend on the bounds of the impl block, which is not known here.
+/// The generics of impls that only an actor that may live can have.
 fn alive(declaration: &Declaration) -> Generics {
-    let Declaration { ident, generics, krate, .. } = declaration;
-    let (_, ty_generics, _) = generics.split_for_impl();
-    let actor = quote!(#ident #ty_generics);
-    let types: Vec<Ident> = generics.type_params().map(|parameter| parameter.ident.clone()).collect();
-    let mut alive = generics.clone();
-    if types.is_empty() {
-        return alive;
+    let mut alive = declaration.generics.clone();
+    let types: Vec<Ident> = declaration.generics.type_params().map(|parameter| parameter.ident.clone()).collect();
+    if !types.is_empty() {
+        let predicates = &mut alive.make_where_clause().predicates;
+        predicates.extend(types.iter().map(|ty| -> syn::WherePredicate { parse_quote!(#ty: 'static) }));
     }
-    let predicates = &mut alive.make_where_clause().predicates;
-    for ty in types {
-        predicates.push(parse_quote!(#ty: 'static));
-    }
-    predicates.push(parse_quote!(#actor: #krate::Actor + ::core::marker::Send + 'static));
     alive
 }

@@ -1,5 +1,7 @@
-///
-/**# Supervision
+/**
+Reached through [`ReaderRef`], which has a method for each message.
+
+# Supervision
 
 A failure concerns the failed child alone.
 
@@ -43,7 +45,7 @@ impl<S: Source, const N: usize> ::core::cmp::PartialEq for ReaderRef<S, N>
 where
     S: Clone,
 {
-    fn eq(&self, other: &Self) -> bool {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }
@@ -78,7 +80,6 @@ impl<S: Source, const N: usize> ::supervise::TypedRef for ReaderRef<S, N>
 where
     S: Clone,
     S: 'static,
-    Reader<S, N>: ::supervise::Actor + ::core::marker::Send + 'static,
 {
     type Actor = Reader<S, N>;
     fn actor_ref(&self) -> &::supervise::ActorRef<Reader<S, N>> {
@@ -100,7 +101,6 @@ impl<S: Source, const N: usize> ::supervise::Supervisor for Reader<S, N>
 where
     S: Clone,
     S: 'static,
-    Reader<S, N>: ::supervise::Actor + ::core::marker::Send + 'static,
 {
     type Ref = ReaderRef<S, N>;
     const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one();
@@ -134,10 +134,22 @@ where
 {}
 #[supervise(__already_read)]
 const _: () = ();
+///
+/**# Messages
+
+| request | what it does | reply | fails with |
+|---|---|---|---|
+| `next(other: Reader<S, N>)` |  | `Option<S::Item>` |  |*/
 impl<S: Source, const N: usize> Reader<S, N>
 where
     S: Clone,
 {
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn next(&mut self, other: Self) -> Option<S::Item> {
         None
     }
@@ -161,13 +173,24 @@ where
         ::core::marker::PhantomData<fn() -> (*const S,)>,
     ),
 }
+impl<S: Source, const N: usize> ReaderMessage<S, N>
+where
+    S: Clone,
+{
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            ReaderMessage::Next { .. } => "Next",
+            ReaderMessage::__Never(never, _) => match never {}
+        }
+    }
+}
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
 where
     S: Clone,
 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Reader<S, N> as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -203,37 +226,34 @@ where
     type Message = ReaderMessage<S, N>;
     async fn handle(
         &mut self,
-        message: Self::Message,
-        ctx: &mut ::supervise::Context<Self>,
+        message: ReaderMessage<S, N>,
+        __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
         use ::supervise::__private::{
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        let _ = &ctx;
+        let _ = &__ctx;
         match message {
             ReaderMessage::Next { other, __reply } => {
                 let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
-                let held = ::supervise::__private::hold::<
+                let __held = ::supervise::__private::hold::<
                     _,
                     Option<S::Item>,
-                >(ctx, __reply);
+                >(__ctx, __reply);
                 ::supervise::__private::plain_reply(
                     ::supervise::__private::Probe::<Option<S::Item>>::reply(),
                 );
                 let reply = Self::next(self, other);
-                held.answer(ctx, reply);
+                __held.answer(__ctx, reply);
                 ::core::result::Result::Ok(())
             }
             ReaderMessage::__Never(never, _) => match never {}
         }
     }
-    fn message_name(message: &Self::Message) -> &'static str {
-        match *message {
-            ReaderMessage::Next { .. } => "Next",
-            ReaderMessage::__Never(never, _) => match never {}
-        }
+    fn message_name(message: &ReaderMessage<S, N>) -> &'static ::core::primitive::str {
+        message.message_name()
     }
 }
 #[automatically_derived]

@@ -1,5 +1,20 @@
+///
+/**# Messages
+
+| request | what it does | reply | fails with |
+|---|---|---|---|
+| `fetch(id: MatchId)` | Fetches. | `Match` | `FeedError` |
+| `read()` |  | `io::Result<u8>` |  |
+| `check(strict: bool)` |  | `Result<u8, No>` |  |
+| `close()` |  |  |  |*/
 impl Feed {
     /// Fetches.
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     async fn fetch(
         &mut self,
         id: MatchId,
@@ -8,12 +23,30 @@ impl Feed {
         todo
     }
     #[cfg(unix)]
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn read(&self) -> io::Result<u8> {
         todo
     }
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn check(&self, strict: bool) -> Reply<Result<u8, No>> {
         todo
     }
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn close(&mut self) {}
     fn ordinary(&self) {}
 }
@@ -36,10 +69,21 @@ pub enum FeedMessage {
     ///The message for `close`.
     Close { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
 }
+impl FeedMessage {
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            FeedMessage::Fetch { .. } => "Fetch",
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => "Read",
+            FeedMessage::Check { .. } => "Check",
+            FeedMessage::Close { .. } => "Close",
+        }
+    }
+}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -116,24 +160,26 @@ impl ::supervise::Actor for Feed {
     type Message = FeedMessage;
     async fn handle(
         &mut self,
-        message: Self::Message,
-        ctx: &mut ::supervise::Context<Self>,
+        message: FeedMessage,
+        __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
         use ::supervise::__private::{
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        let _ = &ctx;
+        let _ = &__ctx;
         match message {
             FeedMessage::Fetch { id, __reply } => {
                 let id = ::supervise::__private::sendable::<MatchId>(id);
-                let held = ::supervise::__private::hold::<_, Match>(ctx, __reply);
-                match ::supervise::__private::handler_future(Self::fetch(self, id, ctx))
+                let __held = ::supervise::__private::hold::<_, Match>(__ctx, __reply);
+                match ::supervise::__private::handler_future(
+                        Self::fetch(self, id, __ctx),
+                    )
                     .await
                 {
                     ::core::result::Result::Ok(reply) => {
-                        held.answer(ctx, reply);
+                        __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())
                     }
                     ::core::result::Result::Err(error) => {
@@ -148,13 +194,13 @@ impl ::supervise::Actor for Feed {
             }
             #[cfg(unix)]
             FeedMessage::Read { __reply } => {
-                let held = ::supervise::__private::hold::<
+                let __held = ::supervise::__private::hold::<
                     _,
                     <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
-                >(ctx, __reply);
+                >(__ctx, __reply);
                 match Self::read(self) {
                     ::core::result::Result::Ok(reply) => {
-                        held.answer(ctx, reply);
+                        __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())
                     }
                     ::core::result::Result::Err(error) => {
@@ -168,40 +214,34 @@ impl ::supervise::Actor for Feed {
                 }
             }
             FeedMessage::Check { strict, __reply } => {
-                let held = ::supervise::__private::hold::<
+                let __held = ::supervise::__private::hold::<
                     _,
                     Result<u8, No>,
-                >(ctx, __reply);
+                >(__ctx, __reply);
                 let ::supervise::Reply(reply) = Self::check(self, strict);
-                held.answer(ctx, reply);
+                __held.answer(__ctx, reply);
                 ::core::result::Result::Ok(())
             }
             FeedMessage::Close { __reply } => {
-                let held = ::supervise::__private::hold::<_, ()>(ctx, __reply);
+                let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
                 Self::close(self);
-                held.answer(ctx, ());
+                __held.answer(__ctx, ());
                 ::core::result::Result::Ok(())
             }
         }
     }
-    fn message_name(message: &Self::Message) -> &'static str {
-        match *message {
-            FeedMessage::Fetch { .. } => "Fetch",
-            #[cfg(unix)]
-            FeedMessage::Read { .. } => "Read",
-            FeedMessage::Check { .. } => "Check",
-            FeedMessage::Close { .. } => "Close",
-        }
+    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+        message.message_name()
     }
     #[allow(unreachable_patterns)]
-    fn redelivery(message: &Self::Message) -> u32 {
+    fn redelivery(message: &FeedMessage) -> ::core::primitive::u32 {
         match message {
             FeedMessage::Fetch { .. } => 3u32,
             _ => 0,
         }
     }
     #[allow(unreachable_patterns)]
-    fn duplicate(message: &Self::Message) -> ::core::option::Option<Self::Message> {
+    fn duplicate(message: &FeedMessage) -> ::core::option::Option<FeedMessage> {
         match message {
             FeedMessage::Fetch { id, .. } => {
                 ::core::option::Option::Some(FeedMessage::Fetch {

@@ -1,10 +1,40 @@
 impl Feed {
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     async fn open(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
         todo
     }
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn before(&mut self, message: Option<FeedMessage>, cause: &Failure) {}
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn one(&mut self, gone: Terminated<Other>) {}
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     async fn any(&mut self, ctx: &mut Context<Self>, gone: Terminated) {}
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn closed(&self, message: &FeedMessage) -> bool {
         todo
     }
@@ -13,10 +43,15 @@ impl Feed {
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {}
+impl FeedMessage {
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {}
+    }
+}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -27,10 +62,10 @@ impl ::supervise::Actor for Feed {
     type Message = FeedMessage;
     async fn handle(
         &mut self,
-        message: Self::Message,
-        ctx: &mut ::supervise::Context<Self>,
+        message: FeedMessage,
+        __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
-        let _ = &ctx;
+        let _ = &__ctx;
         match message {}
     }
     async fn pre_start(
@@ -56,7 +91,7 @@ impl ::supervise::Actor for Feed {
         &mut self,
         _ctx: &mut ::supervise::Context<Self>,
         cause: &::supervise::Failure,
-        message: ::core::option::Option<Self::Message>,
+        message: ::core::option::Option<FeedMessage>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         Self::before(self, message, cause);
         ::core::result::Result::Ok(())
@@ -84,11 +119,11 @@ impl ::supervise::Actor for Feed {
             };
         }
     }
-    fn stash_while(&self, message: &Self::Message) -> bool {
+    fn stash_while(&self, message: &FeedMessage) -> ::core::primitive::bool {
         Self::closed(self, message)
     }
-    fn message_name(message: &Self::Message) -> &'static str {
-        match *message {}
+    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+        message.message_name()
     }
 }
 #[automatically_derived]

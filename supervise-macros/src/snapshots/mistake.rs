@@ -2,6 +2,12 @@
     "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
 }
 impl Feed {
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
     fn fetch(&mut self, id: u64, name: &str) -> u8 {
         1
     }

@@ -1,3 +1,6 @@
+/**
+Reached through [`FeedRef`], which has a method for each message.
+*/
 pub struct Feed {
     address: u8,
 }
@@ -13,12 +16,13 @@ impl ::core::clone::Clone for FeedRef {
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let _ = ::supervise::__private::has_messages::<Feed>;
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }
 #[automatically_derived]
 impl ::core::cmp::PartialEq for FeedRef {
-    fn eq(&self, other: &Self) -> bool {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }

@@ -1,5 +1,7 @@
-///
-/**# Supervision
+/**
+Reached through [`StandingsRef`], which has a method for each message.
+
+# Supervision
 
 A failure concerns the failed child alone. At most 10 restarts of each child within 1m are granted; then the child stops.
 
@@ -23,12 +25,13 @@ impl ::core::clone::Clone for StandingsRef {
 #[automatically_derived]
 impl ::core::fmt::Debug for StandingsRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let _ = ::supervise::__private::has_messages::<Standings>;
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }
 #[automatically_derived]
 impl ::core::cmp::PartialEq for StandingsRef {
-    fn eq(&self, other: &Self) -> bool {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Rule {
 pub(crate) enum Pattern {
     Initialization,
     Kind(Kind),
-    Type(Type),
+    Type(Box<Type>),
     /// A pattern of the enum `of`.
     Variant {
         of: Path,
@@ -100,7 +100,15 @@ impl Table {
             match entry {
                 Entry::Rule(rule) => rules.add(&rule, errors),
                 Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
-                    set_once(&mut scope, strategy::read(&setting, errors), &setting, errors);
+                    let strategy = strategy::read(&setting, errors);
+                    match &scope {
+                        None => scope = errors.keep(strategy),
+                        Some(first) => {
+                            let message =
+                                format!("a table has one strategy, and it is `{}` already", first.scope_name());
+                            errors.at(setting.tokens(), message);
+                        }
+                    }
                 }
                 Entry::Setting(setting) if setting.name == "decider" => {
                     let path = setting.value::<Path>("path::to::function");
@@ -167,6 +175,9 @@ pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStr
     types.filter(|ty| seen.insert(ty.to_string())).collect()
 }
 
+/// Patterns that are no types.
+const KINDS: &[&str] = &["Panic", "Killed", "DeathPact", "InitializationFailed"];
+
 /// A setting at the top level that is neither strategy nor rule.
 fn stray(setting: &Setting) -> syn::Error {
     let name = setting.name.to_string();
@@ -177,6 +188,13 @@ fn stray(setting: &Setting) -> syn::Error {
     }
     if DIRECTIVES.contains(&name.as_str()) {
         return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
+    }
+    let directive =
+        setting.value.clone().and_then(|value| value.into_iter().next()).map(|token| token.to_string());
+    if directive.is_some_and(|word| DIRECTIVES.contains(&word.as_str())) && setting.arguments.is_none() {
+        let value = setting.value.as_ref().map(written).unwrap_or_default();
+        let message = format!("a rule names what fails in `on(..)`: write `on({name}) = {value}`");
+        return syn::Error::new_spanned(setting.tokens(), message);
     }
     let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
     match crate::errors::closest(&name, &known) {
@@ -249,7 +267,7 @@ impl<'a> Rules<'a> {
             ),
             PatternSyntax::Type(ty) => {
                 let Type::Path(path) = ty else {
-                    return Pattern::Type(ty.clone());
+                    return Pattern::Type(Box::new(ty.clone()));
                 };
                 if let Some(word) = path.path.get_ident() {
                     match word.to_string().as_str() {
@@ -262,7 +280,7 @@ impl<'a> Rules<'a> {
                 }
                 match (&path.qself, self.enum_of(&path.path)) {
                     (None, Some(of)) => Pattern::Variant { of, pattern: quote!(#path) },
-                    _ => Pattern::Type(ty.clone()),
+                    _ => Pattern::Type(Box::new(ty.clone())),
                 }
             }
         }
@@ -292,6 +310,13 @@ impl<'a> Rules<'a> {
     fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {
         if self.any {
             errors.at(syntax, format!("{NEVER}: `on(_)` before it takes every failure; move `on(_)` to the end"));
+            return;
+        }
+        if let Some((word, kind)) = near_kind(pattern) {
+            let message = format!(
+                "unknown kind of failure `{word}`: did you mean `{kind}`? (An error type of this name goes by its path here, `self::{word}`.)"
+            );
+            errors.at(word, message);
             return;
         }
         let text = written(syntax);
@@ -376,6 +401,14 @@ impl<'a> Rules<'a> {
             _ => false,
         })
     }
+}
+
+/// A type that is probably a misspelled kind, and the kind.
+fn near_kind(pattern: &Pattern) -> Option<(&Ident, &'static str)> {
+    let Pattern::Type(ty) = pattern else { return None };
+    let Type::Path(path) = &**ty else { return None };
+    let word = path.path.get_ident()?;
+    crate::errors::closest(&word.to_string(), KINDS).map(|kind| (word, kind))
 }
 
 fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive> {

@@ -119,6 +119,9 @@ fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
 }
 
 fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
+    if input.peek(Token![>]) {
+        return Err(input.error("a rule is written with `=`: `on(MyError) = Restart`"));
+    }
     let name = input.parse::<Ident>().map_err(|error| {
         syn::Error::new(error.span(), "expected a directive: `Resume`, `Restart`, `Stop`, `Escalate` or `Default`")
     })?;

@@ -9,7 +9,7 @@ use syn::{LitFloat, LitInt, Path};
 
 use crate::duration::{self, positive, spoken};
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting, set_once};
+use crate::settings::{self, Setting, set_once, written};
 
 pub(crate) const SCOPES: &[&str] = &["one_for_one", "all_for_one", "rest_for_one"];
 pub(crate) const BACKOFFS: &[&str] = &["backoff", "exponential_backoff"];
@@ -117,6 +117,14 @@ impl Strategy {
                 &argument.name,
                 format!("`{}` belongs to a backoff: `backoff(min = \"100ms\", max = \"10s\")`", argument.name),
             ),
+            "on" => {
+                let message = format!(
+                    "a rule stands beside the strategy, not in its parentheses: `{}, {}`",
+                    self.scope_name(),
+                    written(argument.tokens())
+                );
+                errors.at(argument.tokens(), message);
+            }
             _ => errors.add(unknown("argument of a strategy", &argument.name, ARGUMENTS)),
         }
     }
@@ -185,7 +193,7 @@ impl Strategy {
         quote!(#krate::Strategy::#scope()#calls)
     }
 
-    fn scope_name(&self) -> Ident {
+    pub(crate) fn scope_name(&self) -> Ident {
         let name = self.scope.as_ref().map_or_else(|| "one_for_one".to_owned(), ToString::to_string);
         Ident::new(&name, Span::mixed_site())
     }

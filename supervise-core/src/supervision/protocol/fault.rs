@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{Children, Delayed, Round};
+use crate::supervision::children::{Children, Delayed, Round, Verdict};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
@@ -120,7 +120,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Resume | Directive::Restart => self.restart(child, &cause, None, &ruling, effects),
+            Directive::Resume => self.resume_later(child, &cause, &ruling, effects),
+            Directive::Restart => self.restart(child, &cause, None, &ruling, effects),
             Directive::RestartAfter(backoff) => self.restart(child, &cause, Some(backoff), &ruling, effects),
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
             Directive::Escalate => {
@@ -129,6 +130,25 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             }
         };
         effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+    }
+
+    /// A resume after a failed creation creates anew where there is no instance, so it must not spin. An actor that
+    /// only passed such a failure on has its instance and keeps it.
+    fn resume_later(
+        &mut self,
+        culprit: ChildId,
+        cause: &C,
+        ruling: &Ruling<'_, C>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) -> Outcome {
+        let Some(children) = &mut self.children else {
+            return Outcome::Resumed;
+        };
+        let delay = children
+            .find_mut(culprit)
+            .map(|child| child.history_mut().backoff.failed(&CREATION_BACKOFF, ruling.now, ruling.draw));
+        self.open_round(Verdict::Resume, culprit, cause, &[culprit], delay, effects);
+        Outcome::Resumed
     }
 
     fn restart(
@@ -160,8 +180,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             let history = children.find_mut(culprit)?.history_mut();
             Some(history.backoff.failed(&backoff, ruling.now, ruling.draw))
         });
-        let round = children.open_round();
-        self.open_round(round, culprit, cause, &affected, delay, effects);
+        self.open_round(Verdict::Restart, culprit, cause, &affected, delay, effects);
         Outcome::Restarting { children: affected.len(), delay }
     }
 
@@ -171,15 +190,19 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// it is restarted once and each of its suspensions is undone once.
     fn open_round(
         &mut self,
-        round: u64,
+        verdict: Verdict,
         culprit: ChildId,
         cause: &C,
         affected: &[ChildId],
         delay: Option<Duration>,
         effects: &mut Vec<Effect<R, C>>,
     ) {
+        let Some(children) = &mut self.children else {
+            return;
+        };
+        let round = children.open_round();
         for id in affected {
-            let Some(child) = self.child_mut(*id) else {
+            let Some(child) = children.find_mut(*id) else {
                 continue;
             };
             let earlier = child.take_delayed().map_or(0, |delayed| delayed.owed);
@@ -192,13 +215,11 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
             }
             if delay.is_none() {
-                answer(target, cause.clone(), owed, effects);
+                answer(target, verdict, cause.clone(), owed, effects);
             }
         }
-        if delay.is_some()
-            && let Some(children) = &mut self.children
-        {
-            children.rounds.push(Round { id: round, cause: cause.clone(), affected: affected.to_vec() });
+        if delay.is_some() {
+            children.rounds.push(Round { id: round, verdict, cause: cause.clone(), affected: affected.to_vec() });
             effects.push(Effect::Arm(Timer::Round(round), delay));
         }
     }
@@ -207,11 +228,18 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Some(children) = &mut self.children else {
             return;
         };
-        let Some((cause, due)) = children.take_round(round) else {
+        // Those that were there before a restart of this actor are restarted with it, once.
+        let first = match self.phase {
+            Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
+            Phase::Rebuilding(_) => self.survivors_below,
+            _ if self.instance == Instance::HalfBuilt => self.survivors_below,
+            _ => ChildId(0),
+        };
+        let Some((Round { verdict, cause, .. }, due)) = children.take_round(round, first) else {
             return;
         };
         for (target, owed) in due {
-            answer(target, cause.clone(), owed, effects);
+            answer(target, verdict, cause.clone(), owed, effects);
         }
     }
 
@@ -233,9 +261,19 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 }
 
-/// One restart, and one causeless resume for each further suspension that is owed.
-pub(super) fn answer<R: Clone, C: Clone>(target: R, cause: C, owed: u32, effects: &mut Vec<Effect<R, C>>) {
-    effects.push(Effect::Send(target.clone(), SystemMessage::Recreate(cause)));
+/// One restart or resume, and one causeless resume for each further suspension that is owed.
+pub(super) fn answer<R: Clone, C: Clone>(
+    target: R,
+    verdict: Verdict,
+    cause: C,
+    owed: u32,
+    effects: &mut Vec<Effect<R, C>>,
+) {
+    let first = match verdict {
+        Verdict::Restart => SystemMessage::Recreate(cause),
+        Verdict::Resume => SystemMessage::Resume(Some(cause)),
+    };
+    effects.push(Effect::Send(target.clone(), first));
     for _ in 1..owed {
         effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
     }

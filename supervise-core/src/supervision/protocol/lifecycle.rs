@@ -2,6 +2,7 @@
 
 use super::fault::answer;
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
+use crate::supervision::children::Verdict;
 use crate::supervision::vocabulary::{
     Call, Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
@@ -204,7 +205,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             return;
         };
         for (target, owed) in children.take_survivors(self.survivors_below) {
-            answer(target, cause.clone(), owed + 1, effects);
+            answer(target, Verdict::Restart, cause.clone(), owed + 1, effects);
         }
     }
 

@@ -109,3 +109,17 @@ fn a_restart_of_the_parent_restarts_a_waiting_survivor_once() {
     );
     assert_eq!(due(&mut actor, 1), []);
 }
+
+#[test]
+fn a_round_that_is_due_while_the_parent_restarts_leaves_the_survivor_to_that_restart() {
+    let mut actor = running(1);
+    fails(&mut actor, A, &DELAYED);
+    back(&mut actor, Returned::Err(Y));
+    drive(&mut actor, Recreate(Y));
+    assert_eq!(due(&mut actor, 1), []);
+    back(&mut actor, Returned::Ok);
+    assert_eq!(
+        back(&mut actor, Returned::Ok),
+        [Note(News::Restarted(Y)), Send(A, Recreate(Y)), Send(A, Resume(None))]
+    );
+}

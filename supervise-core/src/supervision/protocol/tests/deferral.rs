@@ -51,7 +51,7 @@ fn a_survivors_deferred_report_is_decided_after_the_factory_was_called() {
 #[test]
 fn a_waiting_actor_defers_all_but_the_stop_and_the_ends() {
     let mut actor = restarting(1);
-    command(&mut actor, super::super::Protocol::stop_children);
+    command(&mut actor, Protocol::stop_children);
     back(&mut actor, Returned::Ok);
     for message in [Suspend, Recreate(Y), Suspend, Resume(None)] {
         assert_eq!(drive(&mut actor, message), []);

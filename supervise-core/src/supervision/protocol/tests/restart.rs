@@ -19,10 +19,7 @@ fn a_restart_for_a_siblings_sake_is_not_for_an_own_message() {
 #[test]
 fn the_old_instance_goes_before_its_children_are_awaited() {
     let mut actor = restarting(2);
-    assert_eq!(
-        command(&mut actor, super::super::Protocol::stop_children),
-        [Send(B, Terminate), Send(A, Terminate)]
-    );
+    assert_eq!(command(&mut actor, Protocol::stop_children), [Send(B, Terminate), Send(A, Terminate)]);
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
     assert_eq!(drive(&mut actor, ended(A)), []);
     assert_eq!(drive(&mut actor, ended(B)), [rebuild(X)]);

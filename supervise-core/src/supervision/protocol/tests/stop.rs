@@ -56,7 +56,7 @@ fn an_ending_actor_decides_nothing_and_counts_on() {
 #[test]
 fn a_stop_while_a_restart_waits_for_children_makes_no_new_instance() {
     let mut actor = restarting(1);
-    command(&mut actor, super::super::Protocol::stop_children);
+    command(&mut actor, Protocol::stop_children);
     back(&mut actor, Returned::Ok);
     assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop]);
     // The old instance had its `pre_restart`, so it gets no `post_stop`.

@@ -57,10 +57,7 @@ fn a_watched_childs_end_is_queued_after_its_name_is_free() {
 fn stopping_the_children_for_a_restart_unwatches_them() {
     let mut actor = restarting(1);
     command(&mut actor, |actor, effects| actor.watch(&A, WatchKind::Notify, effects));
-    assert_eq!(
-        command(&mut actor, super::super::Protocol::stop_children),
-        [Effect::Unwatch(A), Send(A, Terminate)]
-    );
+    assert_eq!(command(&mut actor, Protocol::stop_children), [Effect::Unwatch(A), Send(A, Terminate)]);
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
     assert_eq!(drive(&mut actor, ended(A)), [rebuild(X)]);
 }

@@ -1,0 +1,66 @@
+//! Passing a message on, with its reply slot.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use crate::actor::Actor;
+use crate::actor_ref::{ActorRef, TypedRef};
+use crate::context::Context;
+use crate::dead_letter::DeadLetterReason;
+use crate::request::{SendError, SendErrorReason};
+use crate::unwind::drop_quietly;
+
+/// Passes a message on. A bounded mailbox without room is waited for, so that a pattern holds up its senders as the
+/// child itself would; the wait ends with the child, and when the pattern is to stop.
+///
+/// Sent before this returns, if there is room.
+pub(super) fn pass_on<S: Actor, C: Actor>(
+    message: C::Message,
+    to: &ActorRef<C>,
+    ctx: &Context<S>,
+) -> impl Future<Output = ()> + Send + use<S, C> {
+    let without_room = to.push(message).err().and_then(|refused| match refused.reason() {
+        // A dead letter already.
+        SendErrorReason::Stopped => {
+            drop_quietly(refused);
+            None
+        }
+        SendErrorReason::MailboxFull => Some((refused.into_message(), to.clone(), ctx.stopping())),
+    });
+    async move {
+        let Some((message, to, stopping)) = without_room else { return };
+        let name = C::message_name(&message);
+        let mut sent = pin!(to.push_when_room(message));
+        let mut stopping = pin!(stopping);
+        let stopped = poll_fn(|cx| match sent.as_mut().poll(cx) {
+            // Taken, or the child ended and the message is a dead letter.
+            Poll::Ready(_) => Poll::Ready(false),
+            Poll::Pending => stopping.as_mut().poll(cx).map(|()| true),
+        });
+        if stopped.await {
+            to.core().dead_letter(name, DeadLetterReason::Stopped);
+        }
+    }
+}
+
+/// A message that a pattern has nobody for.
+pub(super) fn to_dead_letters<S: Actor>(message: S::Message, ctx: &Context<S>) {
+    ctx.me().actor_ref().core().dead_letter(S::message_name(&message), DeadLetterReason::Stopped);
+    drop_quietly(message);
+}
+
+/// A message that nobody waits to send again: a dead letter, where there is no room for it.
+pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>>, to: &ActorRef<C>) {
+    let Err(refused) = told else { return };
+    let reason = refused.reason();
+    let message = refused.into_message();
+    match reason {
+        // A dead letter already.
+        SendErrorReason::Stopped => {}
+        SendErrorReason::MailboxFull => {
+            to.core().dead_letter(C::message_name(&message), DeadLetterReason::MailboxFull);
+        }
+    }
+    drop_quietly(message);
+}

@@ -1,0 +1,425 @@
+//! A pool of workers of one template, behind one ref: a router that supervises what it routes to.
+//!
+//! | worker | permanent | transient | temporary |
+//! |---|---|---|---|
+//! | fails, decided `Restart` | restarted | restarted | stops |
+//! | fails, decided `Stop` | restarted | stops | stops |
+//! | a restart is refused by the limit | the pool fails | as the strategy says | – |
+//! | ends by itself, or by somebody's stop | replaced | leaves | leaves |
+//!
+//! 1. A worker keeps its name, and so its path, when it is replaced: the name is free when its end is processed.
+//! 2. A pool whose last worker has left stops (rule 13.8).
+//!
+//! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
+
+use std::any::TypeId;
+use std::fmt;
+use std::sync::Arc;
+
+use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
+use super::stand_in::StandInRef;
+use super::template::{Blueprint, Template};
+use super::{Decider, decide, system_time};
+use crate::actor::{
+    Actor, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy, RefOf, SupervisedBy,
+    Supervisor,
+};
+use crate::actor_ref::ActorRef;
+use crate::cell::SpawnError;
+use crate::context::Context;
+use crate::death_watch::Terminated;
+use crate::failure::Failure;
+use crate::mailbox::MailboxKind;
+use crate::path::ActorPath;
+use crate::props::Props;
+use crate::request::{AskError, Request};
+use crate::supervision::{Directive, OnLimit, RestartStatistics, Strategy};
+
+/// Stands in for a number of workers of one kind, and supervises them.
+///
+/// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. Under a parent with a
+/// table, that table needs `on(_)`: a [decider](PoolProps::decider) may escalate what it likes.
+///
+/// A pool of one is the supervisor to put between a parent that restarts all its children together and a child that
+/// may fail alone.
+pub struct Pool<C: Actor> {
+    plan: Arc<Plan<C>>,
+    workers: Vec<Worker<C>>,
+    /// For the next worker's name.
+    names: u64,
+    /// Whose turn it is.
+    turn: usize,
+    /// The workers that ended and were replaced.
+    replacements: RestartStatistics,
+}
+
+struct Worker<C: Actor> {
+    name: String,
+    actor: ActorRef<C>,
+}
+
+struct Plan<C: Actor> {
+    size: usize,
+    template: Template<C>,
+    routing: Routing<C::Message>,
+    restart: RestartType,
+    strategy: Strategy,
+    decide: Option<Box<Decider>>,
+}
+
+/// Who gets a message.
+enum Routing<M> {
+    RoundRobin,
+    SmallestMailbox,
+    Broadcast(fn(&M) -> M),
+}
+
+/// What becomes of a worker that ended. OTP's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestartType {
+    /// It is always there: restarted when it fails, replaced when it ends by itself.
+    Permanent,
+    /// Restarted when it fails, as the decider says. When it ends by itself it has done its work.
+    Transient,
+    /// Never restarted.
+    Temporary,
+}
+
+impl<C: Actor> Pool<C> {
+    /// Workers that take turns.
+    ///
+    /// `template` makes each worker, and each of their instances.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    pub fn round_robin<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<C>
+    where
+        B: Blueprint<Actor = C>,
+        B::Cause: DecidedBy<Self>,
+        C: SupervisedBy<Self>,
+    {
+        PoolProps::new(size, Template::new(template), Routing::RoundRobin)
+    }
+
+    /// Each message goes to the worker with the fewest messages waiting; to one that waits for its restart only if all
+    /// do.
+    ///
+    /// `template` makes each worker, and each of their instances.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    pub fn smallest_mailbox<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<C>
+    where
+        B: Blueprint<Actor = C>,
+        B::Cause: DecidedBy<Self>,
+        C: SupervisedBy<Self>,
+    {
+        PoolProps::new(size, Template::new(template), Routing::SmallestMailbox)
+    }
+
+    /// Each message goes to every worker. Messages that can be asked are not `Clone`, since an asker waits for one
+    /// reply: for those see [`broadcast`](ActorRef::broadcast).
+    ///
+    /// `template` makes each worker, and each of their instances.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<C>
+    where
+        B: Blueprint<Actor = C>,
+        B::Cause: DecidedBy<Self>,
+        C: SupervisedBy<Self>,
+        C::Message: Clone,
+    {
+        PoolProps::new(size, Template::new(template), Routing::Broadcast(Clone::clone))
+    }
+}
+
+/// Settings of a [`Pool`] to be.
+#[must_use = "settings do nothing until `props()` is spawned"]
+pub struct PoolProps<C: Actor> {
+    plan: Plan<C>,
+}
+
+impl<C: Actor> PoolProps<C> {
+    fn new(size: usize, template: Template<C>, routing: Routing<C::Message>) -> Self {
+        assert_size(size);
+        let plan = Plan {
+            size,
+            template,
+            routing,
+            restart: RestartType::Transient,
+            strategy: Strategy::one_for_one(),
+            decide: None,
+        };
+        Self { plan }
+    }
+
+    /// What becomes of workers that end. [`Transient`](RestartType::Transient) by default.
+    ///
+    /// A pool of permanent workers goes the way of OTP's supervisors at the limit: it fails itself, whatever the
+    /// strategy says, since a permanent worker cannot be given up.
+    pub fn restart(mut self, restart: RestartType) -> Self {
+        self.plan.restart = restart;
+        self
+    }
+
+    /// Who is affected by a failed worker, and how often restarts are granted. One-for-one without a limit by default.
+    /// The limit also bounds how often permanent workers that end by themselves are replaced, all together.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.plan.strategy = strategy;
+        self
+    }
+
+    /// Decides the workers' failures. What it has no opinion on, the [default decider](crate::default_decider) decides.
+    pub fn decider(mut self, decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Self {
+        self.plan.decide = Some(Box::new(decide));
+        self
+    }
+
+    /// What `spawn_with` takes. The pool's mailbox is of the workers' kind.
+    pub fn props(self) -> Props<Pool<C>> {
+        let mut plan = self.plan;
+        if plan.restart == RestartType::Permanent {
+            plan.strategy.on_limit = OnLimit::Escalate;
+        }
+        let (strategy, mailbox) = (plan.strategy, plan.template.mailbox());
+        let plan = Arc::new(plan);
+        let decider = Arc::clone(&plan);
+        Props::new(move || Pool::of(&plan))
+            .mailbox(mailbox)
+            .supervision(strategy, move |failure, _| Ok(decider.decide(failure)))
+    }
+}
+
+fn assert_size(size: usize) {
+    assert!(size > 0, "a pool has at least one worker: to have none, stop it");
+}
+
+impl<C: Actor> Plan<C> {
+    fn decide(&self, failure: &Failure) -> Directive {
+        match (self.restart, decide(self.decide.as_deref(), failure)) {
+            (RestartType::Permanent, Directive::Stop) => Directive::Restart,
+            (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
+            (_, directive) => directive,
+        }
+    }
+}
+
+/// What only the pool can be asked, behind `actor_ref()`.
+impl<C: Actor> ActorRef<Pool<C>> {
+    /// The workers, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the pool has stopped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn workers(&self) -> Result<Vec<RefOf<C>>, AskError> {
+        self.ask_visit(|pool, _| pool.workers.iter().map(|worker| worker.actor.clone().into()).collect()).await
+    }
+
+    /// Sets the number of workers, after what was sent before. Those that are too many, the youngest, stop when they
+    /// have handled what they were sent. A restart of the pool forgets it.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    pub fn resize(&self, size: usize) {
+        assert_size(size);
+        self.visit(move |pool, ctx| pool.resize(size, ctx));
+    }
+
+    /// Tells every worker, after what was sent before, however the pool routes. `request` makes one request to each, as
+    /// in `broadcast(move |worker| worker.reload(config.clone()))`.
+    ///
+    /// It runs on the pool's turn and must not block; its panic is a failure of the pool. Where a bounded mailbox has
+    /// no room, the message is a dead letter.
+    pub fn broadcast<T: Send + 'static>(
+        &self,
+        request: impl for<'a> Fn(&'a RefOf<C>) -> Request<'a, C, T> + Send + 'static,
+    ) {
+        self.visit(move |pool, _| {
+            for worker in &pool.workers {
+                let told = request(&worker.actor.clone().into()).tell();
+                lost_without_room(told, &worker.actor);
+            }
+            Ok(())
+        });
+    }
+}
+
+impl<C: Actor> Pool<C> {
+    fn of(plan: &Arc<Plan<C>>) -> Self {
+        Self {
+            plan: Arc::clone(plan),
+            workers: Vec::with_capacity(plan.size),
+            names: 0,
+            turn: 0,
+            replacements: RestartStatistics::default(),
+        }
+    }
+
+    fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        for surplus in self.workers.drain(size.min(self.workers.len())..) {
+            surplus.actor.poison();
+        }
+        while self.workers.len() < size {
+            self.names += 1;
+            let name = format!("worker-{}", self.names);
+            let Some(actor) = self.start(&name, ctx)? else { break };
+            self.workers.push(Worker { name, actor });
+        }
+        Ok(())
+    }
+
+    /// Starts a worker, unless the pool is stopping.
+    fn start(&self, name: &str, ctx: &mut Context<Self>) -> Result<Option<ActorRef<C>>, Failure> {
+        match self.plan.template.spawn(name, ctx) {
+            Ok(actor) => Ok(Some(actor)),
+            Err(SpawnError::Stopping { .. }) => Ok(None),
+            Err(error) => Err(Failure::new(error)),
+        }
+    }
+
+    fn alive(&self) -> impl Iterator<Item = &ActorRef<C>> {
+        self.workers.iter().map(|worker| &worker.actor).filter(|actor| !actor.has_ended())
+    }
+
+    fn next_in_turn(&mut self) -> Option<ActorRef<C>> {
+        let turn = if self.turn < self.workers.len() { self.turn } else { 0 };
+        self.turn = turn + 1;
+        let (earlier, later) = self.workers.split_at(turn);
+        let next = later.iter().chain(earlier).find(|worker| !worker.actor.has_ended());
+        next.map(|worker| worker.actor.clone())
+    }
+
+    fn least_loaded(&self) -> Option<ActorRef<C>> {
+        let load = |worker: &&ActorRef<C>| {
+            let suspended = worker.core().protocol().suspensions() > 0;
+            (suspended, worker.pending())
+        };
+        self.alive().min_by_key(load).cloned()
+    }
+
+    fn replace(&mut self, at: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let limit = &self.plan.strategy.limit;
+        if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
+            return Err(Failure::new(TooManyReplacements { worker: self.workers[at].actor.path() }));
+        }
+        if let Some(actor) = self.start(&self.workers[at].name, ctx)? {
+            self.workers[at].actor = actor;
+        }
+        Ok(())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Actor> Supervisor for Pool<C> {
+    type Ref = StandInRef<Self>;
+    const MAILBOX: MailboxKind = C::MAILBOX;
+
+    fn answers_to(actor: TypeId) -> bool {
+        actor == TypeId::of::<Self>() || C::answers_to(actor)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Actor> Actor for Pool<C> {
+    type Message = C::Message;
+
+    async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let worker = match self.plan.routing {
+            Routing::RoundRobin => self.next_in_turn(),
+            Routing::SmallestMailbox => self.least_loaded(),
+            Routing::Broadcast(copy) => {
+                let mut workers: Vec<_> = self.alive().cloned().collect();
+                let last = workers.pop();
+                for worker in workers {
+                    let message = copy(&message);
+                    pass_on(message, &worker, ctx).await;
+                }
+                last
+            }
+        };
+        match worker {
+            Some(worker) => pass_on(message, &worker, ctx).await,
+            None => to_dead_letters(message, ctx),
+        }
+        Ok(())
+    }
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        self.resize(self.plan.size, ctx)
+    }
+
+    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let at = self.workers.iter().position(|worker| worker.actor.to_any() == *gone.subject());
+        // Not found is a worker that was one too many.
+        let Some(at) = at else { return Ok(()) };
+        if self.plan.restart == RestartType::Permanent {
+            return self.replace(at, ctx);
+        }
+        self.workers.remove(at);
+        if self.workers.is_empty() {
+            ctx.stop_self();
+        }
+        Ok(())
+    }
+
+    fn message_name(message: &C::Message) -> &'static str {
+        C::message_name(message)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Actor, E: ?Sized> Decides<E> for Pool<C> {}
+#[diagnostic::do_not_recommend]
+impl<C: Actor> DecidesAll for Pool<C> {}
+#[diagnostic::do_not_recommend]
+impl<C: Actor, P> FailuresDecidedBy<P> for Pool<C> {}
+impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
+
+/// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{worker} ended, and was to be replaced once too often")]
+pub struct TooManyReplacements {
+    /// The worker that ended last.
+    pub worker: ActorPath,
+}
+
+impl<C: Actor> fmt::Debug for Pool<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("routing", &self.plan.routing)
+            .field("workers", &self.workers.iter().map(|worker| &worker.actor).collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C: Actor> fmt::Debug for PoolProps<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolProps")
+            .field("size", &self.plan.size)
+            .field("template", &self.plan.template)
+            .field("routing", &self.plan.routing)
+            .field("restart", &self.plan.restart)
+            .field("strategy", &self.plan.strategy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M> fmt::Debug for Routing<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RoundRobin => "round robin",
+            Self::SmallestMailbox => "smallest mailbox",
+            Self::Broadcast(_) => "broadcast",
+        })
+    }
+}

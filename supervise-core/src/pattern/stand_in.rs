@@ -1,0 +1,108 @@
+//! Refs to patterns: their own, which dereferences to that of the actor they stand in for.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+
+use crate::actor::{Actor, RefOf};
+use crate::actor_ref::{ActorRef, TypedRef};
+use crate::pattern::{BackoffSupervisor, Pool};
+
+/// A pattern that takes the messages of another actor type and passes them on.
+///
+/// Only the patterns of this module are: no other actor can be reached through another's ref.
+pub trait StandIn: Actor + sealed::Sealed {
+    /// Whose messages it takes.
+    type For: Actor<Message = Self::Message>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<C: Actor> sealed::Sealed for BackoffSupervisor<C> {}
+impl<C: Actor> sealed::Sealed for Pool<C> {}
+
+impl<C: Actor> StandIn for BackoffSupervisor<C> {
+    type For = C;
+}
+
+impl<C: Actor> StandIn for Pool<C> {
+    type For = C;
+}
+
+/// The ref of a backoff supervisor, used like its child's.
+pub type BackoffSupervisorRef<C> = StandInRef<BackoffSupervisor<C>>;
+
+/// The ref of a pool, used like a worker's.
+pub type PoolRef<C> = StandInRef<Pool<C>>;
+
+/// The ref of a pattern. Used like a ref of the actor that it stands in for.
+///
+/// Watched, stopped or compared, both stand for the pattern: it is the pattern's path they show and the pattern's end
+/// that is told.
+pub struct StandInRef<S: StandIn> {
+    own: ActorRef<S>,
+    face: RefOf<S::For>,
+}
+
+impl<S: StandIn> StandInRef<S> {
+    /// What only the pattern can be asked, and what every ref can do.
+    pub fn actor_ref(&self) -> &ActorRef<S> {
+        &self.own
+    }
+}
+
+impl<S: StandIn> Deref for StandInRef<S> {
+    type Target = RefOf<S::For>;
+
+    fn deref(&self) -> &RefOf<S::For> {
+        &self.face
+    }
+}
+
+impl<S: StandIn> From<ActorRef<S>> for StandInRef<S> {
+    fn from(own: ActorRef<S>) -> Self {
+        Self { face: own.as_ref_of().into(), own }
+    }
+}
+
+impl<S: StandIn> TypedRef for StandInRef<S> {
+    type Actor = S;
+
+    fn actor_ref(&self) -> &ActorRef<S> {
+        &self.own
+    }
+}
+
+impl<S: StandIn> Clone for StandInRef<S> {
+    fn clone(&self) -> Self {
+        Self { own: self.own.clone(), face: self.face.clone() }
+    }
+}
+
+impl<S: StandIn> PartialEq for StandInRef<S> {
+    fn eq(&self, other: &Self) -> bool {
+        self.own == other.own
+    }
+}
+
+impl<S: StandIn> Eq for StandInRef<S> {}
+
+impl<S: StandIn> Hash for StandInRef<S> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.own.hash(state);
+    }
+}
+
+impl<S: StandIn> fmt::Debug for StandInRef<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.own, f)
+    }
+}
+
+impl<S: StandIn> fmt::Display for StandInRef<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.own, f)
+    }
+}

@@ -1,0 +1,80 @@
+//! How a pattern makes its children: one template for all of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::actor::{Actor, Built};
+use crate::actor_ref::{ActorRef, TypedRef};
+use crate::cell::{Cell, NewName, SpawnError};
+use crate::context::Context;
+use crate::mailbox::MailboxKind;
+use crate::props::Props;
+
+/// What the template of a pattern may return: the actor, a `Result` of it, or [`Props`] where it needs settings of its
+/// own or is a pattern itself.
+///
+/// The template runs for each child and for each of their instances, so it is an `Fn`; what changes from call to call
+/// is an atomic or behind a lock.
+#[diagnostic::on_unimplemented(
+    message = "a template must return an actor, a `Result` of one, or `Props`, not `{Self}`",
+    label = "no child can be made of this"
+)]
+pub trait Blueprint: Sized {
+    /// The actor that is made.
+    type Actor: Actor;
+    /// Stands for what making it can fail with, see [`DecidedBy`](crate::DecidedBy).
+    type Cause;
+
+    /// The props of one child.
+    #[doc(hidden)]
+    fn props(template: &Arc<impl Fn() -> Self + Send + Sync + 'static>) -> Props<Self::Actor>;
+}
+
+impl<B: Built> Blueprint for B {
+    type Actor = B::Actor;
+    type Cause = B::Cause;
+
+    fn props(template: &Arc<impl Fn() -> Self + Send + Sync + 'static>) -> Props<B::Actor> {
+        let template = Arc::clone(template);
+        Props::from_factory(Box::new(move || template().built()))
+    }
+}
+
+impl<A: Actor, C> Blueprint for Props<A, C> {
+    type Actor = A;
+    type Cause = C;
+
+    fn props(template: &Arc<impl Fn() -> Self + Send + Sync + 'static>) -> Props<A> {
+        template().checked()
+    }
+}
+
+pub(super) struct Template<C: Actor> {
+    props: Box<dyn Fn() -> Props<C> + Send + Sync>,
+}
+
+impl<C: Actor> Template<C> {
+    pub(super) fn new<B: Blueprint<Actor = C>>(template: impl Fn() -> B + Send + Sync + 'static) -> Self {
+        let template = Arc::new(template);
+        Self { props: Box::new(move || B::props(&template)) }
+    }
+
+    /// Where the children's messages wait.
+    pub(super) fn mailbox(&self) -> MailboxKind {
+        (self.props)().mailbox
+    }
+
+    /// Makes a child and watches it. That its failures are decided was checked when the pattern was set up.
+    pub(super) fn spawn<S: Actor>(&self, name: &str, ctx: &mut Context<S>) -> Result<ActorRef<C>, SpawnError> {
+        let parent = ctx.me().actor_ref().to_any();
+        let child = Cell::spawn_under(&parent, NewName::Given(name), (self.props)())?;
+        ctx.watch_any(&child.to_any());
+        Ok(child)
+    }
+}
+
+impl<C: Actor> fmt::Debug for Template<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").field("actor", &std::any::type_name::<C>()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! What is done around the end of a system, besides ending its actors.
+//!
+//! ```text
+//!   /user ends ──► hooks are called, and waited for ──► /system ends ──► / ends ──► callbacks, last first ──► the end
+//! ```
+//!
+//! 1. A hook is done when it is dropped, so whoever dies with it counts as done.
+//! 2. A callback is run exactly once, or was refused: the root's end takes all of them and the list with them.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::failure::Failure;
+use crate::observe;
+use crate::system::ActorSystem;
+use crate::unwind::contained_async;
+
+impl ActorSystem {
+    /// Runs `callback` after the last actor has ended, before [`when_terminated`](Self::when_terminated) completes.
+    /// Callbacks run one after another, the last one registered first. A panic is logged and the next one runs.
+    ///
+    /// # Errors
+    ///
+    /// If the last actor has ended already; the callback is dropped then. While the system is ending, it is either run
+    /// or refused.
+    pub fn on_termination(
+        &self,
+        callback: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), SystemTerminated> {
+        if self.core().termination().add(Box::pin(callback)) {
+            Ok(())
+        } else {
+            Err(SystemTerminated { system: self.name().to_owned() })
+        }
+    }
+
+    /// Lets `/system` wait: when all actors under `/user` have ended the hook is called, and the rest of the system
+    /// stays until every hook was dropped. There is no limit to this wait.
+    ///
+    /// ```
+    /// # use supervise_core::ActorSystem;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let system = ActorSystem::new("shop");
+    /// let mut hook = system.termination_hook()?;
+    /// let flushed = tokio::spawn(async move {
+    ///     hook.called().await;
+    ///     // No top-level actor is left: write out what they produced.
+    ///     hook.done();
+    /// });
+    /// system.terminate().await;
+    /// assert!(flushed.is_finished());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the actors under `/user` have ended already.
+    pub fn termination_hook(&self) -> Result<TerminationHook, SystemTerminated> {
+        let refused = SystemTerminated { system: self.name().to_owned() };
+        self.core().termination().hook().ok_or(refused)
+    }
+}
+
+/// It is too late: what was asked for happens before the end of the system, which has come.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the actor system `{system}` has terminated")]
+pub struct SystemTerminated {
+    /// The system's name.
+    pub system: String,
+}
+
+/// Keeps `/system` from ending until it is dropped, see [`ActorSystem::termination_hook`].
+#[derive(Debug)]
+pub struct TerminationHook(watch::Receiver<bool>);
+
+impl TerminationHook {
+    /// Waits until all actors under `/user` have ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets nothing.
+    pub async fn called(&mut self) {
+        // An error says that the system is gone, with all its actors.
+        let _gone = self.0.wait_for(|called| *called).await.is_err();
+    }
+
+    /// Lets `/system` end, as far as this hook is concerned. Dropping the hook says the same.
+    pub fn done(self) {}
+}
+
+type Callback = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The hooks and callbacks of one system.
+pub(crate) struct Termination {
+    /// Whether the hooks were called. Each hook is a receiver.
+    hooks: watch::Sender<bool>,
+    /// `None` once they run. Invariant 2.
+    callbacks: Mutex<Option<Vec<Callback>>>,
+}
+
+impl Termination {
+    pub(crate) fn new() -> Self {
+        Self { hooks: watch::Sender::new(false), callbacks: Mutex::new(Some(Vec::new())) }
+    }
+
+    fn hook(&self) -> Option<TerminationHook> {
+        let mut hook = self.hooks.subscribe();
+        // Looked at after subscribing: a hook that is given out is one that is waited for.
+        let late = *hook.borrow_and_update();
+        (!late).then_some(TerminationHook(hook))
+    }
+
+    /// Calls all hooks and waits until the last one is done.
+    pub(crate) async fn call_hooks(&self) {
+        self.hooks.send_replace(true);
+        self.hooks.closed().await;
+    }
+
+    /// Answers whether it will be run.
+    fn add(&self, callback: Callback) -> bool {
+        match &mut *self.callbacks.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(callbacks) => {
+                callbacks.push(callback);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The root has ended. Gives the callbacks, to be run now; no further one is taken.
+    #[must_use]
+    pub(crate) fn root_ended(&self) -> Callbacks {
+        // Where `/system` did not end after `/user`, nobody called the hooks.
+        self.hooks.send_replace(true);
+        let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Callbacks(callbacks.unwrap_or_default())
+    }
+}
+
+/// Callbacks that nobody else will run.
+pub(crate) struct Callbacks(Vec<Callback>);
+
+impl Callbacks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Runs them, the last one registered first.
+    pub(crate) async fn run(self) {
+        for callback in self.0.into_iter().rev() {
+            if let Err(payload) = contained_async(callback).await {
+                observe::termination_callback_failed(&Failure::panic(payload));
+            }
+        }
+    }
+}

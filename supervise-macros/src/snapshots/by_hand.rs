@@ -1,0 +1,116 @@
+#[cfg(unix)]
+/**
+Reached through [`GateRef`], which has a method for each message.
+
+# Supervision
+
+A failure concerns all children. At most 3 restarts of each child are granted; then the failure escalates.
+
+Failures are decided by `Self::judge`.
+*/
+pub enum Gate {
+    Open,
+    Closed,
+}
+#[cfg(unix)]
+///Refers to a [`Gate`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(dead_code)]
+pub struct GateRef(crate::vendor::akka::ActorRef<Gate>);
+#[cfg(unix)]
+#[automatically_derived]
+impl ::core::clone::Clone for GateRef {
+    fn clone(&self) -> Self {
+        Self(::core::clone::Clone::clone(&self.0))
+    }
+}
+#[cfg(unix)]
+#[automatically_derived]
+impl ::core::fmt::Debug for GateRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let _ = crate::vendor::akka::__private::has_messages::<Gate>;
+        ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[cfg(unix)]
+#[automatically_derived]
+impl ::core::cmp::PartialEq for GateRef {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
+        ::core::cmp::PartialEq::eq(&self.0, &other.0)
+    }
+}
+#[cfg(unix)]
+#[automatically_derived]
+impl ::core::cmp::Eq for GateRef {}
+#[cfg(unix)]
+#[automatically_derived]
+impl ::core::hash::Hash for GateRef {
+    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+        ::core::hash::Hash::hash(&self.0, state);
+    }
+}
+#[cfg(unix)]
+#[automatically_derived]
+impl ::core::convert::From<crate::vendor::akka::ActorRef<Gate>> for GateRef {
+    fn from(actor: crate::vendor::akka::ActorRef<Gate>) -> Self {
+        Self(actor)
+    }
+}
+#[cfg(unix)]
+#[automatically_derived]
+impl crate::vendor::akka::TypedRef for GateRef {
+    type Actor = Gate;
+    fn actor_ref(&self) -> &crate::vendor::akka::ActorRef<Gate> {
+        &self.0
+    }
+}
+#[cfg(unix)]
+impl GateRef {
+    /// What every ref can do, whatever its actor handles.
+    #[allow(dead_code)]
+    pub fn actor_ref(&self) -> &crate::vendor::akka::ActorRef<Gate> {
+        &self.0
+    }
+}
+#[cfg(unix)]
+#[automatically_derived]
+impl crate::vendor::akka::Supervisor for Gate {
+    type Ref = GateRef;
+    const MAILBOX: crate::vendor::akka::MailboxKind = crate::vendor::akka::MailboxKind::Bounded {
+        capacity: 10usize,
+        overflow: crate::vendor::akka::Overflow::DropOldest,
+    };
+    const STASH_CAPACITY: ::core::primitive::usize = 5usize;
+    const STRATEGY: crate::vendor::akka::Strategy = crate::vendor::akka::Strategy::all_for_one()
+        .max_retries(3u32)
+        .on_limit(crate::vendor::akka::OnLimit::Escalate);
+    fn decide(
+        failure: &crate::vendor::akka::Failure,
+        child: &crate::vendor::akka::ChildInfo,
+    ) -> ::core::result::Result<
+        crate::vendor::akka::Directive,
+        crate::vendor::akka::Failure,
+    > {
+        let decider: fn(
+            &crate::vendor::akka::Failure,
+            &crate::vendor::akka::ChildInfo,
+        ) -> ::core::result::Result<
+            crate::vendor::akka::Directive,
+            crate::vendor::akka::Failure,
+        > = Self::judge;
+        decider(failure, child)
+    }
+}
+#[cfg(unix)]
+#[automatically_derived]
+impl<__E: ?::core::marker::Sized> crate::vendor::akka::Decides<__E> for Gate {}
+#[cfg(unix)]
+#[automatically_derived]
+impl crate::vendor::akka::DecidesAll for Gate {}
+#[cfg(unix)]
+#[automatically_derived]
+impl<__P> crate::vendor::akka::EscalationsDecidedBy<__P> for Gate
+where
+    __P: crate::vendor::akka::DecidesAll,
+{}
+#[supervise(__already_read)]
+const _: () = ();

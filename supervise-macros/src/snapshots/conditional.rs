@@ -1,0 +1,194 @@
+///
+/**# Messages
+
+| request | what it does | reply | fails with |
+|---|---|---|---|
+| `peek()` |  |  |  |
+| `read()` |  |  | `UnixError` |*/
+impl Feed {
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
+    fn peek(&self) {}
+    #[cfg(unix)]
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
+    fn read(&mut self) -> Result<(), UnixError> {
+        todo
+    }
+    #[cfg(windows)]
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
+    fn open(&mut self) -> io::Result<()> {
+        todo
+    }
+}
+///What a [`Feed`] can be told.
+#[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
+pub enum FeedMessage {
+    ///The message for `peek`.
+    Peek { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
+    #[cfg(unix)]
+    ///The message for `read`.
+    Read { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
+}
+impl FeedMessage {
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            FeedMessage::Peek { .. } => "Peek",
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => "Read",
+        }
+    }
+}
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.write_str(self.message_name())
+    }
+}
+#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+impl FeedRef {
+    ///A request for `peek`.
+    pub fn peek(&self) -> ::supervise::Request<'_, Feed, ()> {
+        ::supervise::Request::new(
+            self.actor_ref(),
+            FeedMessage::Peek {
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let FeedMessage::Peek { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
+    }
+    #[cfg(unix)]
+    ///A request for `read`.
+    pub fn read(&self) -> ::supervise::Request<'_, Feed, ()> {
+        ::supervise::Request::new(
+            self.actor_ref(),
+            FeedMessage::Read {
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let FeedMessage::Read { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
+    }
+}
+#[automatically_derived]
+impl ::supervise::Actor for Feed {
+    type Message = FeedMessage;
+    async fn handle(
+        &mut self,
+        message: FeedMessage,
+        __ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        let _ = &__ctx;
+        match message {
+            FeedMessage::Peek { __reply } => {
+                let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
+                Self::peek(self);
+                __held.answer(__ctx, ());
+                ::core::result::Result::Ok(())
+            }
+            #[cfg(unix)]
+            FeedMessage::Read { __reply } => {
+                let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
+                match Self::read(self) {
+                    ::core::result::Result::Ok(reply) => {
+                        __held.answer(__ctx, reply);
+                        ::core::result::Result::Ok(())
+                    }
+                    ::core::result::Result::Err(error) => {
+                        ::core::result::Result::Err({
+                            let error = ::supervise::__private::error_value::<
+                                UnixError,
+                            >(error);
+                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                        })
+                    }
+                }
+            }
+        }
+    }
+    #[cfg(windows)]
+    async fn pre_start(
+        &mut self,
+        _ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        match Self::open(self) {
+            ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
+            ::core::result::Result::Err(error) => {
+                ::core::result::Result::Err({
+                    let error = ::supervise::__private::error_value::<
+                        <io::Result<()> as ::supervise::__private::ResultLike>::Err,
+                    >(error);
+                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                })
+            }
+        }
+    }
+    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+        message.message_name()
+    }
+    #[allow(unreachable_patterns)]
+    fn is_activity(message: &FeedMessage) -> ::core::primitive::bool {
+        match message {
+            FeedMessage::Peek { .. } => false,
+            _ => true,
+        }
+    }
+}
+const _: () = {
+    trait Failure0<P> {}
+    #[cfg(unix)]
+    impl<__P> Failure0<__P> for Feed
+    where
+        __P: ::supervise::Decides<UnixError>,
+    {}
+    #[cfg(not(all(unix)))]
+    impl<__P> Failure0<__P> for Feed {}
+    trait Failure1<P> {}
+    #[cfg(windows)]
+    impl<__P> Failure1<__P> for Feed
+    where
+        __P: ::supervise::Decides<
+            <io::Result<()> as ::supervise::__private::ResultLike>::Err,
+        >,
+    {}
+    #[cfg(not(all(windows)))]
+    impl<__P> Failure1<__P> for Feed {}
+    #[automatically_derived]
+    impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+    where
+        Feed: Failure0<__P>,
+        Feed: Failure1<__P>,
+    {}
+};

@@ -1,0 +1,74 @@
+::core::compile_error! {
+    "unknown directive `Restrat`: did you mean `Restart`?"
+}
+::core::compile_error! {
+    "unknown kind of failure `Panics`: did you mean `Panic`? (An error type of this name goes by its path here, `self::Panics`.)"
+}
+/**
+Reached through [`ParentRef`], which has a method for each message.
+*/
+struct Parent {
+    name: String,
+}
+///Refers to a [`Parent`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(dead_code)]
+struct ParentRef(::supervise::ActorRef<Parent>);
+#[automatically_derived]
+impl ::core::clone::Clone for ParentRef {
+    fn clone(&self) -> Self {
+        Self(::core::clone::Clone::clone(&self.0))
+    }
+}
+#[automatically_derived]
+impl ::core::fmt::Debug for ParentRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let _ = ::supervise::__private::has_messages::<Parent>;
+        ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::PartialEq for ParentRef {
+    fn eq(&self, other: &Self) -> ::core::primitive::bool {
+        ::core::cmp::PartialEq::eq(&self.0, &other.0)
+    }
+}
+#[automatically_derived]
+impl ::core::cmp::Eq for ParentRef {}
+#[automatically_derived]
+impl ::core::hash::Hash for ParentRef {
+    fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+        ::core::hash::Hash::hash(&self.0, state);
+    }
+}
+#[automatically_derived]
+impl ::core::convert::From<::supervise::ActorRef<Parent>> for ParentRef {
+    fn from(actor: ::supervise::ActorRef<Parent>) -> Self {
+        Self(actor)
+    }
+}
+#[automatically_derived]
+impl ::supervise::TypedRef for ParentRef {
+    type Actor = Parent;
+    fn actor_ref(&self) -> &::supervise::ActorRef<Parent> {
+        &self.0
+    }
+}
+impl ParentRef {
+    /// What every ref can do, whatever its actor handles.
+    #[allow(dead_code)]
+    fn actor_ref(&self) -> &::supervise::ActorRef<Parent> {
+        &self.0
+    }
+}
+#[automatically_derived]
+impl ::supervise::Supervisor for Parent {
+    type Ref = ParentRef;
+}
+#[automatically_derived]
+impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Parent {}
+#[automatically_derived]
+impl ::supervise::DecidesAll for Parent {}
+#[automatically_derived]
+impl<__P> ::supervise::EscalationsDecidedBy<__P> for Parent {}
+#[supervise(__already_read)]
+const _: () = ();

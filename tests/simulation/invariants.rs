@@ -1,0 +1,384 @@
+//! What must hold, numbered and named. Checked from outside: a [`Watchdog`] per cell keeps its own account of what the
+//! cell was told and did, and never asks the protocol what the protocol itself keeps.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use supervise_core::supervision::{Call, ChildId, Effect, Note, SystemMessage, Timer};
+
+use crate::world::{Fault, Id, Message, Names, World};
+
+/// The invariants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Invariant {
+    /// I1. A decision about a report is carried out by exactly one answer: Resume, Recreate now or later, Terminate, or
+    /// the supervisor's own report.
+    OneAnswerPerReport = 1,
+    /// I2. Every report is decided once, or dropped because its child is gone or its supervisor ends.
+    EveryReportSettled,
+    /// I3. Nobody is resumed or recreated more often than suspended.
+    NoAnswerTooMany,
+    /// I4. At rest nobody is suspended, defers anything, or holds back messages.
+    AllWellAtRest,
+    /// I5. No message is handled while suspended, while a hook is out, or without a started instance.
+    NoHandlerWhileSuspended,
+    /// I6. Each instance is made once, and gets `pre_restart` and `post_stop` at most once, none after the other, and
+    /// only after it had started.
+    HooksOncePerInstance,
+    /// I7. The old instance is gone before the factory runs, and with it the children that had to stop.
+    OldGoneBeforeNew,
+    /// I8. A parent's `post_stop` comes after the end of its last child.
+    ChildrenEndFirst,
+    /// I9. The end of a watched actor is told exactly once per watch.
+    TerminatedOncePerWatch,
+    /// I10. A name is free exactly from when the parent has processed the end of its last holder.
+    NameFreeAfterEnd,
+    /// I11. A restart restarts exactly the children that outlived the old instance, in start order.
+    SurvivorsRestarted,
+    /// I12. Every message is handled, failed or aborted with its handler, queued, or a dead letter.
+    EveryMessageAccounted,
+    /// I13. Messages are handled in the order in which they were sent.
+    MessagesInOrder,
+    /// I14. The end of the root is the end of everybody.
+    NobodyForgotten,
+    /// I15. At most one effect of a step is a call or a question, and it is the last.
+    CallComesLast,
+    /// I16. A supervisor decides only while it is well.
+    DecidesOnlyWhenWell,
+    /// I17. An actor ends in this order: instance, lanes, parent, watchers; once.
+    EndInOrder,
+    /// I18. Nobody waits for parked code without a limit once it has to restart or stop.
+    StopIsBounded,
+}
+
+/// An invariant that does not hold.
+#[derive(Debug, Clone)]
+pub(crate) struct Violation {
+    pub(crate) invariant: Invariant,
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "I{} {:?}: {}", self.invariant as u8, self.invariant, self.what)
+    }
+}
+
+type Check = Result<(), Violation>;
+
+fn broken(invariant: Invariant, what: impl Into<String>) -> Check {
+    Err(Violation { invariant, what: what.into() })
+}
+
+/// Accounts of the whole world.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ledger {
+    pub(crate) told: u32,
+    pub(crate) handled: u32,
+    pub(crate) failed: u32,
+    pub(crate) aborted: u32,
+    pub(crate) dead: u32,
+    pub(crate) reported: u32,
+    pub(crate) settled: u32,
+}
+
+impl Ledger {
+    /// Messages and reports of which nothing has come yet.
+    pub(crate) fn outstanding(&self) -> (u32, u32) {
+        let Self { told, handled, failed, aborted, dead, reported, settled } = self;
+        (told.wrapping_sub(handled + failed + aborted + dead), reported.wrapping_sub(*settled))
+    }
+}
+
+/// How far an instance got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Life {
+    None,
+    Starting,
+    Started,
+    /// `pre_restart` or `post_stop` was called.
+    Leaving,
+}
+
+/// The account of one cell.
+#[derive(Debug, Clone, Hash)]
+pub(crate) struct Watchdog {
+    /// Own reports and Suspends received, less the Resumes and Recreates received.
+    balance: i64,
+    life: Life,
+    last_message: u32,
+    pub(crate) living_children: u32,
+    pub(crate) watches: BTreeSet<Id>,
+    names: Names,
+    /// Children that were there when the new instance was made.
+    survivors: Vec<Id>,
+    /// Children whose stop this actor requested.
+    pub(crate) stopping: BTreeSet<Id>,
+    about: Option<Id>,
+    misnamed: Option<usize>,
+}
+
+impl Watchdog {
+    pub(crate) fn new(inherited: u32) -> Self {
+        Self {
+            balance: i64::from(inherited),
+            life: Life::None,
+            last_message: 0,
+            living_children: 0,
+            watches: BTreeSet::new(),
+            names: Names::new(),
+            survivors: Vec::new(),
+            stopping: BTreeSet::new(),
+            about: None,
+            misnamed: None,
+        }
+    }
+
+    /// A system message is about to be handled.
+    pub(crate) fn delivered(world: &mut World, id: Id, message: &Message) -> Check {
+        let ends = world.cell(id).protocol.is_stopping();
+        let watchdog = &mut world.cell_mut(id).watchdog;
+        match message {
+            SystemMessage::Suspend => watchdog.balance += 1,
+            SystemMessage::Resume(_) | SystemMessage::Recreate(_) => {
+                watchdog.balance -= 1;
+                if watchdog.balance < 0 && !ends {
+                    return broken(Invariant::NoAnswerTooMany, format!("{id} gets {message:?} while well"));
+                }
+            }
+            SystemMessage::Ended { subject, child: Some(_), .. } => {
+                watchdog.names.retain(|_, holder| holder != subject);
+                watchdog.stopping.remove(subject);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn spawned(world: &mut World, parent: Id, name: usize, child: Id, granted: bool) {
+        let ends = world.cell(parent).protocol.is_stopping();
+        let watchdog = &mut world.cell_mut(parent).watchdog;
+        // An ending actor refuses whatever the name.
+        if (granted || !ends) && granted == watchdog.names.contains_key(&name) {
+            watchdog.misnamed = Some(name);
+        }
+        if granted {
+            watchdog.names.insert(name, child);
+            watchdog.living_children += 1;
+        }
+    }
+
+    pub(crate) fn may_handle(world: &World, id: Id) -> Check {
+        let cell = world.cell(id);
+        let Watchdog { balance, life, .. } = cell.watchdog;
+        if balance != 0 || life != Life::Started || cell.parked.is_some() || cell.call.is_some() {
+            return broken(
+                Invariant::NoHandlerWhileSuspended,
+                format!("{id} handles a message, suspended {balance} times, instance {life:?}"),
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn in_order(&mut self, id: Id, number: u32) -> Check {
+        if number <= self.last_message {
+            return broken(Invariant::MessagesInOrder, format!("{id} handles {number} late"));
+        }
+        self.last_message = number;
+        Ok(())
+    }
+
+    pub(crate) fn told_of_end(world: &mut World, id: Id, subject: Id) -> Check {
+        let ended = world.cell(subject).closed;
+        if !world.cell_mut(id).watchdog.watches.remove(&subject) || !ended {
+            return broken(Invariant::TerminatedOncePerWatch, format!("{id} is told of the end of {subject}"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn called(world: &mut World, id: Id, call: &Call<Fault>) -> Check {
+        let watchdog = &world.cell(id).watchdog;
+        match call {
+            Call::Create | Call::Rebuild(_) if watchdog.life != Life::None => {
+                return broken(Invariant::OldGoneBeforeNew, format!("{id} has an instance already"));
+            }
+            Call::PreRestart { .. } | Call::PostStop { .. } if watchdog.life != Life::Started => {
+                return broken(Invariant::HooksOncePerInstance, format!("{call:?} on {id}, {:?}", watchdog.life));
+            }
+            Call::PostStop { .. } if watchdog.living_children > 0 => {
+                return broken(Invariant::ChildrenEndFirst, format!("{id} stops before its children"));
+            }
+            _ => {}
+        }
+        let watchdog = &mut world.cell_mut(id).watchdog;
+        match call {
+            Call::Create | Call::Rebuild(_) => watchdog.life = Life::Starting,
+            Call::PreRestart { .. } | Call::PostStop { .. } => watchdog.life = Life::Leaving,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn returned(&mut self, call: &Call<Fault>, well: bool) {
+        if well && matches!(call, Call::Create | Call::Rebuild(_)) {
+            self.life = Life::Started;
+        }
+    }
+
+    pub(crate) fn instance_dropped(&mut self) {
+        self.life = Life::None;
+    }
+
+    pub(crate) fn may_decide(world: &mut World, id: Id, child: ChildId) -> Check {
+        let cell = world.cell(id);
+        if cell.watchdog.balance != 0 || cell.protocol.is_stopping() {
+            return broken(Invariant::DecidesOnlyWhenWell, format!("{id} decides about {child:?}"));
+        }
+        let about = cell.protocol.children().find(|(other, _)| *other == child).map(|(_, target)| *target);
+        world.cell_mut(id).watchdog.about = about;
+        world.ledger.settled += 1;
+        Ok(())
+    }
+
+    /// Looks at the effects of one step before they are performed.
+    pub(crate) fn inspect(world: &mut World, id: Id, effects: &[Effect<Id, Fault>]) -> Check {
+        let about = world.cell_mut(id).watchdog.about.take();
+        let mut ending = 0;
+        let mut restarted = false;
+        let mut recreated = Vec::new();
+        let mut answers = 0;
+        for (at, effect) in effects.iter().enumerate() {
+            let watchdog = &mut world.cell_mut(id).watchdog;
+            match effect {
+                Effect::Call(_) | Effect::Decide(..) if at + 1 < effects.len() => {
+                    return broken(Invariant::CallComesLast, format!("{id}: {effects:?}"));
+                }
+                Effect::Report(_) => {
+                    watchdog.balance += 1;
+                    answers += 1;
+                    world.ledger.reported += 1;
+                }
+                Effect::Send(to, message) => {
+                    if Some(*to) == about && is_answer(message) {
+                        answers += 1;
+                    }
+                    match message {
+                        SystemMessage::Recreate(_) => recreated.push(*to),
+                        SystemMessage::Terminate => {
+                            watchdog.stopping.insert(*to);
+                        }
+                        _ => {}
+                    }
+                }
+                Effect::Unwatch(subject) => {
+                    watchdog.watches.remove(subject);
+                }
+                Effect::Arm(Timer::Round(_), _) => answers += 1,
+                Effect::Note(Note::Restarted(_)) => restarted = true,
+                Effect::Note(Note::ReportDropped(..)) => world.ledger.settled += 1,
+                Effect::Close if ending == 0 => ending = 1,
+                Effect::TellParent(_) if ending == 1 => ending = 2,
+                Effect::TellWatcher(..) if ending == 2 => {}
+                Effect::Close | Effect::TellParent(_) | Effect::TellWatcher(..) => {
+                    return broken(Invariant::EndInOrder, format!("{id}: {effects:?}"));
+                }
+                _ if ending > 0 && !matches!(effect, Effect::Note(_)) => {
+                    return broken(Invariant::EndInOrder, format!("{id}: {effects:?}"));
+                }
+                _ => {}
+            }
+        }
+        let cell = world.cell(id);
+        if ending == 1 || (ending == 2 && (cell.watchdog.living_children > 0 || cell.closed)) {
+            return broken(Invariant::EndInOrder, format!("{id}: {effects:?}"));
+        }
+        if let Some(culprit) = about {
+            let dying = cell.watchdog.stopping.contains(&culprit) && answers == 0;
+            if answers != 1 && !dying {
+                return broken(
+                    Invariant::OneAnswerPerReport,
+                    format!("{id} answers {culprit} {answers} times: {effects:?}"),
+                );
+            }
+        }
+        if restarted {
+            let children: Vec<Id> = cell.protocol.children().map(|(_, child)| *child).collect();
+            let expected = cell.watchdog.survivors.iter().filter(|child| children.contains(child));
+            if !expected.eq(recreated.iter()) {
+                let survivors = &cell.watchdog.survivors;
+                return broken(
+                    Invariant::SurvivorsRestarted,
+                    format!("{id} restarts {recreated:?} of {survivors:?}"),
+                );
+            }
+        }
+        if let Some(Effect::Call(call @ (Call::Create | Call::Rebuild(_)))) = effects.last() {
+            let children: Vec<Id> = cell.protocol.children().map(|(_, child)| *child).collect();
+            if let Some(dying) = children.iter().find(|child| cell.watchdog.stopping.contains(child)) {
+                return broken(Invariant::OldGoneBeforeNew, format!("{id} does not wait for {dying}"));
+            }
+            if matches!(call, Call::Create) && !children.is_empty() {
+                return broken(Invariant::OldGoneBeforeNew, format!("{id} starts with {children:?}"));
+            }
+            world.cell_mut(id).watchdog.survivors = children;
+        }
+        let cell = world.cell(id);
+        if let Some(name) = cell.watchdog.misnamed {
+            return broken(Invariant::NameFreeAfterEnd, format!("{id} spawns {name}"));
+        }
+        Ok(())
+    }
+
+    /// Nothing more can happen by itself.
+    pub(crate) fn at_rest(world: &World) -> Check {
+        let mut queued = 0;
+        for id in &world.living.members {
+            let cell = world.cell(*id);
+            let watchdog = &cell.watchdog;
+            let well = cell.protocol.accepts_messages()
+                && cell.protocol.suspensions() == 0
+                && cell.protocol.deferrals() == 0
+                && watchdog.balance == 0
+                && watchdog.life == Life::Started
+                && cell.user.is_empty();
+            if let Some(parked) = &cell.parked {
+                let waited_for = cell.protocol.is_stopping() || world.calm;
+                if waited_for {
+                    return broken(Invariant::StopIsBounded, format!("{id} waits for {parked:?}"));
+                }
+                queued += 1;
+            } else if !well {
+                return broken(Invariant::AllWellAtRest, format!("{id}: {cell:?}"));
+            }
+            if let Some(subject) = watchdog.watches.iter().find(|subject| world.cell(**subject).closed) {
+                return broken(
+                    Invariant::TerminatedOncePerWatch,
+                    format!("{id} is not told that {subject} ended"),
+                );
+            }
+            if let Some((_, child)) = cell.protocol.children().find(|(_, child)| world.cell(**child).closed) {
+                return broken(Invariant::NobodyForgotten, format!("{id} keeps {child}, which ended"));
+            }
+        }
+        if queued == 0 { Self::accounts(world) } else { Ok(()) }
+    }
+
+    /// The root was stopped and nothing more can happen.
+    pub(crate) fn at_the_end(world: &World) -> Check {
+        if let Some(id) = world.living.members.first() {
+            return broken(Invariant::NobodyForgotten, format!("{id} lives on: {:?}", world.cell(*id)));
+        }
+        Self::accounts(world)
+    }
+
+    fn accounts(world: &World) -> Check {
+        match world.ledger.outstanding() {
+            (0, 0) => Ok(()),
+            (0, _) => broken(Invariant::EveryReportSettled, format!("{:?}", world.ledger)),
+            _ => broken(Invariant::EveryMessageAccounted, format!("{:?}", world.ledger)),
+        }
+    }
+}
+
+fn is_answer(message: &Message) -> bool {
+    matches!(message, SystemMessage::Resume(Some(_)) | SystemMessage::Recreate(_) | SystemMessage::Terminate)
+}

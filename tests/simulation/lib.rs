@@ -1,0 +1,1 @@
+//! The simulation is a test target: see `tests/README.md`.

@@ -1,0 +1,23 @@
+//! The supervision protocol over many cells, without a runtime: every interleaving of small worlds, long random runs of
+//! large ones. How to run it at length: `tests/README.md`.
+
+mod explore;
+mod invariants;
+mod random;
+mod small_worlds;
+mod trace;
+mod world;
+
+/// A number from the environment, which may have underscores.
+fn setting(name: &str, otherwise: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(number) => number.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={number} is no number")),
+        Err(_) => otherwise,
+    }
+}
+
+#[test]
+fn random_worlds_keep_the_invariants() {
+    let seed = setting("SIMULATION_SEED", 1);
+    random::run(seed, setting("SIMULATION_STEPS", 500_000));
+}

@@ -1,0 +1,165 @@
+//! The worlds that are explored exhaustively.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use supervise_core::supervision::{Backoff, OnLimit, Strategy};
+
+use crate::explore::{Injections, explore};
+use crate::setting;
+use crate::world::{Action, Budget, Conduct, Deed, Menu, Plan, Role, Verdict, World};
+
+fn any<T: Copy>(options: &[T]) -> Menu<T> {
+    options.iter().map(|option| (*option, 1)).collect()
+}
+
+/// A cell with `children`, by role.
+fn role(strategy: Strategy, children: &[usize], verdicts: &[Verdict]) -> Role {
+    Role { children: children.iter().copied().enumerate().collect(), strategy, verdicts: any(verdicts) }
+}
+
+fn leaf() -> Role {
+    role(Strategy::one_for_one(), &[], &[Verdict::Stop])
+}
+
+fn plan(roles: Vec<Role>) -> Plan {
+    Plan {
+        roles,
+        names: ["a", "b", "c", "d"].map(Arc::from).to_vec(),
+        conduct: any(&[Conduct::Succeed, Conduct::FailEarly]),
+        handler_deeds: any(&[Deed::Nothing]),
+        pre_restart_deeds: any(&[Deed::StopAllChildren]),
+        death_pacts: false,
+        backoff: Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8)),
+    }
+}
+
+fn run(name: &str, plan: Plan, stimuli: u32, messages: u32, injections: &[Action]) {
+    let more = u32::try_from(setting("SIMULATION_DEPTH", 0)).expect("a depth is small");
+    let budget = Budget { messages, stimuli: stimuli + more };
+    let seen = explore(name, &World::new(Rc::new(plan), budget), &Injections(injections.to_vec()));
+    assert!(seen.rests > 0, "{name} never comes to rest");
+}
+
+#[test]
+fn three_generations_with_every_verdict() {
+    use Verdict::{Escalate, Fail, Restart, RestartLater, Resume, Stop};
+    let all = [Restart, Resume, RestartLater, Stop, Escalate, Fail];
+    let plan = Plan {
+        conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::FailLate, Conduct::Park]),
+        pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
+        ..plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
+            role(Strategy::one_for_one(), &[2], &all),
+            leaf(),
+        ])
+    };
+    let injections =
+        [Action::Tell(1), Action::Tell(2), Action::Stop(1), Action::Stop(2), Action::Kill(1), Action::Kill(2)];
+    run("three generations", plan, 3, 2, &injections);
+}
+
+#[test]
+fn siblings_that_restart_together() {
+    use Verdict::{Restart, RestartLater, Resume};
+    for strategy in [Strategy::all_for_one(), Strategy::rest_for_one()] {
+        let plan = Plan {
+            conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
+            ..plan(vec![role(strategy, &[1, 2], &[Restart, RestartLater, Resume]), leaf(), leaf()])
+        };
+        let injections = [Action::Tell(1), Action::Tell(2), Action::Stop(1)];
+        run(&format!("siblings, {:?}", strategy.scope), plan, 3, 2, &injections);
+    }
+}
+
+#[test]
+fn siblings_whose_parent_restarts() {
+    use Verdict::{Escalate, Restart};
+    for strategy in [Strategy::all_for_one(), Strategy::rest_for_one()] {
+        let plan = Plan {
+            conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Park]),
+            pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[Restart]),
+                role(strategy, &[2, 3], &[Restart, Escalate]),
+                leaf(),
+                leaf(),
+            ])
+        };
+        let injections = [Action::Kill(1), Action::Kill(2), Action::Tell(3)];
+        run(&format!("a family, {:?}", strategy.scope), plan, 3, 1, &injections);
+    }
+}
+
+#[test]
+fn five_cells_and_a_limit_that_escalates() {
+    use Verdict::Restart;
+    let strategy = Strategy::all_for_one().max_retries(1).on_limit(OnLimit::Escalate);
+    let plan = Plan {
+        pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::StopOneChild]),
+        ..plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Restart, Verdict::Resume]),
+            role(strategy, &[2, 3, 4], &[Restart]),
+            leaf(),
+            leaf(),
+            leaf(),
+        ])
+    };
+    run("five cells, a limit", plan, 2, 2, &[Action::Tell(2), Action::Kill(3), Action::Stop(1)]);
+}
+
+#[test]
+fn code_that_hangs_and_is_aborted() {
+    use Verdict::{Restart, Stop};
+    let plan = Plan {
+        conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Hang]),
+        pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
+        ..plan(vec![role(Strategy::all_for_one(), &[1, 2], &[Restart, Stop]), leaf(), leaf()])
+    };
+    let injections = [Action::Tell(1), Action::Tell(2), Action::Stop(1), Action::Stop(0)];
+    run("hanging", plan, 3, 2, &injections);
+}
+
+#[test]
+fn delayed_rounds_against_everything() {
+    use Verdict::{Restart, RestartLater, Resume, Stop};
+    let plan = Plan {
+        conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Park]),
+        pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
+        ..plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
+            role(Strategy::all_for_one(), &[2, 3], &[RestartLater, Stop]),
+            leaf(),
+            leaf(),
+        ])
+    };
+    let injections = [Action::Tell(2), Action::Kill(1), Action::Kill(3), Action::Stop(2)];
+    run("delayed rounds", plan, 3, 1, &injections);
+}
+
+#[test]
+fn watching_each_other() {
+    use Verdict::{Restart, Stop};
+    let plan = Plan {
+        handler_deeds: any(&[Deed::Nothing, Deed::WatchAnother, Deed::UnwatchAnother, Deed::StopItself]),
+        ..plan(vec![role(Strategy::one_for_one(), &[1, 2], &[Restart, Stop]), leaf(), leaf()])
+    };
+    run("watching", plan, 1, 2, &[Action::Tell(0), Action::Tell(1), Action::Stop(1), Action::Stop(2)]);
+}
+
+#[test]
+fn spawning_and_stopping_under_a_name() {
+    use Verdict::{Restart, Stop};
+    let plan = Plan {
+        handler_deeds: any(&[Deed::Nothing, Deed::SpawnAnother, Deed::StopOneChild]),
+        // None spawns here: its child would restart in its turn, and have a child, and so for ever.
+        pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
+        ..plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Restart, Stop]),
+            role(Strategy::one_for_one(), &[2], &[Restart]),
+            leaf(),
+        ])
+    };
+    run("spawning", plan, 2, 2, &[Action::Tell(0), Action::Tell(1), Action::Poison(1)]);
+}

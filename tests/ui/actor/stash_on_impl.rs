@@ -1,0 +1,14 @@
+//! The stash is a matter of the type.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Feed;
+
+#[actor(stash = 10)]
+impl Feed {
+    #[handler]
+    fn fetch(&mut self) {}
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! A stash of no stated size.
+
+use supervise::prelude::*;
+
+#[actor(stash)]
+struct Feed;
+
+#[actor]
+impl Feed {
+    #[handler]
+    fn fetch(&mut self) {}
+}
+
+fn main() {}

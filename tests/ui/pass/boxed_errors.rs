@@ -1,0 +1,33 @@
+//! A boxed error is a key like any other; a guard looks what is in it.
+
+use supervise::prelude::*;
+
+use std::error::Error;
+
+#[actor]
+struct Child;
+
+#[actor]
+impl Child {
+    #[handler]
+    async fn read(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Err("x".into())
+    }
+}
+
+#[actor]
+#[supervise(
+    on(Box<dyn Error + Send + Sync> if |error| error.is::<std::fmt::Error>()) = Resume,
+    on(Box<dyn Error + Send + Sync>) = Restart,
+)]
+struct Parent;
+
+#[actor]
+impl Parent {
+    #[handler]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<ChildRef, SpawnError> {
+        ctx.spawn("child", || Child)
+    }
+}
+
+fn main() {}

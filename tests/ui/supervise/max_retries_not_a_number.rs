@@ -1,0 +1,12 @@
+//! A limit that is no number.
+
+use supervise::prelude::*;
+
+#[actor]
+#[supervise(one_for_one(max_retries = unlimited), on(_) = Restart)]
+struct Parent;
+
+#[actor]
+impl Parent {}
+
+fn main() {}
