@@ -108,7 +108,10 @@ impl<A: Actor> ActorRef<A> {
 
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         match self.cell().mailbox.push(message) {
-            Pushed::Taken => Ok(()),
+            Pushed::Taken(task) => {
+                self.core().run(task);
+                Ok(())
+            }
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
                 self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
@@ -123,10 +126,16 @@ impl<A: Actor> ActorRef<A> {
     }
 
     pub(crate) async fn push_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        self.cell().mailbox.push_when_room(message).await.map_err(|message| {
-            self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-            SendError::new(message, SendErrorReason::Stopped)
-        })
+        match self.cell().mailbox.push_when_room(message).await {
+            Ok(task) => {
+                self.core().run(task);
+                Ok(())
+            }
+            Err(message) => {
+                self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                Err(SendError::new(message, SendErrorReason::Stopped))
+            }
+        }
     }
 }
 

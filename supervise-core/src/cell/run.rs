@@ -11,6 +11,7 @@ use crate::actor_timers::{ActorTimers, Fired, Generation};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
+use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry};
 use crate::props::{Factory, Props};
@@ -18,8 +19,8 @@ use crate::request::{AskError, ErasedSlot};
 use crate::supervision::{Call, Input, Returned, WatchKind};
 use crate::unwind::{contained, drop_quietly};
 
-/// How many messages a cell handles before it lets other tasks run.
-const THROUGHPUT: u32 = 128;
+/// How many messages a cell handles in one turn.
+const THROUGHPUT: usize = 128;
 
 /// What only the cell's own future touches.
 pub(crate) struct Runner<A: Actor> {
@@ -70,10 +71,11 @@ impl<A: Actor> Runner<A> {
                 handled += 1;
                 if handled == THROUGHPUT {
                     handled = 0;
-                    tokio::task::yield_now().await;
+                    dispatch::charge(THROUGHPUT);
+                    self.shell.give_way().await;
                 }
             } else {
-                handled = 0;
+                dispatch::charge(std::mem::take(&mut handled));
                 if let Some(timer) = self.shell.wait(&mut self.ctx).await {
                     self.step(Input::Due(timer));
                 }

@@ -70,9 +70,8 @@ impl<A: Actor> WhileParked for Shell<A> {
                 self.step_while_parked(Input::Due(timer));
                 continue;
             }
-            if self.cell.mailbox.poll_parked(cx, false).is_pending() {
-                return std::mem::take(&mut self.abort);
-            }
+            self.cell.mailbox.set_accepts(false);
+            return std::mem::take(&mut self.abort);
         }
     }
 }
@@ -125,8 +124,9 @@ impl<A: Actor> Shell<A> {
         self.timers.as_mut()?.next_due()
     }
 
-    /// Parks until something comes; a timer of the protocol that is due is given back.
+    /// Ends the turn, until something comes; a timer of the protocol that is due is given back.
     pub(super) async fn wait(&mut self, ctx: &mut Context<A>) -> Option<Timer> {
+        let mut waited = false;
         poll_fn(|cx| {
             while let Some(timers) = ctx.timers_mut()
                 && let Poll::Ready(generation) = timers.poll_due(cx)
@@ -138,9 +138,27 @@ impl<A: Actor> Shell<A> {
             {
                 return Poll::Ready(Some(timer));
             }
-            self.cell.mailbox.poll_parked(cx, self.accepts).map(|()| None)
+            if std::mem::replace(&mut waited, true) {
+                return Poll::Ready(None);
+            }
+            self.cell.mailbox.set_accepts(self.accepts);
+            Poll::Pending
         })
         .await
+    }
+
+    /// Ends the turn. The next one comes when the others in the queue have had theirs.
+    pub(super) async fn give_way(&mut self) {
+        let mut given = false;
+        poll_fn(|_| {
+            if std::mem::replace(&mut given, true) {
+                return Poll::Ready(());
+            }
+            let parked = self.cell.mailbox.wake();
+            debug_assert!(parked.is_none(), "the runner runs");
+            Poll::Pending
+        })
+        .await;
     }
 
     fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
