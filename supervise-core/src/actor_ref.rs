@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::actor::Actor;
-use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System};
+use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, with_effects};
 use crate::dead_letter::DeadLetterReason;
 use crate::mailbox::{Control, Pushed};
 use crate::path::{ActorPath, Uid};
@@ -246,17 +246,18 @@ impl AnyActorRef {
 
     /// Gives this actor's protocol a command and sends what comes of it. For commands whose effects are messages only.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
-        let mut effects = Effects::new();
-        let answer = command(&mut self.core().protocol(), &mut effects);
-        for effect in effects {
-            match effect {
-                Effect::Send(to, message) => to.send_system(message),
-                Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
-                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
-                other => unreachable!("a command has no such effect: {other:?}"),
+        with_effects(|effects| {
+            let answer = command(&mut self.core().protocol(), effects);
+            for effect in effects.drain(..) {
+                match effect {
+                    Effect::Send(to, message) => to.send_system(message),
+                    Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
+                    Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
+                    other => unreachable!("a command has no such effect: {other:?}"),
+                }
             }
-        }
-        answer
+            answer
+        })
     }
 
     /// Puts a message on the system lane. Where nobody is left to read it, those who wait for an answer get it.

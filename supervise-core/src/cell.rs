@@ -24,6 +24,7 @@ mod user_code;
 mod visit;
 
 use std::any::{Any, TypeId};
+use std::cell::Cell as Local;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
@@ -51,6 +52,26 @@ pub(crate) use visit::Visit;
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
 pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
 pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
+
+thread_local! {
+    /// Effects live for one step; the room they take is used again.
+    static ROOM: Local<Effects> = const { Local::new(Effects::new()) };
+}
+
+/// The largest number of effects whose room is kept.
+const KEPT_ROOM: usize = 64;
+
+/// Runs `code` with room for effects, which it leaves empty.
+pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
+    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
+    let answer = code(&mut effects);
+    effects.clear();
+    if effects.capacity() <= KEPT_ROOM {
+        // Too late only while the thread ends.
+        let _late = ROOM.try_with(|room| room.set(effects));
+    }
+    answer
+}
 
 impl Cause for Failure {
     fn at_initialization(self) -> Self {

@@ -236,26 +236,32 @@ impl<M, S, R> Mailbox<M, S, R> {
         self.system_waits.load(Ordering::Acquire)
     }
 
-    /// Moves all of the system lane into `batch`.
-    pub(crate) fn take_system(&self, batch: &mut VecDeque<S>) {
+    /// Takes the first of the system lane.
+    pub(crate) fn take_system(&self) -> Option<S> {
         let mut lanes = self.lock();
-        self.system_waits.store(false, Ordering::Release);
-        batch.append(&mut lanes.system);
+        let message = lanes.system.pop_front();
+        self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        message
     }
 
     /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry where a bound
-    /// has to hold until a message is handled.
-    pub(crate) fn take_user(&self, batch: &mut VecDeque<Entry<M>>) {
+    /// has to hold until a message is handled. Answers whether that was all.
+    pub(crate) fn take_user(&self, batch: &mut VecDeque<Entry<M>>) -> bool {
         let mut lanes = self.lock();
         match &self.bound {
-            None => std::mem::swap(&mut lanes.user, batch),
+            None => {
+                std::mem::swap(&mut lanes.user, batch);
+                true
+            }
             Some(bound) => {
                 let entry = lanes.user.pop_front();
+                let that_was_all = lanes.user.is_empty();
                 drop(lanes);
                 if let Some(Entry::Message(_)) = &entry {
                     bound.room.add_permits(1);
                 }
                 batch.extend(entry);
+                that_was_all
             }
         }
     }
