@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::actor::Actor;
 use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, with_effects};
 use crate::dead_letter::DeadLetterReason;
+use crate::dispatch::Task;
 use crate::mailbox::{Control, Pushed};
 use crate::path::{ActorPath, Uid};
 use crate::request::{SendError, SendErrorReason};
@@ -106,19 +107,29 @@ impl<A: Actor> ActorRef<A> {
         self.cell().mailbox.pending()
     }
 
+    #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         match self.cell().mailbox.push(message) {
+            Pushed::Taken(None) => Ok(()),
             Pushed::Taken(task) => {
                 self.core().run(task);
                 Ok(())
             }
+            refused => self.refused(refused),
+        }
+    }
+
+    #[cold]
+    fn refused(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+        match pushed {
+            Pushed::Taken(_) => Ok(()),
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
-                self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
                 Err(SendError::new(message, SendErrorReason::Stopped))
             }
             Pushed::Displaced(message) => {
-                self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
+                self.core().dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
                 crate::unwind::drop_quietly(message);
                 Ok(())
             }

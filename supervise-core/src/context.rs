@@ -292,6 +292,11 @@ impl<A: Actor> Context<A> {
         self.held.take()
     }
 
+    /// Whether the end of a handler is to be looked at more closely: an asker waits, or timers count.
+    pub(crate) fn has_news(&self) -> bool {
+        self.held.is_some() || self.timers.is_some()
+    }
+
     pub(crate) fn set_aborted(&mut self, aborted: bool) {
         self.aborted = aborted;
     }

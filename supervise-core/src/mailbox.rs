@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, TryAcquireError};
 
 use crate::actor_ref::AnyActorRef;
 use crate::cell::Visit;
@@ -149,23 +149,37 @@ impl<M, S, R> Mailbox<M, S, R> {
 
     // ---- senders -------------------------------------------------------------------------------------------------
 
+    #[inline]
     pub(crate) fn push(&self, message: M) -> Pushed<M, R> {
-        if let Some(bound) = &self.bound {
-            match bound.room.try_acquire() {
-                Ok(permit) => permit.forget(),
-                Err(tokio::sync::TryAcquireError::Closed) => return Pushed::Closed(message),
-                Err(tokio::sync::TryAcquireError::NoPermits) => {
-                    return match bound.overflow {
-                        Overflow::Fail => Pushed::Full(message),
-                        Overflow::DropNewest => Pushed::Displaced(message),
-                        Overflow::DropOldest => self.displace(message),
-                    };
-                }
-            }
+        match &self.bound {
+            None => self.push_anyhow(message),
+            Some(bound) => self.push_within(bound, message),
         }
-        match self.enqueue(message, Entry::Message) {
-            Ok(runner) => Pushed::Taken(runner),
-            Err(message) => Pushed::Closed(message),
+    }
+
+    #[inline]
+    fn push_anyhow(&self, message: M) -> Pushed<M, R> {
+        let mut lanes = self.lock();
+        if lanes.closed {
+            return Pushed::Closed(message);
+        }
+        Pushed::Taken(lanes.enqueue(Entry::Message(message)))
+    }
+
+    // Apart, so that unbounded mailboxes do not pay for what they have not.
+    #[inline(never)]
+    fn push_within(&self, bound: &Bound, message: M) -> Pushed<M, R> {
+        match bound.room.try_acquire() {
+            Ok(permit) => {
+                permit.forget();
+                self.push_anyhow(message)
+            }
+            Err(TryAcquireError::Closed) => Pushed::Closed(message),
+            Err(TryAcquireError::NoPermits) => match bound.overflow {
+                Overflow::Fail => Pushed::Full(message),
+                Overflow::DropNewest => Pushed::Displaced(message),
+                Overflow::DropOldest => self.displace(message),
+            },
         }
     }
 
@@ -177,21 +191,19 @@ impl<M, S, R> Mailbox<M, S, R> {
                 Err(_closed) => return Err(message),
             }
         }
-        self.enqueue(message, Entry::Message)
+        match self.push_anyhow(message) {
+            Pushed::Taken(runner) => Ok(runner),
+            Pushed::Closed(message) | Pushed::Full(message) | Pushed::Displaced(message) => Err(message),
+        }
     }
 
     /// Puts something of the runtime's at the tail of the user lane, whatever the capacity.
     pub(crate) fn push_control(&self, control: Control) -> Result<Option<R>, Control> {
-        self.enqueue(control, Entry::Control)
-    }
-
-    fn enqueue<T>(&self, content: T, entry: fn(T) -> Entry<M>) -> Result<Option<R>, T> {
         let mut lanes = self.lock();
         if lanes.closed {
-            return Err(content);
+            return Err(control);
         }
-        lanes.user.push_back(entry(content));
-        Ok(if lanes.for_user { lanes.runner.take() } else { None })
+        Ok(lanes.enqueue(Entry::Control(control)))
     }
 
     /// Takes the place of the oldest waiting message.
@@ -318,6 +330,15 @@ impl<M, S, R> Mailbox<M, S, R> {
     fn lock(&self) -> MutexGuard<'_, Lanes<M, S, R>> {
         // No user code runs under this lock, so it cannot be poisoned half-way.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M, S, R> Lanes<M, S, R> {
+    /// Gives the runner, if it waited for this.
+    #[inline]
+    fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
+        self.user.push_back(entry);
+        if self.for_user { self.runner.take() } else { None }
     }
 }
 

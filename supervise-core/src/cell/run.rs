@@ -1,5 +1,6 @@
 //! The cell's own future: what it does next, and the user code it runs.
 
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use crate::actor_timers::{ActorTimers, Fired, Generation};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
-use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry};
 use crate::props::{Factory, Props};
@@ -37,10 +37,12 @@ enum Next {
     Again,
     /// The call the protocol wants.
     Call,
-    /// Handle the message at the front.
+    /// Handle the message at the front, by a handler that may wait.
     Message,
     /// Tell the actor that another one ended.
     Terminated(Terminated),
+    /// Let others have their turn.
+    GiveWay,
     /// Nothing until something comes.
     Wait,
     /// Nothing ever.
@@ -72,7 +74,6 @@ impl<A: Actor> Runner<A> {
 
     async fn live(&mut self) {
         self.step(Input::Begin);
-        let mut handled = 0;
         loop {
             match self.next() {
                 Next::Again => {}
@@ -84,14 +85,9 @@ impl<A: Actor> Runner<A> {
                         user_code::finish(code.as_mut(), shell).await
                     };
                     self.handled(outcome);
-                    handled += 1;
-                    if handled == THROUGHPUT {
-                        dispatch::charge(std::mem::take(&mut handled));
-                        self.shell.give_way().await;
-                    }
                 }
+                Next::GiveWay => self.shell.give_way().await,
                 Next::Wait => {
-                    dispatch::charge(std::mem::take(&mut handled));
                     if let Some(timer) = self.shell.wait(&mut self.ctx).await {
                         self.step(Input::Due(timer));
                     }
@@ -122,9 +118,19 @@ impl<A: Actor> Runner<A> {
         (instance, ctx, shell)
     }
 
-    /// Does all that takes no user code which may wait, one thing at a time: what the protocol wants first, then the
-    /// system lane, then timers, then the user lane.
+    /// Goes on as long as no user code has to be called that may wait.
     fn next(&mut self) -> Next {
+        loop {
+            match self.one() {
+                Next::Again => {}
+                next => return next,
+            }
+        }
+    }
+
+    /// Does one thing: what the protocol wants first, then the system lane, then timers, then the user lane.
+    #[inline]
+    fn one(&mut self) -> Next {
         if self.shell.call.is_some() {
             return Next::Call;
         }
@@ -139,6 +145,9 @@ impl<A: Actor> Runner<A> {
         if !self.shell.accepts {
             return if self.shell.ended { Next::End } else { Next::Wait };
         }
+        if self.shell.handled >= THROUGHPUT {
+            return Next::GiveWay;
+        }
         if let Some(next) = self.retry() {
             return next;
         }
@@ -146,58 +155,75 @@ impl<A: Actor> Runner<A> {
         while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
             self.shell.enqueue(Control::Tick(generation));
         }
-        match self.shell.front() {
+        match self.shell.take() {
             None => Next::Wait,
-            Some(Entry::Message(_)) => self.admit(),
-            Some(Entry::Control(_)) => match self.shell.take_control() {
-                Control::Terminated(subject) => self.ended(subject),
-                Control::Tick(generation) => self.tick(generation),
-                Control::PoisonPill => {
-                    self.step(Input::Message(System::Terminate));
-                    Next::Again
-                }
-                Control::Kill => self.failed(Failure::killed()),
-                Control::Visit(visit) => self.visited(visit),
-            },
+            Some(Entry::Message(message)) => self.admit(message),
+            Some(Entry::Control(control)) => self.control(control),
         }
     }
 
     // ---- the user lane -------------------------------------------------------------------------------------------
 
-    /// Stashes the message at the front, or lets it be handled.
-    fn admit(&mut self) -> Next {
-        let (instance, ctx, shell) = self.parts();
-        let Some(Entry::Message(message)) = shell.front() else {
-            unreachable!("a message was put there, or found there");
-        };
-        if let Some(timers) = ctx.timers_mut()
-            && A::is_activity(message)
-        {
-            timers.idle_is_over();
-        }
-        match contained(|| instance.stash_while(message)) {
-            Ok(false) => {
-                let may_retry = A::redelivery(message);
-                // A copy that cannot be made is one that is not retried.
-                if may_retry > 0
-                    && let Ok(Some(copy)) = contained(|| A::duplicate(message))
-                {
-                    shell.aside().retries.begin(copy, may_retry);
-                }
-                Next::Message
+    #[cold]
+    fn control(&mut self, control: Control) -> Next {
+        match control {
+            Control::Terminated(subject) => self.ended(subject),
+            Control::Tick(generation) => self.tick(generation),
+            Control::PoisonPill => {
+                self.step(Input::Message(System::Terminate));
+                Next::Again
             }
-            Ok(true) => self.set_aside(),
-            Err(payload) => {
-                drop_quietly(self.shell.take_front());
-                self.rearm_idle();
-                self.failed(Failure::panic(payload))
-            }
+            Control::Kill => self.failed(Failure::killed()),
+            Control::Visit(visit) => self.visited(visit),
         }
     }
 
-    /// Stashes the message at the front.
-    fn set_aside(&mut self) -> Next {
-        let message = self.shell.take_front();
+    /// Stashes the message, or handles it.
+    #[inline]
+    fn admit(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, shell) = self.parts();
+        if let Some(timers) = ctx.timers_mut()
+            && A::is_activity(&message)
+        {
+            timers.idle_is_over();
+        }
+        match contained(|| instance.stash_while(&message)) {
+            Ok(false) => {}
+            Ok(true) => return self.set_aside(message),
+            Err(payload) => {
+                drop_quietly(message);
+                self.rearm_idle();
+                return self.failed(Failure::panic(payload));
+            }
+        }
+        let may_retry = A::redelivery(&message);
+        // A copy that cannot be made is one that is not retried.
+        if may_retry > 0
+            && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
+        {
+            shell.aside().retries.begin(copy, may_retry);
+        }
+        self.handle(message)
+    }
+
+    /// Handles a message, unless its handler may wait.
+    #[inline(always)]
+    fn handle(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, shell) = self.parts();
+        shell.handled += 1;
+        match contained(|| instance.handle_now(message, ctx)) {
+            Ok(ControlFlow::Continue(message)) => {
+                shell.put_front(message);
+                return Next::Message;
+            }
+            Ok(ControlFlow::Break(outcome)) => self.handled(Ok(outcome)),
+            Err(payload) => self.handled(Err(Broken::Panicked(payload))),
+        }
+        Next::Again
+    }
+
+    #[cold]
+    fn set_aside(&mut self, message: A::Message) -> Next {
         let next = match self.shell.stash(message) {
             Ok(()) => Next::Again,
             Err(message) => {
@@ -232,7 +258,7 @@ impl<A: Actor> Runner<A> {
             Some((WatchKind::Notify, how)) => Next::Terminated(Terminated::new(subject, how)),
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
                 None => Next::Again,
-                Some(message) => self.admit_now(message),
+                Some(message) => self.admit(message),
             },
         }
     }
@@ -245,7 +271,7 @@ impl<A: Actor> Runner<A> {
                 if by_idleness {
                     timers.idle_is_over();
                 }
-                self.admit_now(message)
+                self.admit(message)
             }
             Err(payload) => {
                 // The receive timeout goes on, should the actor be resumed.
@@ -253,12 +279,6 @@ impl<A: Actor> Runner<A> {
                 self.failed(Failure::panic(payload))
             }
         }
-    }
-
-    /// A message that comes before those that wait.
-    fn admit_now(&mut self, message: A::Message) -> Next {
-        self.shell.put_front(message);
-        self.admit()
     }
 
     /// A failed message comes before those that wait. One that the actor would set aside now lets others go first, and
@@ -274,16 +294,22 @@ impl<A: Actor> Runner<A> {
             return None;
         }
         Some(match aside.retries.begin_next(A::duplicate)? {
-            Ok(message) => {
-                self.shell.put_front(message);
-                Next::Message
-            }
+            Ok(message) => self.handle(message),
             Err(payload) => self.failed(Failure::panic(payload)),
         })
     }
 
-    /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
+    /// A handler came back.
+    #[inline(always)]
     fn handled(&mut self, outcome: Outcome) {
+        if matches!(outcome, Ok(Ok(()))) && !self.shell.parked && self.shell.aside.is_none() && !self.ctx.has_news() {
+            return;
+        }
+        self.settle(outcome);
+    }
+
+    /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
+    fn settle(&mut self, outcome: Outcome) {
         self.rearm_idle();
         self.shell.unstash_all();
         let asker = self.ctx.take_held();

@@ -17,6 +17,7 @@ use crate::actor_ref::AnyActorRef;
 use crate::child::{ChildSlot, Declare, UndeclaredChild};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
+use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry, Leftovers};
 use crate::observe;
@@ -36,6 +37,8 @@ pub(super) struct Shell<A: Actor> {
     user: VecDeque<Entry<A::Message>>,
     /// Whether the lane was looked into in this turn.
     looked: bool,
+    /// How many messages were handled in this turn.
+    pub(super) handled: usize,
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers<Timer>>>,
@@ -89,6 +92,7 @@ impl<A: Actor> Shell<A> {
             cell,
             user: VecDeque::new(),
             looked: false,
+            handled: 0,
             aside: None,
             timers: None,
             policy,
@@ -112,33 +116,22 @@ impl<A: Actor> Shell<A> {
 
     // ---- the user lane -------------------------------------------------------------------------------------------
 
-    /// What waits first. The lane itself is looked into once a turn; what comes later has the next one.
-    pub(super) fn front(&mut self) -> Option<&Entry<A::Message>> {
-        if self.user.is_empty() && !std::mem::replace(&mut self.looked, true) {
+    /// Takes what waits first. The lane itself is looked into once a turn; what comes later has the next one.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<Entry<A::Message>> {
+        if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user(&mut self.user);
         }
-        self.user.front()
-    }
-
-    /// Takes the message that is known to be at the front.
-    pub(super) fn take_front(&mut self) -> A::Message {
-        match self.take() {
-            Some(Entry::Message(message)) => message,
-            _ => unreachable!("looked at before"),
-        }
-    }
-
-    /// Takes what is known to be at the front.
-    pub(super) fn take_control(&mut self) -> Control {
-        match self.take() {
-            Some(Entry::Control(control)) => control,
-            _ => unreachable!("looked at before"),
-        }
-    }
-
-    fn take(&mut self) -> Option<Entry<A::Message>> {
         self.cell.mailbox.set_in_hand(self.user.len());
         self.user.pop_front()
+    }
+
+    /// Takes the message that was put at the front.
+    pub(super) fn take_front(&mut self) -> A::Message {
+        match self.user.pop_front() {
+            Some(Entry::Message(message)) => message,
+            _ => unreachable!("put there before"),
+        }
     }
 
     pub(super) fn put_front(&mut self, message: A::Message) {
@@ -167,7 +160,7 @@ impl<A: Actor> Shell<A> {
             if std::mem::replace(&mut waited, true) {
                 return Poll::Ready(None);
             }
-            self.looked = false;
+            self.end_turn();
             self.cell.mailbox.set_in_hand(self.user.len());
             self.cell.mailbox.set_accepts(self.accepts);
             Poll::Pending
@@ -182,12 +175,17 @@ impl<A: Actor> Shell<A> {
             if std::mem::replace(&mut given, true) {
                 return Poll::Ready(());
             }
-            self.looked = false;
+            self.end_turn();
             let parked = self.cell.mailbox.wake();
             debug_assert!(parked.is_none(), "the runner runs");
             Poll::Pending
         })
         .await;
+    }
+
+    fn end_turn(&mut self) {
+        self.looked = false;
+        dispatch::charge(std::mem::take(&mut self.handled));
     }
 
     fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
@@ -372,6 +370,7 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Puts what was set aside before what waits, in its order.
+    #[inline]
     pub(super) fn unstash_all(&mut self) {
         if let Some(aside) = &mut self.aside {
             while let Some(message) = aside.stash.pop_back() {
