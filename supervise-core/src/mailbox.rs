@@ -227,6 +227,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.closed {
             return Err(message);
         }
+        reserve_first(&mut lanes.system);
         lanes.system.push_back(message);
         self.system_waits.store(true, Ordering::Release);
         Ok(lanes.runner.take())
@@ -333,10 +334,19 @@ impl<M, S, R> Mailbox<M, S, R> {
     }
 }
 
+/// Most actors never have more than one thing waiting.
+#[inline]
+fn reserve_first<T>(lane: &mut VecDeque<T>) {
+    if lane.capacity() == 0 {
+        lane.reserve_exact(1);
+    }
+}
+
 impl<M, S, R> Lanes<M, S, R> {
     /// Gives the runner, if it waited for this.
     #[inline]
     fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
+        reserve_first(&mut self.user);
         self.user.push_back(entry);
         if self.for_user { self.runner.take() } else { None }
     }

@@ -35,8 +35,13 @@ pub(crate) struct Runner<A: Actor> {
 enum Next {
     /// Something was done; look again.
     Again,
-    /// The call the protocol wants.
-    Call,
+    PreStart,
+    PostRestart(Failure),
+    PreRestart {
+        cause: Failure,
+        own: bool,
+    },
+    PostStop,
     /// Handle the message at the front, by a handler that may wait.
     Message,
     /// Tell the actor that another one ended.
@@ -67,23 +72,28 @@ impl<A: Actor> Runner<A> {
         Self { factory, instance: None, ctx, shell: Shell::new(cell, stop_timeout, policy) }
     }
 
-    /// The cell's life. Borrowed by the inner future rather than moved into it, so that there is one copy of it.
-    pub(crate) async fn run(mut self) {
-        self.live().await;
+    /// The cell's life.
+    pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
+        // Borrowed by the inner future rather than moved into it, so that there is one copy of it.
+        async move { self.live().await }
     }
 
     async fn live(&mut self) {
+        /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it too.
+        macro_rules! finish {
+            (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
+                let ($instance, $ctx, $shell) = self.parts();
+                let mut code = pin!(Some($code));
+                user_code::finish(code.as_mut(), $shell).await
+            }};
+        }
+
         self.step(Input::Begin);
         loop {
             match self.next() {
                 Next::Again => {}
                 Next::Message => {
-                    let outcome = {
-                        let (instance, ctx, shell) = self.parts();
-                        // Taken out of the lane where the future is made, so that it is kept once.
-                        let mut code = pin!(Some(instance.handle(shell.take_front(), ctx)));
-                        user_code::finish(code.as_mut(), shell).await
-                    };
+                    let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
                     self.handled(outcome);
                 }
                 Next::GiveWay => self.shell.give_way().await,
@@ -92,18 +102,26 @@ impl<A: Actor> Runner<A> {
                         self.step(Input::Due(timer));
                     }
                 }
-                Next::Call => {
-                    if let Some(call) = self.shell.call.take() {
-                        self.call(call).await;
-                    }
-                }
                 Next::Terminated(gone) => {
-                    let outcome = {
-                        let (instance, ctx, shell) = self.parts();
-                        let mut code = pin!(Some(instance.terminated(gone, ctx)));
-                        user_code::finish(code.as_mut(), shell).await
-                    };
+                    let outcome = finish!(|instance, ctx, shell| instance.terminated(gone, ctx));
                     self.handled(outcome);
+                }
+                Next::PreStart => {
+                    let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
+                    let _again = self.built(outcome);
+                }
+                Next::PostRestart(cause) => {
+                    let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
+                    let _again = self.built(outcome);
+                }
+                Next::PreRestart { cause, own } => {
+                    let message = if own { self.failed_message() } else { None };
+                    let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
+                    let _again = self.returned(outcome);
+                }
+                Next::PostStop => {
+                    let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
+                    let _again = self.returned(outcome);
                 }
                 Next::End => return,
             }
@@ -132,7 +150,7 @@ impl<A: Actor> Runner<A> {
     #[inline]
     fn one(&mut self) -> Next {
         if self.shell.call.is_some() {
-            return Next::Call;
+            return self.call();
         }
         if let Some(message) = self.shell.next_system() {
             self.step(Input::Message(message));
@@ -302,7 +320,11 @@ impl<A: Actor> Runner<A> {
     /// A handler came back.
     #[inline(always)]
     fn handled(&mut self, outcome: Outcome) {
-        if matches!(outcome, Ok(Ok(()))) && !self.shell.parked && self.shell.aside.is_none() && !self.ctx.has_news() {
+        if matches!(outcome, Ok(Ok(())))
+            && !self.shell.parked
+            && self.shell.aside.is_none()
+            && !self.ctx.has_news()
+        {
             return;
         }
         self.settle(outcome);
@@ -359,31 +381,36 @@ impl<A: Actor> Runner<A> {
 
     // ---- calls the protocol makes --------------------------------------------------------------------------------
 
-    async fn call(&mut self, call: Call<Failure>) {
-        let building = matches!(call, Call::Create | Call::Rebuild(_));
-        let outcome = match call {
-            Call::Build => self.build().err().unwrap_or(Ok(Ok(()))),
-            Call::Declare(at) => self.declare(at),
-            Call::Create => match self.build_first() {
-                Err(broken) => broken,
-                Ok(()) => self.hook(async |instance, ctx| instance.pre_start(ctx).await).await,
+    /// Makes the call, as far as it cannot wait.
+    fn call(&mut self) -> Next {
+        let outcome = match self.shell.call.take() {
+            None => return Next::Again,
+            Some(Call::Build) => self.build(),
+            Some(Call::Declare(at)) => self.declare(at),
+            Some(Call::Create) => match self.build_first() {
+                Ok(Ok(())) => return Next::PreStart,
+                failed => return self.built(failed),
             },
-            Call::Rebuild(cause) => match self.build() {
-                Err(broken) => broken,
-                Ok(()) => self.hook(async |instance, ctx| instance.post_restart(ctx, &cause).await).await,
+            Some(Call::Rebuild(cause)) => match self.build() {
+                Ok(Ok(())) => return Next::PostRestart(cause),
+                failed => return self.built(failed),
             },
-            Call::PreRestart { cause, own } => {
+            Some(Call::PreRestart { cause, own }) => {
                 self.ctx.cancel_all_timers();
-                let message = if own { self.failed_message() } else { None };
-                self.hook(async |instance, ctx| instance.pre_restart(ctx, &cause, message).await).await
+                return Next::PreRestart { cause, own };
             }
-            Call::PostStop { aborted } => {
+            Some(Call::PostStop { aborted }) => {
                 self.ctx.cancel_all_timers();
                 self.ctx.set_aborted(aborted);
-                self.hook(async |instance, ctx| instance.post_stop(ctx).await).await
+                return Next::PostStop;
             }
         };
-        if building && matches!(outcome, Ok(Ok(()))) {
+        self.returned(outcome)
+    }
+
+    /// A new instance is there, or none.
+    fn built(&mut self, outcome: Outcome) -> Next {
+        if matches!(outcome, Ok(Ok(()))) {
             self.shell.unstash_all();
             let spent = self.shell.aside.as_mut().and_then(|aside| aside.retries.restarted());
             if let Some(retry) = spent {
@@ -393,13 +420,17 @@ impl<A: Actor> Runner<A> {
                 timers.rearm_idle();
             }
         }
-        let returned = match outcome {
+        self.returned(outcome)
+    }
+
+    fn returned(&mut self, outcome: Outcome) -> Next {
+        self.step(Input::Returned(match outcome {
             Ok(Ok(())) => Returned::Ok,
             Ok(Err(failure)) => Returned::Err(failure),
             Err(Broken::Panicked(payload)) => Returned::Err(Failure::panic(payload)),
             Err(Broken::Aborted) => Returned::Aborted,
-        };
-        self.step(Input::Returned(returned));
+        }));
+        Next::Again
     }
 
     /// A copy of the message that failed, if it is kept for another try.
@@ -409,23 +440,19 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.
-    fn build_first(&mut self) -> Result<(), Outcome> {
+    fn build_first(&mut self) -> Outcome {
         self.ctx.cancel_receive_timeout();
         self.build()
     }
 
     /// Runs the factory, unless it has run.
-    fn build(&mut self) -> Result<(), Outcome> {
+    fn build(&mut self) -> Outcome {
         if self.instance.is_some() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         match contained(&mut self.factory) {
-            Ok(Ok(instance)) => {
-                self.instance = Some(instance);
-                Ok(())
-            }
-            Ok(Err(failure)) => Err(Ok(Err(failure))),
-            Err(payload) => Err(Err(Broken::Panicked(payload))),
+            Ok(built) => Ok(built.map(|instance| self.instance = Some(instance))),
+            Err(payload) => Err(Broken::Panicked(payload)),
         }
     }
 
@@ -437,12 +464,6 @@ impl<A: Actor> Runner<A> {
             Err(payload) => Err(Broken::Panicked(payload)),
             Ok(()) => Ok(shell.declared(at).map_err(Failure::new)),
         }
-    }
-
-    async fn hook(&mut self, hook: impl AsyncFnOnce(&mut A, &mut Context<A>) -> Result<(), Failure>) -> Outcome {
-        let (instance, ctx, shell) = self.parts();
-        let mut code = pin!(Some(hook(instance, ctx)));
-        user_code::finish(code.as_mut(), shell).await
     }
 
     fn step(&mut self, input: Input<'_, AnyActorRef, Failure>) {
