@@ -15,6 +15,7 @@ use crate::death_watch::Terminated;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
+use crate::tree::{ActorType, DeciderTable};
 
 /// How long a running handler or hook may go on after its actor was told to stop, unless the actor says otherwise.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,6 +47,13 @@ pub trait Supervisor: Sized + 'static {
 
     /// The declared children, in start order. `#[child]` fields of a struct fill it in.
     const CHILDREN: &'static [ChildSpec] = &[];
+
+    /// The types of [`CHILDREN`](Self::CHILDREN), in the same order, for [`Tree::declared`](crate::Tree::declared). What
+    /// is missing here is missing there.
+    const CHILD_TYPES: &'static [ActorType] = &[];
+
+    /// What [`decide`](Self::decide) decides, to be read.
+    const TABLE: DeciderTable = DeciderTable::Default;
 
     /// Says how the declared child of this name is made. Called once for each instance and each of
     /// [`CHILDREN`](Self::CHILDREN), on the actor's turn: in their order, when those before have started.

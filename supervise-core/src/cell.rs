@@ -39,6 +39,7 @@ use crate::path::{ActorPath, InvalidName, Uid, check_name, made_up_name};
 use crate::props::Props;
 use crate::supervision::{Cause, ChildId, Effect, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
+use crate::tree::Kind;
 use crate::{dispatch, observe};
 
 pub(crate) use run::Runner;
@@ -82,8 +83,7 @@ pub(crate) struct Core {
     pub(crate) id: ChildId,
     pub(crate) parent: Option<AnyActorRef>,
     pub(crate) system: Arc<SystemCore>,
-    /// Whether refs of an actor type reach it.
-    answers_to: fn(TypeId) -> bool,
+    kind: Kind,
     protocol: Mutex<CellProtocol>,
     /// For those who wait for the stop request. Appears with the first.
     stopping: OnceLock<Box<Notify>>,
@@ -129,7 +129,7 @@ impl<M: Send + 'static> Cell<M> {
                 ChildId::ROOT,
                 parent,
                 Arc::clone(system),
-                A::answers_to,
+                Kind::of::<A>(),
                 Protocol::new(0),
             );
             let _nothing = core.protocol().abandon();
@@ -150,7 +150,8 @@ impl<M: Send + 'static> Cell<M> {
         let mut made = None;
         let mut reserve = |name: &Arc<str>| {
             above.protocol().spawn(name, |id, inherited| {
-                let cell = Self::below::<A>(parent, name, id, props.protocol(inherited), props.mailbox);
+                let protocol = props.protocol(inherited);
+                let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
                 made = Some(Arc::clone(&cell));
                 AnyActorRef(cell)
             })
@@ -187,7 +188,7 @@ impl<M: Send + 'static> Cell<M> {
         let mut made = None;
         above.protocol().spawn_field(at, |name, id, inherited| {
             let protocol = props.protocol(inherited).as_field();
-            let cell = Self::below::<A>(parent, name, id, protocol, props.mailbox);
+            let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
             made = Some(Arc::clone(&cell));
             AnyActorRef(cell)
         });
@@ -196,15 +197,16 @@ impl<M: Send + 'static> Cell<M> {
         Some(ActorRef::new(cell))
     }
 
-    fn below<A: Actor<Message = M>>(
+    fn below(
         parent: &AnyActorRef,
         name: &Arc<str>,
         id: ChildId,
         protocol: CellProtocol,
+        kind: Kind,
         mailbox: MailboxKind,
     ) -> Arc<Self> {
         let system = Arc::clone(&parent.core().system);
-        let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, A::answers_to, protocol);
+        let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, kind, protocol);
         Arc::new(Self { core, mailbox: Mailbox::new(mailbox) })
     }
 }
@@ -250,7 +252,7 @@ impl Core {
         id: ChildId,
         parent: Option<AnyActorRef>,
         system: Arc<SystemCore>,
-        answers_to: fn(TypeId) -> bool,
+        kind: Kind,
         protocol: CellProtocol,
     ) -> Self {
         Self {
@@ -259,7 +261,7 @@ impl Core {
             id,
             parent,
             system,
-            answers_to,
+            kind,
             protocol: Mutex::new(protocol),
             stopping: OnceLock::new(),
         }
@@ -267,7 +269,11 @@ impl Core {
 
     /// Whether refs of this actor type reach it.
     pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
-        (self.answers_to)(actor)
+        self.kind.answers_to(actor)
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
     }
 
     pub(crate) fn path(&self) -> ActorPath {
