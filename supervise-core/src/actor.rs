@@ -185,7 +185,8 @@ pub trait Actor: Supervisor + Send {
 /// What a child's factory may return: the actor, or a `Result` of it.
 #[diagnostic::on_unimplemented(
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
-    label = "this factory's value is no actor"
+    label = "this factory's value is no actor",
+    note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`"
 )]
 pub trait Built: Send {
     /// The actor that is built.
@@ -208,8 +209,10 @@ pub enum Infallibly {}
 #[derive(Debug)]
 pub struct FailsWith<E>(std::marker::PhantomData<E>);
 
+#[diagnostic::do_not_recommend]
 impl<A: Actor> Built for A {
-    type Actor = A;
+    // `A`, by a way that nothing but an actor can go: what a factory's value lacks is then reported once.
+    type Actor = <A::Ref as TypedRef>::Actor;
     type Cause = Infallibly;
 
     fn built(self) -> Result<A, Failure> {
@@ -217,6 +220,7 @@ impl<A: Actor> Built for A {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<A, E> Built for Result<A, E>
 where
     A: Actor,

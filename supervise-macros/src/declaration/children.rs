@@ -253,7 +253,11 @@ pub(crate) fn members(children: &[Child], krate: &Path) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         const CHILDREN: &'static [#krate::ChildSpec] = &[#(#specs),*];
 
-        const CHILD_TYPES: &'static [#krate::ActorType] = &[#(#types),*];
+        const CHILD_TYPES: &'static [#krate::ActorType] = {
+            use #krate::__private::NoActor as _;
+
+            &[#(#types),*]
+        };
 
         fn declare_child(&mut self, name: &'static str, declare: #krate::Declare<'_, Self>) {
             match name {
@@ -284,7 +288,7 @@ fn actor_type(child: &Child, krate: &Path) -> TokenStream {
     let Child { actor, cfgs, .. } = child;
     let at_type = Span::mixed_site().located_at(spans::of(actor));
     let types = spans::path_at(krate, at_type);
-    quote_spanned!(at_type=> #(#cfgs)* #types::ActorType::of::<#actor>())
+    quote_spanned!(at_type=> #(#cfgs)* #types::__private::TypeOf::<#actor>::ACTOR)
 }
 
 fn arm(child: &Child, krate: &Path) -> TokenStream {
