@@ -4,7 +4,7 @@
 //! `.stderr` file beside the program; on any other, a program must merely fail. trybuild knows no such mode, but it takes
 //! any error where it may write it down: so there it runs on a copy of the programs without their `.stderr` files.
 //!
-//! `TRYBUILD=overwrite cargo test -p supervise-tests --test ui` writes the files anew, `-- ui trybuild=not_send` runs
+//! `TRYBUILD=overwrite cargo test -p supervise-tests --test ui` writes the files anew, `-- programs trybuild=not_send` runs
 //! some programs only.
 
 use std::path::{Path, PathBuf};

@@ -16,6 +16,7 @@ use crate::death_watch::Terminated;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
+use crate::tree::{ActorType, DeciderTable};
 
 /// How long a running handler or hook may go on after its actor was told to stop, unless the actor says otherwise.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,6 +48,13 @@ pub trait Supervisor: Sized + 'static {
 
     /// The declared children, in start order. `#[child]` fields of a struct fill it in.
     const CHILDREN: &'static [ChildSpec] = &[];
+
+    /// The types of [`CHILDREN`](Self::CHILDREN), in the same order, for [`Tree::declared`](crate::Tree::declared). What
+    /// is missing here is missing there.
+    const CHILD_TYPES: &'static [ActorType] = &[];
+
+    /// What [`decide`](Self::decide) decides, to be read.
+    const TABLE: DeciderTable = DeciderTable::Default;
 
     /// Says how the declared child of this name is made. Called once for each instance and each of
     /// [`CHILDREN`](Self::CHILDREN), on the actor's turn: in their order, when those before have started.
@@ -189,7 +197,8 @@ pub trait Actor: Supervisor + Send {
 /// What a child's factory may return: the actor, or a `Result` of it.
 #[diagnostic::on_unimplemented(
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
-    label = "this factory's value is no actor"
+    label = "this factory's value is no actor",
+    note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`"
 )]
 pub trait Built: Send {
     /// The actor that is built.
@@ -212,8 +221,10 @@ pub enum Infallibly {}
 #[derive(Debug)]
 pub struct FailsWith<E>(std::marker::PhantomData<E>);
 
+#[diagnostic::do_not_recommend]
 impl<A: Actor> Built for A {
-    type Actor = A;
+    // `A`, by a way that nothing but an actor can go: what a factory's value lacks is then reported once.
+    type Actor = <A::Ref as TypedRef>::Actor;
     type Cause = Infallibly;
 
     fn built(self) -> Result<A, Failure> {
@@ -221,6 +232,7 @@ impl<A: Actor> Built for A {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<A, E> Built for Result<A, E>
 where
     A: Actor,

@@ -24,7 +24,7 @@ mod user_code;
 mod visit;
 
 use std::any::{Any, TypeId};
-use std::cell::Cell as Local;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
@@ -43,6 +43,7 @@ use crate::path::{ActorPath, InvalidName, Uid, check_name, made_up_name};
 use crate::props::Props;
 use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
+use crate::tree::Kind;
 use crate::unwind::drop_quietly;
 
 pub(crate) use run::Runner;
@@ -54,8 +55,9 @@ pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
 pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
-    /// Effects live for one step; the room they take is used again.
-    static ROOM: Local<Effects> = const { Local::new(Effects::new()) };
+    /// Effects live for one step; the room they take is used again. Steps nest: carrying out an effect of one cell may
+    /// take a step of another.
+    static ROOMS: RefCell<Vec<Effects>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The largest number of effects whose room is kept.
@@ -63,12 +65,13 @@ const KEPT_ROOM: usize = 64;
 
 /// Runs `code` with room for effects, which it leaves empty.
 pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
-    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
+    // Out of reach only while the thread ends.
+    let room = ROOMS.try_with(|rooms| rooms.borrow_mut().pop());
+    let mut effects = room.ok().flatten().unwrap_or_default();
     let answer = code(&mut effects);
     effects.clear();
     if effects.capacity() <= KEPT_ROOM {
-        // Too late only while the thread ends.
-        let _late = ROOM.try_with(|room| room.set(effects));
+        let _late = ROOMS.try_with(|rooms| rooms.borrow_mut().push(effects));
     }
     answer
 }
@@ -106,8 +109,7 @@ pub(crate) struct Core {
     pub(crate) id: ChildId,
     pub(crate) parent: Option<AnyActorRef>,
     pub(crate) system: Arc<SystemCore>,
-    /// Whether refs of an actor type reach it.
-    answers_to: fn(TypeId) -> bool,
+    kind: Kind,
     protocol: Mutex<CellProtocol>,
     /// For those who wait for the stop request. Appears with the first.
     stopping: OnceLock<Box<Notify>>,
@@ -120,6 +122,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     fn has_ended(&self) -> bool;
+    /// Whether system messages wait. A hint: others send meanwhile.
+    fn system_waits(&self) -> bool;
     /// After a turn. The task is given back if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
@@ -144,6 +148,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn has_ended(&self) -> bool {
         self.mailbox.is_closed()
+    }
+
+    fn system_waits(&self) -> bool {
+        self.mailbox.system_waits()
     }
 
     fn park(&self, task: Task) -> Result<(), Task> {
@@ -175,7 +183,7 @@ impl<M: Send + 'static> Cell<M> {
                 ChildId::ROOT,
                 parent,
                 Arc::clone(system),
-                A::answers_to,
+                Kind::of::<A>(),
                 Protocol::new(0),
             );
             let _nothing = core.protocol().abandon();
@@ -196,7 +204,8 @@ impl<M: Send + 'static> Cell<M> {
         let mut made = None;
         let mut reserve = |name: &Arc<str>| {
             above.protocol().spawn(name, |id, inherited| {
-                let cell = Self::below::<A>(parent, name, id, props.protocol(inherited), props.mailbox);
+                let protocol = props.protocol(inherited);
+                let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
                 made = Some(Arc::clone(&cell));
                 AnyActorRef(cell)
             })
@@ -233,7 +242,7 @@ impl<M: Send + 'static> Cell<M> {
         let mut made = None;
         above.protocol().spawn_field(at, |name, id, inherited| {
             let protocol = props.protocol(inherited).as_field();
-            let cell = Self::below::<A>(parent, name, id, protocol, props.mailbox);
+            let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
             made = Some(Arc::clone(&cell));
             AnyActorRef(cell)
         });
@@ -249,15 +258,16 @@ impl<M: Send + 'static> Cell<M> {
         cell.core.system.dispatcher().ready(task);
     }
 
-    fn below<A: Actor<Message = M>>(
+    fn below(
         parent: &AnyActorRef,
         name: &Arc<str>,
         id: ChildId,
         protocol: CellProtocol,
+        kind: Kind,
         mailbox: MailboxKind,
     ) -> Arc<Self> {
         let system = Arc::clone(&parent.core().system);
-        let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, A::answers_to, protocol);
+        let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, kind, protocol);
         Arc::new(Self { core, mailbox: Mailbox::new(mailbox) })
     }
 }
@@ -325,7 +335,7 @@ impl Core {
         id: ChildId,
         parent: Option<AnyActorRef>,
         system: Arc<SystemCore>,
-        answers_to: fn(TypeId) -> bool,
+        kind: Kind,
         protocol: CellProtocol,
     ) -> Self {
         Self {
@@ -334,7 +344,7 @@ impl Core {
             id,
             parent,
             system,
-            answers_to,
+            kind,
             protocol: Mutex::new(protocol),
             stopping: OnceLock::new(),
         }
@@ -342,7 +352,11 @@ impl Core {
 
     /// Whether refs of this actor type reach it.
     pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
-        (self.answers_to)(actor)
+        self.kind.answers_to(actor)
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
     }
 
     /// Lets the cell's task run, if it was parked.

@@ -7,11 +7,14 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 
-use crate::actor::{Actor, Built, DecidedBy, SupervisedBy};
+use crate::actor::{Actor, Built, DecidedBy, RefOf, SupervisedBy, Supervisor};
+use crate::actor_ref::TypedRef;
 use crate::child::{Child, Declare};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::guardian::Guardian;
 use crate::request::{self, ReplyTo};
+use crate::tree::ActorType;
 
 /// Gives the reply to a slot that was taken out of its message.
 pub struct Held<A: Actor, T>(fn(&mut Context<A>, T));
@@ -51,11 +54,21 @@ pub trait ResultLike {
     type Ok;
     /// What the handler fails with.
     type Err;
+    /// The same under its first name.
+    ///
+    /// # Errors
+    ///
+    /// The handler's.
+    fn into_result(self) -> Result<Self::Ok, Self::Err>;
 }
 
 impl<T, E> ResultLike for Result<T, E> {
     type Ok = T;
     type Err = E;
+
+    fn into_result(self) -> Self {
+        self
+    }
 }
 
 /// A handler's future is `Send`. Wrapping the call says so at the handler's name.
@@ -129,6 +142,28 @@ pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: imp
     make(parent)
 }
 
+/// The type of a declared child, as a value. That it is an actor is asked, and reported, where it is declared.
+#[derive(Debug)]
+pub struct TypeOf<A>(PhantomData<fn() -> A>);
+
+impl<A: Supervisor> TypeOf<A> {
+    /// It is one. Found before the trait's constant of this name.
+    pub const ACTOR: ActorType = ActorType::of::<A>();
+}
+
+/// The answer for what is no actor.
+pub trait NoActor {
+    /// Any will do: code with a child that is none does not compile.
+    const ACTOR: ActorType = ActorType::of::<Guardian>();
+}
+
+impl<A> NoActor for TypeOf<A> {}
+
+/// A ref whose actor `P` may supervise. Asked of the ref, which only an actor has, so that what is none is reported once.
+pub trait SupervisedRef<P> {}
+
+impl<P, R: TypedRef> SupervisedRef<P> for R where R::Actor: SupervisedBy<P> {}
+
 /// Declares the child of a field. Says at the field's type what does not fit: the actor, or the parent's table.
 pub fn declare<P, B, F>(
     declare: Declare<'_, P>,
@@ -138,7 +173,7 @@ pub fn declare<P, B, F>(
 ) where
     F: FnMut() -> B + Send + 'static,
     B: Built,
-    B::Actor: SupervisedBy<P>,
+    RefOf<B::Actor>: SupervisedRef<P>,
     B::Cause: DecidedBy<P>,
 {
     declare.fill(parent, field, factory);

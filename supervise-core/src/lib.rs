@@ -23,6 +23,7 @@
 //! | `timers`, `actor_timers` | a table of timers with one sleep; what an actor sets for itself |
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
+//! | `tree` | [`Tree`]: a map of the running tree or of the declared one; `tree/description` what a type says, `tree/render` how it is drawn |
 //! | `coordinated_shutdown` | [`CoordinatedShutdown`]: tasks in phases; `coordinated_shutdown/phases` their order |
 //! | `termination` | callbacks and hooks of a system's end |
 //! | `signal` | shutting down when the process is told to (feature `signal`) |
@@ -70,6 +71,7 @@ mod termination;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod timers;
+mod tree;
 mod unwind;
 
 pub use actor::{
@@ -101,3 +103,4 @@ pub use supervision::{
 };
 pub use system::{ActorSystem, ActorSystemBuilder, StartError};
 pub use termination::{SystemTerminated, TerminationHook};
+pub use tree::{ActorType, DeciderTable, NodeState, Rule, Tree, TreeNode};

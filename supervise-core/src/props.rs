@@ -9,6 +9,7 @@ use crate::cell::CellProtocol;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
+use crate::tree::{DeciderTable, Kind};
 
 pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
 type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send>;
@@ -76,6 +77,12 @@ impl<A: Actor, C> Props<A, C> {
     pub(crate) fn checked(self) -> Props<A> {
         let Self { factory, mailbox, stop_timeout, policy, cause: _ } = self;
         Props { factory, mailbox, stop_timeout, policy, cause: PhantomData }
+    }
+
+    /// The type of an actor made of this, and how it supervises.
+    pub(crate) fn kind(&self) -> Kind {
+        let policy = self.policy.as_ref().map(|policy| (policy.strategy, DeciderTable::AtRunTime));
+        Kind::of::<A>().supervising(policy)
     }
 
     /// The protocol of an actor made of this, whose parent is suspended `inherited` times.

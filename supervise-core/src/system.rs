@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actor::{Actor, Built, RefOf, Supervisor};
+use crate::actor::{Actor, Built, RefOf};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
 use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
@@ -25,10 +25,9 @@ use crate::guardian::Guardian;
 use crate::mailbox::Mailbox;
 use crate::path::{InvalidName, check_system_name};
 use crate::props::Props;
-use crate::supervision::{
-    ChildId, ChildInfo, Directive, Protocol, Strategy, Time, default_decider, stopping_decider,
-};
+use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time, stopping_decider};
 use crate::termination::Termination;
+use crate::tree::{DeciderTable, Kind, Rule};
 
 /// A handle to an actor system. Cheap to clone; dropping it stops nobody.
 #[derive(Clone)]
@@ -79,8 +78,7 @@ impl ActorSystem {
     pub fn builder(name: impl AsRef<str>) -> ActorSystemBuilder {
         ActorSystemBuilder {
             name: name.as_ref().to_owned(),
-            strategy: Strategy::one_for_one(),
-            decide: Box::new(|failure, _| Ok(default_decider(failure))),
+            guardian: None,
             event_capacity: 4096,
             shutdown: ShutdownSettings::new(),
         }
@@ -224,8 +222,7 @@ impl fmt::Debug for ActorSystem {
 /// Settings of a system to be.
 pub struct ActorSystemBuilder {
     name: String,
-    strategy: Strategy,
-    decide: Box<GuardianDecider>,
+    guardian: Option<(Strategy, Box<GuardianDecider>)>,
     event_capacity: usize,
     shutdown: ShutdownSettings,
 }
@@ -258,8 +255,7 @@ impl ActorSystemBuilder {
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
     ) -> Self {
-        self.strategy = strategy;
-        self.decide = Box::new(decide);
+        self.guardian = Some((strategy, Box::new(decide)));
         self
     }
 
@@ -308,13 +304,16 @@ impl ActorSystemBuilder {
                 ChildId::ROOT,
                 None,
                 Arc::clone(&core),
-                Guardian::answers_to,
+                Kind::of::<Guardian>().supervising(Some((Strategy::one_for_one(), STOP_ALL))),
                 Protocol::new(0),
             ),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = AnyActorRef(Arc::clone(&root) as _);
-        let user = Props::new(|| Guardian::User).supervision(self.strategy, self.decide);
+        let mut user = Props::new(|| Guardian::User);
+        if let Some((strategy, decide)) = self.guardian {
+            user = user.supervision(strategy, decide);
+        }
         let user = guardian(&above, "user", user);
         let watched = user.to_any();
         let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
@@ -334,6 +333,9 @@ impl ActorSystemBuilder {
     }
 }
 
+/// What the root's [`stopping_decider`] decides.
+const STOP_ALL: DeciderTable = DeciderTable::Rules(&[Rule::new("_", Directive::Stop)]);
+
 /// A guardian under the root. Its name is valid and free, and the root is not stopping.
 fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> ActorRef<Guardian> {
     match Cell::spawn_under(root, NewName::Given(name), props) {
@@ -346,7 +348,7 @@ impl fmt::Debug for ActorSystemBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ActorSystemBuilder")
             .field("name", &self.name)
-            .field("strategy", &self.strategy)
+            .field("strategy", &self.guardian.as_ref().map_or(Strategy::one_for_one(), |(strategy, _)| *strategy))
             .field("event_capacity", &self.event_capacity)
             .field("shutdown", &self.shutdown)
             .finish_non_exhaustive()

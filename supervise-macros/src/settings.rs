@@ -143,6 +143,7 @@ pub(crate) fn written(tokens: impl ToTokens) -> String {
         (" (", "("),
         ("& ", "&"),
         (" ,", ","),
+        (" . ", "."),
         ("{..}", "{ .. }"),
     ] {
         text = text.replace(printed, written);

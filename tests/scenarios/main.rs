@@ -7,3 +7,4 @@
 mod redelivery;
 mod stash;
 mod timers;
+mod tree;

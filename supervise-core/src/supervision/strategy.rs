@@ -132,6 +132,13 @@ impl Limit {
 }
 
 impl Strategy {
+    /// Whether what it does about a failure is one message to the child that failed, unless the table asks for more.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.scope == Scope::OneForOne
+            && self.backoff.is_none()
+            && (self.limit.is_unlimited() || self.on_limit == OnLimit::Stop)
+    }
+
     /// Directives reach the failed child alone.
     pub const fn one_for_one() -> Self {
         Self {

@@ -128,9 +128,9 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             ::core::result::Result::Ok(())
         },
         Reply::Fallible(fallible) => {
-            let failure = failure(fallible, krate);
+            let (result, failure) = (fallible.result(&call, krate), failure(fallible, krate));
             quote_spanned! {mixed=>
-                match #call {
+                match #result {
                     ::core::result::Result::Ok(reply) => {
                         __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())
@@ -237,10 +237,10 @@ fn outcome(is_async: bool, name: &Ident, call: &TokenStream, outcome: &Outcome, 
         },
         Outcome::Fallible(fallible) => {
             let tiers = tiers(krate);
-            let failure = failure(fallible, krate);
+            let (result, failure) = (fallible.result(&call, krate), failure(fallible, krate));
             quote_spanned! {Span::mixed_site()=>
                 #tiers
-                match #call {
+                match #result {
                     ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
                     ::core::result::Result::Err(error) => ::core::result::Result::Err(#failure),
                 }

@@ -101,7 +101,20 @@ impl Fallible {
         if let Some(ty) = written {
             return ty.to_token_stream();
         }
-        // Every mention points to the type, so that rustc complains about it in one place.
+        self.as_result(name, krate)
+    }
+
+    /// What a handler returned, as a `Result` by name: what is none is not to be reported by a `match` as well.
+    pub(crate) fn result(&self, returned: &TokenStream, krate: &syn::Path) -> TokenStream {
+        if self.ok.is_some() {
+            return returned.clone();
+        }
+        let into_result = self.as_result("into_result", krate);
+        quote_spanned!(crate::spans::of(&self.returned)=> #into_result(#returned))
+    }
+
+    /// Every mention points to the type, so that rustc complains about it in one place.
+    fn as_result(&self, name: &str, krate: &syn::Path) -> TokenStream {
         let (returned, here) = (&self.returned, crate::spans::of(&self.returned));
         let (krate, name) =
             (crate::spans::path_at(krate, here), Ident::new(name, Span::mixed_site().located_at(here)));

@@ -248,9 +248,16 @@ pub(crate) fn members(children: &[Child], krate: &Path) -> TokenStream {
         return TokenStream::new();
     }
     let specs = children.iter().map(|child| spec(child, krate));
+    let types = children.iter().map(|child| actor_type(child, krate));
     let arms = children.iter().map(|child| arm(child, krate));
     quote_spanned! {Span::mixed_site()=>
         const CHILDREN: &'static [#krate::ChildSpec] = &[#(#specs),*];
+
+        const CHILD_TYPES: &'static [#krate::ActorType] = {
+            use #krate::__private::NoActor as _;
+
+            &[#(#types),*]
+        };
 
         fn declare_child(&mut self, name: &'static str, declare: #krate::Declare<'_, Self>) {
             match name {
@@ -275,6 +282,13 @@ fn spec(child: &Child, krate: &Path) -> TokenStream {
     });
     let significant = child.significant.then(|| quote_spanned!(mixed=> .significant()));
     quote_spanned!(mixed=> #(#cfgs)* #krate::ChildSpec::new(#name)#restart #stop_timeout #significant)
+}
+
+fn actor_type(child: &Child, krate: &Path) -> TokenStream {
+    let Child { actor, cfgs, .. } = child;
+    let at_type = Span::mixed_site().located_at(spans::of(actor));
+    let types = spans::path_at(krate, at_type);
+    quote_spanned!(at_type=> #(#cfgs)* #types::__private::TypeOf::<#actor>::ACTOR)
 }
 
 fn arm(child: &Child, krate: &Path) -> TokenStream {

@@ -83,6 +83,9 @@ impl crate::vendor::akka::Supervisor for Gate {
     const STRATEGY: crate::vendor::akka::Strategy = crate::vendor::akka::Strategy::all_for_one()
         .max_retries(3u32)
         .on_limit(crate::vendor::akka::OnLimit::Escalate);
+    const TABLE: crate::vendor::akka::DeciderTable = crate::vendor::akka::DeciderTable::Function(
+        "Self::judge",
+    );
     fn decide(
         failure: &crate::vendor::akka::Failure,
         child: &crate::vendor::akka::ChildInfo,

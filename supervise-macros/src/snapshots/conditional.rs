@@ -143,7 +143,9 @@ impl ::supervise::Actor for Feed {
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        match Self::open(self) {
+        match <io::Result<
+            (),
+        > as ::supervise::__private::ResultLike>::into_result(Self::open(self)) {
             ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
             ::core::result::Result::Err(error) => {
                 ::core::result::Result::Err({

@@ -104,6 +104,12 @@ where
 {
     type Ref = ReaderRef<S, N>;
     const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one();
+    const TABLE: ::supervise::DeciderTable = ::supervise::DeciderTable::Rules(
+        &[
+            ::supervise::Rule::new("S::Error", ::supervise::Directive::Restart),
+            ::supervise::Rule::new("_", ::supervise::Directive::Stop),
+        ],
+    );
     fn decide(
         failure: &::supervise::Failure,
         child: &::supervise::ChildInfo,

@@ -198,7 +198,9 @@ impl ::supervise::Actor for Feed {
                     _,
                     <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
                 >(__ctx, __reply);
-                match Self::read(self) {
+                match <io::Result<
+                    u8,
+                > as ::supervise::__private::ResultLike>::into_result(Self::read(self)) {
                     ::core::result::Result::Ok(reply) => {
                         __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())

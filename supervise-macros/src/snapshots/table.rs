@@ -8,10 +8,11 @@ A failure concerns the failed child alone. At most 10 restarts of each child wit
 | failure | directive |
 |---|---|
 | `FeedError::Malformed { .. }` | Resume |
-| `FeedError::Timeout` (guarded) | Restart after 100ms doubling to 10s, jitter 0.2 |
+| `FeedError::Timeout if \|error\| error.is_first()` | Restart after 100ms doubling to 10s, jitter 0.2 |
 | `FeedError` | Restart |
 | `io::Error` | Escalate |
-| `Panic` | Restart |*/
+| `Panic` | Restart |
+| anything else | Escalate |*/
 struct Standings;
 ///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
 #[allow(dead_code)]
@@ -69,6 +70,27 @@ impl ::supervise::Supervisor for Standings {
     const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one()
         .max_retries(10u32)
         .within(::core::time::Duration::from_secs(60u64));
+    const TABLE: ::supervise::DeciderTable = ::supervise::DeciderTable::Rules(
+        &[
+            ::supervise::Rule::new(
+                "FeedError::Malformed { .. }",
+                ::supervise::Directive::Resume,
+            ),
+            ::supervise::Rule::new(
+                "FeedError::Timeout if |error| error.is_first()",
+                ::supervise::Directive::RestartAfter(
+                    ::supervise::Backoff::exponential(
+                            ::core::time::Duration::from_millis(100u64),
+                            ::core::time::Duration::from_secs(10u64),
+                        )
+                        .jitter(0.2f64),
+                ),
+            ),
+            ::supervise::Rule::new("FeedError", ::supervise::Directive::Restart),
+            ::supervise::Rule::new("io::Error", ::supervise::Directive::Escalate),
+            ::supervise::Rule::new("Panic", ::supervise::Directive::Restart),
+        ],
+    );
     fn decide(
         failure: &::supervise::Failure,
         child: &::supervise::ChildInfo,

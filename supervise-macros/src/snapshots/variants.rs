@@ -8,7 +8,8 @@ A failure concerns the failed child alone.
 | failure | directive |
 |---|---|
 | `DbError::Timeout` | Restart |
-| `DbError::Gone` | Stop |*/
+| `DbError::Gone` | Stop |
+| anything else | Escalate |*/
 enum Db {
     Open,
     Closed,
@@ -67,6 +68,12 @@ impl DbRef {
 impl ::supervise::Supervisor for Db {
     type Ref = DbRef;
     const STRATEGY: ::supervise::Strategy = ::supervise::Strategy::one_for_one();
+    const TABLE: ::supervise::DeciderTable = ::supervise::DeciderTable::Rules(
+        &[
+            ::supervise::Rule::new("DbError::Timeout", ::supervise::Directive::Restart),
+            ::supervise::Rule::new("DbError::Gone", ::supervise::Directive::Stop),
+        ],
+    );
     fn decide(
         failure: &::supervise::Failure,
         child: &::supervise::ChildInfo,

@@ -11,11 +11,35 @@ use crate::spans;
 /// The members of `impl Supervisor` that come from the table. Nothing, where the defaults serve.
 pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
     let strategy = table.strategy.expression(krate);
+    let to_read = to_read(table, krate);
     let decide = decide(table, krate);
     quote! {
         const STRATEGY: #krate::Strategy = #strategy;
+        #to_read
         #decide
     }
+}
+
+/// The table as data, for maps of the tree. The default table needs none.
+fn to_read(table: &Table, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let table = if let Some(decider) = &table.decider {
+        let path = crate::settings::written(decider.to_token_stream());
+        quote_spanned!(mixed=> Function(#path))
+    } else if table.rules.is_empty() {
+        return TokenStream::new();
+    } else {
+        let rules = table.rules.iter().map(|rule| {
+            let text = &rule.text;
+            if matches!(rule.directive, Directive::Default) {
+                return quote_spanned!(mixed=> #krate::Rule::by_default(#text));
+            }
+            let directive = directive(&rule.directive, krate);
+            quote_spanned!(mixed=> #krate::Rule::new(#text, #directive))
+        });
+        quote_spanned!(mixed=> Rules(&[#(#rules),*]))
+    };
+    quote_spanned!(mixed=> const TABLE: #krate::DeciderTable = #krate::DeciderTable::#table;)
 }
 
 fn decide(table: &Table, krate: &Path) -> TokenStream {
@@ -181,9 +205,16 @@ pub(crate) fn documentation(table: &Table) -> String {
         rows.push("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |".to_owned());
     }
     rows.extend(table.rules.iter().map(|rule| {
-        let pattern = if matches!(rule.pattern, Pattern::Any) { "anything else" } else { rule.text.as_str() };
+        let pattern = match rule.pattern {
+            Pattern::Any => "anything else".to_owned(),
+            // A bar would end the cell, in code too.
+            _ => format!("`{}`", rule.text.replace('|', "\\|")),
+        };
         format!("| {pattern} | {} |", spoken(&rule.directive))
     }));
+    if !table.decides_all() {
+        rows.push("| anything else | Escalate |".to_owned());
+    }
     rows.join("\n")
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
     pub(crate) guard: Option<ExprClosure>,
     pub(crate) directive: Directive,
-    /// As the user wrote it.
+    /// The pattern and its guard as the user wrote them.
     pub(crate) text: String,
 }
 
@@ -175,6 +175,12 @@ pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStr
     types.filter(|ty| seen.insert(ty.to_string())).collect()
 }
 
+/// A guard behind its pattern.
+fn guard_text(guard: &ExprClosure) -> String {
+    let parameters: Vec<String> = guard.inputs.iter().map(written).collect();
+    format!(" if |{}| {}", parameters.join(", "), written(&guard.body))
+}
+
 /// Patterns that are no types.
 const KINDS: &[&str] = &["Panic", "Killed", "DeathPact", "InitializationFailed"];
 
@@ -246,13 +252,13 @@ impl<'a> Rules<'a> {
             if let (Pattern::Any, Some(Directive::Resume)) = (&pattern, &directive) {
                 self.resumes_any = Some(rule.directive_span());
             }
-            let guard_text = if rule.guard.is_some() { " (guarded)" } else { "" };
+            let guard = rule.guard.as_ref().map_or_else(String::new, guard_text);
             if let Some(directive) = directive.clone() {
                 self.done.push(Rule {
                     pattern,
                     guard: rule.guard.clone(),
                     directive,
-                    text: format!("`{}`{guard_text}", written(syntax).replace('|', "\\|")),
+                    text: format!("{}{guard}", written(syntax)),
                 });
             }
         }

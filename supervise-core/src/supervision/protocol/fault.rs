@@ -108,6 +108,46 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// How many restarts a child's limit has counted, if its failure would be decided the moment it was delivered, with
+    /// nothing to do before or after. Then who delivers it may ask the table and [decide](Self::decide_if_idle).
+    pub fn restarts_if_idle(&self, child: ChildId) -> Option<u32> {
+        let idle = self.decides_now()
+            && matches!(self.phase, Phase::Running)
+            && self.deciding.is_none()
+            && self.wanted.is_none()
+            && self.pending.is_none()
+            && self.declared.is_none()
+            && self.deferrals() == 0;
+        let child = self.children.as_ref().filter(|_| idle)?.find(child)?;
+        (!child.is_dying() && child.delayed().is_none()).then(|| child.restarts())
+    }
+
+    /// Delivers a failure together with what the table says, under a [plain](Strategy::is_plain) strategy. All effects
+    /// are messages and notes.
+    ///
+    /// # Errors
+    ///
+    /// The cause, if the actor is not idle, or what the table says takes more than a message to the child.
+    pub fn decide_if_idle(
+        &mut self,
+        child: ChildId,
+        cause: C,
+        ruling: Ruling<'_, C>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) -> Result<(), C> {
+        let at_once = match &ruling.verdict {
+            Ok(Directive::Stop) => true,
+            Ok(Directive::Resume | Directive::Restart) => !cause.is_initialization(),
+            Ok(Directive::RestartAfter(_) | Directive::Escalate) | Err(_) => false,
+        };
+        if !at_once || self.restarts_if_idle(child).is_none() {
+            return Err(cause);
+        }
+        self.deciding = Some((child, cause));
+        self.decided(ruling, effects);
+        Ok(())
+    }
+
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.deciding.is_some(), "an answer to a question nobody asked");
         let Some((child, cause)) = self.deciding.take() else {
