@@ -16,9 +16,15 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
     let mixed = Span::mixed_site();
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let hooks = block.hooks.iter().map(|hook| hook_method(block, hook));
-    let arms = block.handlers.iter().map(|handler| arm(block, handler));
-    let never = never_arm(block);
-    let tiers = (!block.handlers.is_empty()).then(|| tiers(krate));
+    let (waiting, prompt): (Vec<_>, Vec<_>) = block.handlers.iter().partition(|handler| handler.is_async);
+    let handle_now = handle_now(block, &prompt);
+    let arms = waiting.iter().map(|handler| arm(block, handler));
+    let rest = if prompt.is_empty() {
+        never_arm(block)
+    } else {
+        Some(quote_spanned!(mixed=> _ => ::core::unreachable!("`handle_now` has handled it"),))
+    };
+    let tiers = (!waiting.is_empty()).then(|| tiers(krate));
     let terminated = terminated(block);
     let stash = block.stash.as_ref().map(|stash| {
         let (ident, cfgs) = (&stash.ident, &stash.cfgs);
@@ -55,12 +61,14 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
             ) #returns {
                 #tiers
                 let _ = &__ctx;
+                #[allow(unreachable_patterns)]
                 match message {
                     #(#arms)*
-                    #never
+                    #rest
                 }
             }
 
+            #handle_now
             #(#hooks)*
             #terminated
             #stash
@@ -69,6 +77,29 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
             #redelivery
         }
     }
+}
+
+/// The handlers that never wait.
+fn handle_now(block: &Block, handlers: &[&Handler]) -> Option<TokenStream> {
+    let Block { krate, message, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let arms = handlers.iter().map(|handler| arm(block, handler));
+    let tiers = tiers(krate);
+    let method = quote_spanned! {Span::mixed_site()=>
+        fn handle_now(
+            &mut self,
+            message: #message #ty_generics,
+            __ctx: &mut #krate::Context<Self>,
+        ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
+            #tiers
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(match message {
+                #(#arms)*
+                message => return ::core::ops::ControlFlow::Continue(message),
+            })
+        }
+    };
+    (!handlers.is_empty()).then_some(method)
 }
 
 fn never_arm(block: &Block) -> Option<TokenStream> {

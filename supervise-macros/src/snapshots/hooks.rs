@@ -66,7 +66,7 @@ impl ::supervise::Actor for Feed {
         __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         let _ = &__ctx;
-        match message {}
+        #[allow(unreachable_patterns)] match message {}
     }
     async fn pre_start(
         &mut self,
