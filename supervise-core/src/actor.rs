@@ -94,12 +94,16 @@ pub trait Actor: Supervisor + Send {
     /// Everything this actor can be told.
     type Message: Send + 'static;
 
-    /// Handles one message. An error is a failure of this actor and goes to its parent.
+    /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor and
+    /// goes to its parent. An actor has this, or that, or both.
     fn handle(
         &mut self,
         message: Self::Message,
         ctx: &mut Context<Self>,
-    ) -> impl Future<Output = Result<(), Failure>> + Send;
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let _ = (message, ctx);
+        async { unreachable!("an actor whose `handle_now` gives messages back has a `handle` for them") }
+    }
 
     /// Handles one message whose handler never waits, at the cost of a function call; gives any other back, and it goes to
     /// [`handle`](Self::handle). `#[actor]` writes it for the handlers that are no `async fn`.

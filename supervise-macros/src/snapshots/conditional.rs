@@ -95,17 +95,6 @@ impl FeedRef {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = FeedMessage;
-    async fn handle(
-        &mut self,
-        message: FeedMessage,
-        __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
-        let _ = &__ctx;
-        #[allow(unreachable_patterns)]
-        match message {
-            _ => ::core::unreachable!("`handle_now` has handled it"),
-        }
-    }
     fn handle_now(
         &mut self,
         message: FeedMessage,
@@ -119,6 +108,7 @@ impl ::supervise::Actor for Feed {
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
+        let _ = &__ctx;
         #[allow(unreachable_patterns)]
         ::core::ops::ControlFlow::Break(
             match message {

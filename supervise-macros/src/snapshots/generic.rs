@@ -230,17 +230,6 @@ where
     S: Clone,
 {
     type Message = ReaderMessage<S, N>;
-    async fn handle(
-        &mut self,
-        message: ReaderMessage<S, N>,
-        __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
-        let _ = &__ctx;
-        #[allow(unreachable_patterns)]
-        match message {
-            _ => ::core::unreachable!("`handle_now` has handled it"),
-        }
-    }
     fn handle_now(
         &mut self,
         message: ReaderMessage<S, N>,
@@ -254,6 +243,7 @@ where
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
+        let _ = &__ctx;
         #[allow(unreachable_patterns)]
         ::core::ops::ControlFlow::Break(
             match message {

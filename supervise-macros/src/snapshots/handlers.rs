@@ -168,8 +168,6 @@ impl ::supervise::Actor for Feed {
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        let _ = &__ctx;
-        #[allow(unreachable_patterns)]
         match message {
             FeedMessage::Fetch { id, __reply } => {
                 let id = ::supervise::__private::sendable::<MatchId>(id);
@@ -209,6 +207,7 @@ impl ::supervise::Actor for Feed {
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
+        let _ = &__ctx;
         #[allow(unreachable_patterns)]
         ::core::ops::ControlFlow::Break(
             match message {
