@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, RestartType, TooManyReplacements};
+use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, TooManyReplacements};
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
-use supervise::{Backoff, Count, Directive, Event, FailureKind, HowEnded, Outcome, Strategy};
+use supervise::{Backoff, Count, Directive, Event, FailureKind, HowEnded, Outcome, RestartType, Strategy};
 use tokio::time::Instant;
 
 #[derive(Debug, thiserror::Error)]

@@ -33,7 +33,7 @@ use crate::mailbox::MailboxKind;
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{AskError, Request};
-use crate::supervision::{Directive, OnLimit, RestartStatistics, Strategy};
+use crate::supervision::{Directive, OnLimit, RestartStatistics, RestartType, Strategy};
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///
@@ -72,17 +72,6 @@ enum Routing<M> {
     RoundRobin,
     SmallestMailbox,
     Broadcast(fn(&M) -> M),
-}
-
-/// What becomes of a worker that ended. OTP's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RestartType {
-    /// It is always there: restarted when it fails, replaced when it ends by itself.
-    Permanent,
-    /// Restarted when it fails, as the decider says. When it ends by itself it has done its work.
-    Transient,
-    /// Never restarted.
-    Temporary,
 }
 
 impl<C: Actor> Pool<C> {
@@ -159,6 +148,12 @@ impl<C: Actor> PoolProps<C> {
     }
 
     /// What becomes of workers that end. [`Transient`](RestartType::Transient) by default.
+    ///
+    /// | | permanent | transient | temporary |
+    /// |---|---|---|---|
+    /// | fails, decided `Restart` | restarted | restarted | stops |
+    /// | fails, decided `Stop` | restarted | stops | stops |
+    /// | ends by itself, or by somebody's stop | replaced | leaves | leaves |
     ///
     /// A pool of permanent workers goes the way of OTP's supervisors at the limit: it fails itself, whatever the
     /// strategy says, since a permanent worker cannot be given up.
