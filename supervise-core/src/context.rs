@@ -23,10 +23,17 @@ pub struct Context<A: Actor> {
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
     /// What comes instead of `Terminated`.
-    watch_messages: HashMap<AnyActorRef, A::Message>,
+    watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
     aborted: bool,
     /// Appears with the first timer.
     timers: Option<Box<ActorTimers<A::Message>>>,
+}
+
+/// What an instance wants to be sent when an actor ends.
+struct WatchMessage<M> {
+    message: M,
+    /// The instance that chose it is gone: the next one may choose its own.
+    inherited: bool,
 }
 
 impl<A: Actor> Context<A> {
@@ -226,30 +233,44 @@ impl<A: Actor> Context<A> {
 
     /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
     /// has ended already. A restart is no end. Watching oneself does nothing, watching twice is watching once.
+    ///
+    /// # Panics
+    ///
+    /// If the actor is watched already by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
+    /// [`unwatch`](Self::unwatch) it first.
     pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
-        self.watch_as(&subject.actor_ref().to_any(), WatchKind::Notify);
+        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::Notify);
     }
 
     /// Ends together with another actor: this one fails with [`DeathPact`](crate::FailureKind::DeathPact) when it ends.
+    ///
+    /// # Panics
+    ///
+    /// If the actor is watched already by [`watch`](Self::watch) or [`watch_with`](Self::watch_with);
+    /// [`unwatch`](Self::unwatch) it first.
     pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
-        self.watch_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
+        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
     }
 
-    /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`.
+    /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`. It outlives a
+    /// restart, as every watch does, and the new instance may replace it by its own.
     ///
     /// # Errors
     ///
-    /// If the actor is watched already; `unwatch` it first.
+    /// If this instance watches the actor already; `unwatch` it first.
     pub fn watch_with<R: TypedRef, T: Send + 'static>(
         &mut self,
         subject: &R,
         message: Request<'_, A, T>,
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
-        if self.watch_as(&subject, WatchKind::Message).is_some() {
+        let earlier = self.watch_as(&subject, WatchKind::Message);
+        let inherited = self.watch_messages.get(&subject).is_some_and(|message| message.inherited);
+        if earlier.is_some() && !inherited {
             return Err(AlreadyWatched { subject: subject.path() });
         }
-        self.watch_messages.insert(subject, message.into_message());
+        let message = WatchMessage { message: message.into_message(), inherited: false };
+        drop_quietly(self.watch_messages.insert(subject, message));
         Ok(())
     }
 
@@ -265,6 +286,16 @@ impl<A: Actor> Context<A> {
         self.watch_as(subject, WatchKind::Notify);
     }
 
+    fn watch_only_as(&mut self, subject: &AnyActorRef, kind: WatchKind) {
+        let earlier = self.watch_as(subject, kind);
+        assert!(
+            earlier.is_none_or(|earlier| earlier == kind),
+            "{} watches {} in another way already: unwatch it first",
+            self.path(),
+            subject.path()
+        );
+    }
+
     /// Answers the kind of an earlier watch.
     fn watch_as(&mut self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
         let me = self.me_any();
@@ -275,7 +306,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.remove(subject)
+        self.watch_messages.remove(subject).map(|message| message.message)
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -318,7 +349,7 @@ impl<A: Actor> Context<A> {
         let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
         for (subject, message) in std::mem::take(&mut self.watch_messages) {
             if watched.contains(&subject) {
-                self.watch_messages.insert(subject, message);
+                self.watch_messages.insert(subject, WatchMessage { inherited: true, ..message });
             } else {
                 drop_quietly(message);
             }
