@@ -12,7 +12,7 @@ use crate::actor_timers::{ActorTimers, TimerKey};
 use crate::cell::{Cell, NewName, SpawnError, System};
 use crate::path::ActorPath;
 use crate::props::Props;
-use crate::request::{ErasedSlot, Request};
+use crate::request::{AskError, ErasedSlot, Request};
 use crate::supervision::{Protocol, WatchKind};
 use crate::system::ActorSystem;
 use crate::unwind::drop_quietly;
@@ -363,6 +363,15 @@ impl<A: Actor> Context<A> {
 pub struct AlreadyWatched {
     /// Which actor.
     pub subject: ActorPath,
+}
+
+/// The runtime went away under a handler: its asker is told (rule 6.6).
+impl<A: Actor> Drop for Context<A> {
+    fn drop(&mut self) {
+        if let Some(asker) = self.held.take() {
+            asker.fail(AskError::Stopped);
+        }
+    }
 }
 
 impl<A: Actor> fmt::Debug for Context<A> {
