@@ -126,7 +126,13 @@ impl TestSystem {
             Err(error) => panic!("{error}"),
         };
         let events = system.events().subscribe();
-        let log = Log { events, unseen: Vec::new(), ends: HashMap::new(), failures_allowed: false, dead_letters_allowed: false };
+        let log = Log {
+            events,
+            unseen: Vec::new(),
+            ends: HashMap::new(),
+            failures_allowed: false,
+            dead_letters_allowed: false,
+        };
         Self { system, log: Rc::new(RefCell::new(log)) }
     }
 

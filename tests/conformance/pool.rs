@@ -124,7 +124,7 @@ async fn otp_37_a_transient_worker_that_does_not_want_to_start_is_forgotten(syst
         system.expect_restarts(&worker, 1).await;
     }
     system.expect_terminated(&worker).await;
-    assert_eq!(system.expect_terminated(&pool).await, HowEnded::AlreadyGone);
+    assert_eq!(system.expect_terminated(&pool).await, HowEnded::Graceful);
 }
 
 #[supervise::test]
