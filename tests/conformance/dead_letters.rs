@@ -17,6 +17,7 @@ async fn ended(system: &TestSystem) -> PingPongRef {
 }
 
 /// Suppressed is what the runtime itself sends: that a poison pill or a stop request finds nobody is no loss.
+/// Rule 10.1.
 #[supervise::test]
 async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSystem) {
     let actor = ended(system).await;
@@ -37,6 +38,7 @@ async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSys
 }
 
 /// There is no sender to tell: recipient, message and reason are what is said, asked or told.
+/// Rules 1.7, 10.1.
 #[supervise::test]
 async fn dlt_03_dlt_04_a_dead_letter_is_logged_as_information(system: &TestSystem) {
     let log = Log::open();
@@ -67,6 +69,7 @@ impl Slow {
     }
 }
 
+/// Rule 10.1.
 #[supervise::test]
 async fn dlt_07_dead_letters_are_logged_while_the_system_ends(system: &TestSystem) {
     let log = Log::open();

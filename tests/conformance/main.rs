@@ -1,6 +1,7 @@
 //! The conformance cases, by id. `README.md` beside this file says where the ids come from.
 
 mod backoff_supervisor;
+mod citations;
 mod clauses;
 mod dead_letters;
 mod death_watch;

@@ -1,4 +1,6 @@
 //! OTP-36 and on, and the pool's own rules: workers of one template behind one ref.
+//!
+//! Rules 13.8, 13.9.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

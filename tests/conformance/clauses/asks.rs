@@ -22,6 +22,7 @@ async fn busy(
     worker
 }
 
+/// Rule 1.5.
 #[supervise::test]
 async fn a7_a_request_that_was_never_polled_sends_nothing(system: &TestSystem) {
     let probe = system.probe();
@@ -33,6 +34,7 @@ async fn a7_a_request_that_was_never_polled_sends_nothing(system: &TestSystem) {
     probe.expect_none().await;
 }
 
+/// Rule 1.5.
 #[supervise::test]
 async fn a7_an_ask_that_is_dropped_is_handled_all_the_same(system: &TestSystem) {
     let probe = system.probe();
@@ -49,6 +51,7 @@ async fn a7_an_ask_that_is_dropped_is_handled_all_the_same(system: &TestSystem) 
     system.expect_restarts(&worker, 1).await;
 }
 
+/// Rule 1.6.
 #[supervise::test]
 async fn a7_a_full_mailbox_answers_as_declared(system: &TestSystem) {
     for (name, overflow) in
@@ -88,6 +91,7 @@ async fn a7_a_full_mailbox_answers_as_declared(system: &TestSystem) {
     }
 }
 
+/// Rule 1.6.
 #[supervise::test]
 async fn a7_who_sends_waits_for_room_in_order_and_learns_of_the_end(system: &TestSystem) {
     let probe = system.probe();
@@ -111,6 +115,7 @@ async fn a7_who_sends_waits_for_room_in_order_and_learns_of_the_end(system: &Tes
 }
 
 /// `Failed` is there before the parent has decided, so that who asked may act on it.
+/// Rule 1.5.
 #[supervise::test]
 async fn a1_the_asker_learns_of_a_failure_before_it_is_decided(system: &TestSystem) {
     let probe = system.probe();
@@ -122,6 +127,7 @@ async fn a1_the_asker_learns_of_a_failure_before_it_is_decided(system: &TestSyst
     assert_eq!(failure.downcast_ref(), Some(&Boom("boom")));
 }
 
+/// Rules 1.7, 10.1.
 #[supervise::test]
 async fn s19_1_a_dead_letter_says_whom_it_was_for_what_it_was_and_why(system: &TestSystem) {
     let probe = system.probe();

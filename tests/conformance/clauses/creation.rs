@@ -24,6 +24,7 @@ fn late<A: Actor>(
     }
 }
 
+/// Rules 5.2, 7.5.
 #[supervise::test]
 async fn s12_1_failed_creations_use_up_the_quota(system: &TestSystem) {
     let (probe, calls) = (system.probe(), Arc::default());
@@ -48,6 +49,7 @@ async fn s12_1_failed_creations_use_up_the_quota(system: &TestSystem) {
     ));
 }
 
+/// Rule 5.1.
 #[supervise::test]
 async fn s18_4_what_is_sent_to_an_actor_that_starts_late_waits_for_it(system: &TestSystem) {
     let (probe, calls) = (system.probe(), Arc::default());
@@ -65,6 +67,7 @@ async fn s18_4_what_is_sent_to_an_actor_that_starts_late_waits_for_it(system: &T
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rule 5.3.
 #[supervise::test]
 async fn a8_a_creation_without_limit_waits_longer_each_time_whatever_tries_it_again(system: &TestSystem) {
     for (name, directive) in [("restart", Directive::Restart), ("resume", Directive::Resume)] {
@@ -89,6 +92,7 @@ async fn a8_a_creation_without_limit_waits_longer_each_time_whatever_tries_it_ag
     }
 }
 
+/// Rule 3.1.
 #[supervise::test]
 async fn a8_a_table_that_names_the_cause_decides_about_a_failed_start(system: &TestSystem) {
     let calls = Arc::new(AtomicU32::new(0));
@@ -149,6 +153,7 @@ impl Rest {
     }
 }
 
+/// Rules 5.1, 11.1.
 #[supervise::test]
 async fn s18_2_a_factory_that_panics_is_a_failure_of_the_child(system: &TestSystem) {
     let probe = system.probe();
@@ -209,6 +214,7 @@ impl Untidy {
     }
 }
 
+/// Rule 5.2.
 #[supervise::test]
 async fn s18_3_a_failed_start_leaves_neither_children_nor_timers_behind(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -260,6 +266,7 @@ impl Follower {
 }
 
 /// The watch is the actor's and the message its instance's: the next instance may choose its own.
+/// Rules 8.4, 8.7.
 #[supervise::test]
 async fn s16_7_s16_9_a_new_instance_may_watch_with_a_message_of_its_own(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -290,6 +297,7 @@ async fn s16_7_s16_9_a_new_instance_may_watch_with_a_message_of_its_own(system: 
     assert_eq!(stages, ["not yet", "boom"]);
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn s20_1_a_made_up_name_cannot_be_chosen(system: &TestSystem) {
     let probe = system.probe();
@@ -304,6 +312,7 @@ async fn s20_1_a_made_up_name_cannot_be_chosen(system: &TestSystem) {
     assert!(anonymous.actor_ref().path().name().starts_with('$'));
 }
 
+/// Rule 5.4.
 #[supervise::test]
 async fn s20_2_a_refused_creation_reserves_nothing(system: &TestSystem) {
     let probe = system.probe();
@@ -318,6 +327,7 @@ async fn s20_2_a_refused_creation_reserves_nothing(system: &TestSystem) {
 }
 
 /// A `Props` that is spawned under a supervisor of its own settings starts like any other.
+/// Rule 5.2.
 #[supervise::test]
 async fn s18_5_an_actor_that_could_not_start_is_gone_for_its_watchers(system: &TestSystem) {
     let (probe, calls) = (system.probe(), Arc::default());

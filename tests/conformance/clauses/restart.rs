@@ -13,6 +13,7 @@ use crate::fixture::{
     keeper_deciding, keeper_under, keeping, kept, ms, names_of_children, secs, within,
 };
 
+/// Rule 4.1.
 #[supervise::test]
 async fn s1_2_a_restart_keeps_the_ref_its_incarnation_and_the_mailbox(system: &TestSystem) {
     let probe = system.probe();
@@ -26,6 +27,7 @@ async fn s1_2_a_restart_keeps_the_ref_its_incarnation_and_the_mailbox(system: &T
     assert_eq!(system.find(&before.1).unwrap(), actor.actor_ref().to_any());
 }
 
+/// Rule 3.4.
 #[supervise::test]
 async fn s6_2_a_resume_undoes_an_escalation_through_three_levels(system: &TestSystem) {
     let probe = system.probe();
@@ -50,6 +52,7 @@ async fn s6_2_a_resume_undoes_an_escalation_through_three_levels(system: &TestSy
 }
 
 /// What an ancestor's resume brings down answers no failure of one's own.
+/// Rule 2.4.
 #[supervise::test]
 async fn s6_4_a_resume_from_above_does_not_answer_an_own_failure(system: &TestSystem) {
     let probe = system.probe();
@@ -72,6 +75,7 @@ async fn s6_4_a_resume_from_above_does_not_answer_an_own_failure(system: &TestSy
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rule 4.6.
 #[supervise::test]
 async fn s6_6_a_resume_after_a_failed_restart_is_a_restart(system: &TestSystem) {
     let probe = system.probe();
@@ -93,6 +97,7 @@ async fn s6_6_a_resume_after_a_failed_restart_is_a_restart(system: &TestSystem) 
     system.expect_restarts(&actor, 1).await;
 }
 
+/// Rule 4.2.
 #[supervise::test]
 async fn s7_4_a_restart_waits_for_a_child_that_was_being_stopped_already(system: &TestSystem) {
     let probe = system.probe();
@@ -129,6 +134,7 @@ impl Sluggish {
     }
 }
 
+/// Rule 4.2.
 #[supervise::test]
 async fn s7_8_the_surviving_children_restart_and_are_not_awaited(system: &TestSystem) {
     let probe = system.probe();
@@ -174,6 +180,7 @@ impl Growing {
     fn keep(&mut self) {}
 }
 
+/// Rule 4.3.
 #[supervise::test]
 async fn s7_8_children_of_the_new_instance_are_not_restarted(system: &TestSystem) {
     let voice = system.probe();
@@ -191,6 +198,7 @@ async fn s7_8_children_of_the_new_instance_are_not_restarted(system: &TestSystem
     system.expect_restarts(&growing, 2).await;
 }
 
+/// Rule 4.2.
 #[supervise::test]
 async fn s7_9_what_pre_restart_sends_itself_comes_after_what_waits(system: &TestSystem) {
     let probe = system.probe();
@@ -225,6 +233,7 @@ impl Retrying {
     }
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn s7_12_a_group_restart_lets_a_child_that_is_stopping_end(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -260,6 +269,7 @@ impl Unable {
     }
 }
 
+/// Rule 4.6.
 #[supervise::test]
 async fn s8_a_restart_that_fails_counts_against_the_limit(system: &TestSystem) {
     let made = Arc::new(AtomicU32::new(0));
@@ -297,6 +307,7 @@ async fn s8_a_restart_that_fails_counts_against_the_limit(system: &TestSystem) {
     );
 }
 
+/// Rules 3.3, 4.6.
 #[supervise::test]
 async fn s8_by_default_a_restart_that_fails_stops_the_actor(system: &TestSystem) {
     let actor = system.spawn("actor", || Unable).unwrap();
@@ -308,6 +319,7 @@ async fn s8_by_default_a_restart_that_fails_stops_the_actor(system: &TestSystem)
     system.expect_dead_letter(&actor).await;
 }
 
+/// Rules 4.5, 11.1.
 #[supervise::test]
 async fn s8_a_hook_that_panics_is_a_hook_that_fails(system: &TestSystem) {
     let boss = keeper_deciding(system, Strategy::one_for_one().max_retries(1), always_restart);
@@ -375,6 +387,7 @@ impl Holder {
     }
 }
 
+/// Rule 4.2.
 #[supervise::test]
 async fn a4_the_old_instance_is_gone_before_its_children_are_awaited(system: &TestSystem) {
     let probe = system.probe();
@@ -399,6 +412,7 @@ async fn a4_the_old_instance_is_gone_before_its_children_are_awaited(system: &Te
 }
 
 /// A parked hook of a restart: the restart of a parent takes its turn after it, and nobody stays suspended.
+/// Rule 2.5.
 #[supervise::test]
 async fn s7_14_a_restart_from_above_during_an_own_restart_comes_after_it(system: &TestSystem) {
     let probe = system.probe();
@@ -418,6 +432,7 @@ async fn s7_14_a_restart_from_above_during_an_own_restart_comes_after_it(system:
     system.expect_restarts(&middle, 1).await;
 }
 
+/// Rule 4.4.
 #[supervise::test]
 async fn s7_11_the_restart_of_a_sibling_tells_pre_restart_no_message(system: &TestSystem) {
     let told = system.probe();
@@ -457,6 +472,7 @@ impl Told {
     }
 }
 
+/// Rule 4.1.
 #[supervise::test]
 async fn s1_2_a_sibling_that_works_is_restarted_when_it_is_done_and_keeps_its_mailbox(system: &TestSystem) {
     let probe = system.probe();
@@ -479,6 +495,7 @@ async fn s1_2_a_sibling_that_works_is_restarted_when_it_is_done_and_keeps_its_ma
 }
 
 /// A restart is not a start: the table may tell the two apart by the kind of failure that a rule names.
+/// Rule 3.1.
 #[supervise::test]
 async fn s8_a_rule_for_initialization_comes_before_the_rule_for_its_cause(system: &TestSystem) {
     let boss = system.spawn_with("boss", Props::new(|| Cautious)).unwrap();

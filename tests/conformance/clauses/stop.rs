@@ -13,6 +13,7 @@ use crate::fixture::{
     names_of_children, secs,
 };
 
+/// Rule 6.3.
 #[supervise::test]
 async fn s9_5_what_waits_is_dead_letters_before_anybody_is_told(system: &TestSystem) {
     let probe = system.probe();
@@ -37,6 +38,7 @@ async fn s9_5_what_waits_is_dead_letters_before_anybody_is_told(system: &TestSys
     assert_eq!(probe.all().await, ["worker works", "worker is done", "worker stops"]);
 }
 
+/// Rule 6.3.
 #[supervise::test]
 async fn s9_6_messages_that_come_while_the_children_end_are_dead_letters_at_the_end(system: &TestSystem) {
     let probe = system.probe();
@@ -53,6 +55,7 @@ async fn s9_6_messages_that_come_while_the_children_end_are_dead_letters_at_the_
     assert_eq!(probe.all().await, ["slow starts", "slow stops", "parent stops"]);
 }
 
+/// Rule 2.5.
 #[supervise::test]
 async fn s9_8_failures_of_children_are_not_decided_while_their_parent_ends(system: &TestSystem) {
     let probe = system.probe();
@@ -73,6 +76,7 @@ async fn s9_8_failures_of_children_are_not_decided_while_their_parent_ends(syste
     assert!(system.take_all(|event| matches!(event, Event::Decided { .. })).await.is_empty());
 }
 
+/// Rule 6.2.
 #[supervise::test]
 async fn s9_3_a_stop_reaches_every_level_at_once_and_ends_from_below(system: &TestSystem) {
     let probe = system.probe();
@@ -97,6 +101,7 @@ async fn s9_3_a_stop_reaches_every_level_at_once_and_ends_from_below(system: &Te
     assert_eq!(heard, ["leaf-1 stops", "leaf-2 stops", "other stops"]);
 }
 
+/// Rule 6.1.
 #[supervise::test]
 async fn a2_a_stop_waits_for_the_handler_no_longer_than_the_stop_timeout(system: &TestSystem) {
     for (name, seconds, how) in [("patient", 4, HowEnded::Graceful), ("stuck", 60, HowEnded::Aborted)] {
@@ -127,6 +132,7 @@ async fn how_ended_in_time(system: &TestSystem, worker: &WorkerRef) -> HowEnded 
 }
 
 /// The timeout bounds each piece of user code, never the wait for children.
+/// Rule 6.1.
 #[supervise::test]
 async fn a2_children_and_post_stop_have_timeouts_of_their_own(system: &TestSystem) {
     let probe = system.probe();
@@ -191,6 +197,7 @@ impl Unborn {
     }
 }
 
+/// Rule 6.1.
 #[supervise::test]
 async fn a2_a_start_that_is_aborted_leaves_no_instance_to_stop(system: &TestSystem) {
     let probe = system.probe();
@@ -202,6 +209,7 @@ async fn a2_a_start_that_is_aborted_leaves_no_instance_to_stop(system: &TestSyst
     assert_eq!(probe.all().await, Vec::<&str>::new());
 }
 
+/// Rule 6.1.
 #[supervise::test]
 async fn a2_a_restart_aborts_a_handler_too_and_its_future_is_dropped(system: &TestSystem) {
     let (notes, heard) = std::sync::mpsc::channel();
@@ -270,6 +278,7 @@ impl Mined {
     }
 }
 
+/// Rule 11.2.
 #[supervise::test]
 async fn a3_what_panics_when_it_is_dropped_harms_nobody(system: &TestSystem) {
     let drops = Arc::new(AtomicU32::new(0));
@@ -300,6 +309,7 @@ async fn a3_what_panics_when_it_is_dropped_harms_nobody(system: &TestSystem) {
     std::mem::forget(held);
 }
 
+/// Rule 6.6.
 #[test]
 fn a5_a_runtime_that_goes_away_runs_no_hooks_and_answers_who_asks() {
     let (notes, heard) = std::sync::mpsc::channel();
@@ -348,6 +358,7 @@ impl Hooked {
     }
 }
 
+/// Rule 6.5.
 #[supervise::test]
 async fn s17_3_a_killed_actor_is_told_so_and_poison_is_seen_by_no_handler(system: &TestSystem) {
     let probe = system.probe();
@@ -365,6 +376,7 @@ async fn s17_3_a_killed_actor_is_told_so_and_poison_is_seen_by_no_handler(system
     system.expect_decision(&actor).await;
 }
 
+/// Rule 6.5.
 #[supervise::test]
 async fn s9_1_a_stop_of_a_failed_actor_ends_it_although_its_restart_is_under_way(system: &TestSystem) {
     let probe = system.probe();
@@ -387,6 +399,7 @@ async fn s9_1_a_stop_of_a_failed_actor_ends_it_although_its_restart_is_under_way
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rule 2.5.
 #[supervise::test]
 async fn s8_4_a_failure_after_the_stop_was_asked_for_is_nobody_s_to_decide(system: &TestSystem) {
     let probe = system.probe();

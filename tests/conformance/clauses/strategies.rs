@@ -29,6 +29,7 @@ async fn outcome(system: &TestSystem, actor: &PingPongRef) -> Outcome {
 
 const RESTARTING: Outcome = Outcome::Restarting { children: 1, delay: None };
 
+/// Rule 7.1.
 #[supervise::test]
 async fn s11_3_a9_stop_reaches_whom_restart_reaches(system: &TestSystem) {
     for (name, strategy, left) in [
@@ -44,6 +45,7 @@ async fn s11_3_a9_stop_reaches_whom_restart_reaches(system: &TestSystem) {
     }
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn a9_rest_for_one_restarts_the_failed_child_and_those_started_later(system: &TestSystem) {
     let probe = system.probe();
@@ -59,6 +61,7 @@ async fn a9_rest_for_one_restarts_the_failed_child_and_those_started_later(syste
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rule 7.2.
 #[supervise::test]
 async fn a9_s11_2_a_group_asks_the_count_of_each_whom_it_reaches(system: &TestSystem) {
     let probe = system.probe();
@@ -72,6 +75,7 @@ async fn a9_s11_2_a_group_asks_the_count_of_each_whom_it_reaches(system: &TestSy
     assert!([&a, &b, &c].iter().all(|child| child.actor_ref().has_ended()));
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn s11_6_a_normal_end_touches_no_sibling(system: &TestSystem) {
     for (name, strategy) in [("all", Strategy::all_for_one()), ("rest", Strategy::rest_for_one())] {
@@ -87,6 +91,7 @@ async fn s11_6_a_normal_end_touches_no_sibling(system: &TestSystem) {
     }
 }
 
+/// Rule 7.5.
 #[supervise::test]
 async fn s12_1_zero_refuses_every_restart_with_and_without_a_window(system: &TestSystem) {
     let none = Strategy::one_for_one().max_retries(0);
@@ -98,6 +103,7 @@ async fn s12_1_zero_refuses_every_restart_with_and_without_a_window(system: &Tes
     }
 }
 
+/// Rules 7.3, 7.4.
 #[supervise::test]
 async fn s12_4_the_timelines_of_three_in_ten_seconds(system: &TestSystem) {
     let times = [0, 9000, 9500, 10_500, 10_600, 10_700, 10_800];
@@ -123,6 +129,7 @@ async fn s12_4_the_timelines_of_three_in_ten_seconds(system: &TestSystem) {
     }
 }
 
+/// Rule 7.6.
 #[supervise::test]
 async fn s12_5_a_supervisor_that_escalates_at_the_limit_fails_with_the_cause(system: &TestSystem) {
     let probe = system.probe();
@@ -139,6 +146,7 @@ async fn s12_5_a_supervisor_that_escalates_at_the_limit_fails_with_the_cause(sys
     system.expect_terminated(&boss).await;
 }
 
+/// Rule 7.2.
 #[supervise::test]
 async fn s12_3_a_count_of_the_supervisor_is_charged_once_for_a_group(system: &TestSystem) {
     let probe = system.probe();
@@ -153,6 +161,7 @@ async fn s12_3_a_count_of_the_supervisor_is_charged_once_for_a_group(system: &Te
 }
 
 /// Breaks a pact, is killed, fails and panics.
+/// Rule 3.3.
 #[supervise::test]
 async fn s13_1_the_default_decider_tells_the_kinds_apart(system: &TestSystem) {
     let probe = system.probe();
@@ -172,6 +181,7 @@ async fn s13_1_the_default_decider_tells_the_kinds_apart(system: &TestSystem) {
     assert_eq!(names_of_children(&boss).await, ["a"]);
 }
 
+/// Rule 3.1.
 #[supervise::test]
 async fn s13_3_the_stopping_decider_stops_errors_and_panics(system: &TestSystem) {
     let probe = system.probe();
@@ -185,6 +195,7 @@ async fn s13_3_the_stopping_decider_stops_errors_and_panics(system: &TestSystem)
     }
 }
 
+/// Rule 9.1.
 #[supervise::test]
 async fn s14_6_killing_the_system_guardian_ends_the_system(system: &TestSystem) {
     let probe = system.probe();
@@ -196,6 +207,7 @@ async fn s14_6_killing_the_system_guardian_ends_the_system(system: &TestSystem) 
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn a10_a_group_is_suspended_at_once_and_restarted_after_the_delay(system: &TestSystem) {
     let probe = system.probe();
@@ -216,6 +228,7 @@ async fn a10_a_group_is_suspended_at_once_and_restarted_after_the_delay(system: 
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn a10_a_restart_of_the_supervisor_takes_the_place_of_the_delayed_one(system: &TestSystem) {
     let probe = system.probe();
@@ -249,6 +262,7 @@ async fn delays(system: &TestSystem, name: &'static str, backoff: Backoff, pause
     delays
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn a10_s23_1_delays_double_up_to_the_longest_and_begin_anew_after_a_quiet_time(system: &TestSystem) {
     let backoff = Backoff::exponential(secs(3), secs(30));
@@ -262,6 +276,7 @@ async fn a10_s23_1_delays_double_up_to_the_longest_and_begin_anew_after_a_quiet_
     }
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn s23_1_an_actor_starts_its_delays_anew_by_hand(system: &TestSystem) {
     let boss =
@@ -297,6 +312,7 @@ impl Resetting {
     }
 }
 
+/// Rule 10.2.
 #[supervise::test]
 async fn s24_1_the_level_of_a_decision_is_its_directive_s_or_its_strategy_s(system: &TestSystem) {
     use supervise::{Log as Loudness, LogLevel};
@@ -323,6 +339,7 @@ async fn s24_1_the_level_of_a_decision_is_its_directive_s_or_its_strategy_s(syst
     }
 }
 
+/// Rule 10.2.
 #[supervise::test]
 async fn s24_3_a_refused_restart_is_said_once_with_what_came_of_it(system: &TestSystem) {
     let probe = system.probe();
@@ -335,6 +352,7 @@ async fn s24_3_a_refused_restart_is_said_once_with_what_came_of_it(system: &Test
     assert!(errors[0].to_lowercase().contains("limit"), "{errors:?}");
 }
 
+/// Rule 3.6.
 #[supervise::test]
 async fn s10_2_an_escalation_that_is_stopped_above_ends_the_whole_branch(system: &TestSystem) {
     let probe = system.probe();
@@ -351,6 +369,7 @@ async fn s10_2_an_escalation_that_is_stopped_above_ends_the_whole_branch(system:
 }
 
 /// A rule's guard is user code, on the supervisor's turn.
+/// Rules 3.2, 11.1.
 #[supervise::test]
 async fn s25_5_only_a_rule_of_its_own_resumes_a_panic(system: &TestSystem) {
     let probe = system.probe();

@@ -19,6 +19,7 @@ fn slowly() -> Strategy {
     Strategy::one_for_one().backoff(Backoff::exponential(secs(10), secs(10)))
 }
 
+/// Rule 1.3.
 #[supervise::test]
 async fn s2_2_what_a_handler_orders_comes_before_the_next_message(system: &TestSystem) {
     let probe = system.probe();
@@ -32,6 +33,7 @@ async fn s2_2_what_a_handler_orders_comes_before_the_next_message(system: &TestS
     assert_eq!(system.expect_dead_letter(&worker).await.message, "Ping");
 }
 
+/// Rules 1.3, 8.1.
 #[supervise::test]
 async fn s2_3_a_suspended_actor_can_be_watched_and_its_watchers_are_told(system: &TestSystem) {
     let probe = system.probe();
@@ -61,6 +63,7 @@ async fn chain(
     (top, middle, leaf)
 }
 
+/// Rule 2.3.
 #[supervise::test]
 async fn s2_4_two_failing_ancestors_are_two_suspensions(system: &TestSystem) {
     let probe = system.probe();
@@ -81,6 +84,7 @@ async fn s2_4_two_failing_ancestors_are_two_suspensions(system: &TestSystem) {
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rule 2.3.
 #[supervise::test]
 async fn s3_9_a_child_made_by_a_suspended_actor_waits_as_long_as_its_parent(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -113,6 +117,7 @@ async fn s3_9_a_child_made_by_a_suspended_actor_waits_as_long_as_its_parent(syst
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Rules 2.2, 3.6.
 #[supervise::test]
 async fn s3_2_the_siblings_of_an_escalated_failure_wait_for_the_decision_above(system: &TestSystem) {
     let probe = system.probe();
@@ -153,6 +158,7 @@ impl Parent {
     }
 }
 
+/// Rule 2.6.
 #[supervise::test]
 async fn s4_5_s5_1_the_late_report_of_a_replaced_child_does_not_reach_its_namesake(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -182,6 +188,7 @@ async fn s4_5_s5_1_the_late_report_of_a_replaced_child_does_not_reach_its_namesa
     system.expect_restarts(&parent, 1).await;
 }
 
+/// Rule 6.4.
 #[supervise::test]
 async fn s4_6_s9_7_a_stop_while_a_restart_waits_for_a_child_makes_no_new_instance(system: &TestSystem) {
     let probe = system.probe();
@@ -200,6 +207,7 @@ async fn s4_6_s9_7_a_stop_while_a_restart_waits_for_a_child_makes_no_new_instanc
     system.expect_restarts(&parent, 0).await;
 }
 
+/// Rule 3.7.
 #[supervise::test]
 async fn s5_5_a_decider_that_panics_fails_its_supervisor_with_that_panic(system: &TestSystem) {
     let probe = system.probe();
@@ -220,6 +228,7 @@ async fn s5_5_a_decider_that_panics_fails_its_supervisor_with_that_panic(system:
     assert_eq!((suspensions(&middle), suspensions(&leaf)), (0, 0));
 }
 
+/// Rule 3.1.
 #[supervise::test]
 async fn s5_6_a_decider_is_told_whose_failure_it_is_and_how_often_it_was_restarted(system: &TestSystem) {
     let (probe, seen) = (system.probe(), system.probe());
@@ -238,6 +247,7 @@ async fn s5_6_a_decider_is_told_whose_failure_it_is_and_how_often_it_was_restart
     }
 }
 
+/// Rule 1.4.
 #[supervise::test]
 async fn a1_a_parked_parent_decides_suspends_and_hears_but_starts_no_message(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -308,6 +318,7 @@ async fn drag_on(time: Duration) {
     }
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn a10_a_supervisor_that_is_never_idle_restarts_its_child_when_the_delay_is_over(system: &TestSystem) {
     let voice = system.probe();
@@ -329,6 +340,7 @@ async fn a10_a_supervisor_that_is_never_idle_restarts_its_child_when_the_delay_i
     system.expect_restarts(&leaf, 1).await;
 }
 
+/// Rule 6.1.
 #[supervise::test]
 async fn a2_a_handler_that_is_never_idle_is_aborted_after_the_stop_timeout(system: &TestSystem) {
     let voice = system.probe();

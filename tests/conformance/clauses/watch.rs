@@ -82,6 +82,7 @@ impl Scene {
     }
 }
 
+/// Rule 8.1.
 #[supervise::test]
 async fn s16_1_watching_oneself_does_nothing(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -91,6 +92,7 @@ async fn s16_1_watching_oneself_does_nothing(system: &TestSystem) {
     scene.news.expect_none().await;
 }
 
+/// Rules 8.1, 8.6.
 #[supervise::test]
 async fn s16_2_a_watch_while_the_subject_is_ending_is_told_once_how_it_ended(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -108,6 +110,7 @@ async fn s16_2_a_watch_while_the_subject_is_ending_is_told_once_how_it_ended(sys
     assert_eq!(scene.voice.all().await, ["slow stops", "witness sees slow gone"]);
 }
 
+/// Rule 8.3.
 #[supervise::test]
 async fn s16_6_news_that_was_taken_back_does_not_count_for_a_later_watch(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -120,6 +123,7 @@ async fn s16_6_news_that_was_taken_back_does_not_count_for_a_later_watch(system:
 }
 
 /// What an actor is told about another's end has one form at a time.
+/// Rule 8.7.
 #[supervise::test]
 async fn s16_7_a_second_watch_of_another_kind_is_a_mistake(system: &TestSystem) {
     for (name, first, second) in [
@@ -145,6 +149,7 @@ async fn s16_7_a_second_watch_of_another_kind_is_a_mistake(system: &TestSystem) 
     }
 }
 
+/// Rule 8.7.
 #[supervise::test]
 async fn s16_7_the_same_kind_twice_is_one_watch(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -165,6 +170,7 @@ async fn s16_7_the_same_kind_twice_is_one_watch(system: &TestSystem) {
     );
 }
 
+/// Rules 8.4, 8.5.
 #[supervise::test]
 async fn s16_8_a_death_pact_outlives_a_restart(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -176,6 +182,7 @@ async fn s16_8_a_death_pact_outlives_a_restart(system: &TestSystem) {
     assert_eq!(system.expect_decision(&scene.watcher).await.failure.kind(), FailureKind::DeathPact);
 }
 
+/// Rule 8.4.
 #[supervise::test]
 async fn s16_9_the_message_of_a_watch_outlives_a_restart(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -218,6 +225,7 @@ impl Renewing {
     }
 }
 
+/// Rule 8.3.
 #[supervise::test]
 async fn s16_11_the_end_of_the_last_child_is_no_news_about_the_next(system: &TestSystem) {
     let news = system.probe();
@@ -236,6 +244,7 @@ async fn s16_11_the_end_of_the_last_child_is_no_news_about_the_next(system: &Tes
     system.expect_restarts(&renewing, 3).await;
 }
 
+/// Rule 8.2.
 #[supervise::test]
 async fn s16_4_a_parent_that_watches_is_told_when_the_name_is_free_and_others_when_it_has_ended(
     system: &TestSystem,
@@ -255,6 +264,7 @@ async fn s16_4_a_parent_that_watches_is_told_when_the_name_is_free_and_others_wh
     assert_eq!(voice.all().await, ["child stops", "parent sees child gone"]);
 }
 
+/// Rule 6.7.
 #[supervise::test]
 async fn s17_4_a_graceful_stop_that_gave_up_leaves_no_watcher_behind(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -275,6 +285,7 @@ async fn s17_4_a_graceful_stop_that_gave_up_leaves_no_watcher_behind(system: &Te
 }
 
 /// How the testkit tells of an end that was before its question.
+/// Rules 8.1, 8.6.
 #[supervise::test]
 async fn s16_2_an_end_that_was_before_the_question_is_told_as_it_was(system: &TestSystem) {
     let scene = Scene::open(system);
