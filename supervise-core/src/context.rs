@@ -22,8 +22,8 @@ pub struct Context<A: Actor> {
     cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
-    /// What comes instead of `Terminated`.
-    watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
+    /// What comes instead of `Terminated`. Appears with the first.
+    watch_messages: Option<Box<HashMap<AnyActorRef, WatchMessage<A::Message>>>>,
     aborted: bool,
     /// Appears with the first timer.
     timers: Option<Box<ActorTimers<A::Message>>>,
@@ -38,7 +38,7 @@ struct WatchMessage<M> {
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
-        Self { cell, held: None, watch_messages: HashMap::new(), aborted: false, timers: None }
+        Self { cell, held: None, watch_messages: None, aborted: false, timers: None }
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
@@ -265,12 +265,13 @@ impl<A: Actor> Context<A> {
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
         let earlier = self.watch_as(&subject, WatchKind::Message);
-        let inherited = self.watch_messages.get(&subject).is_some_and(|message| message.inherited);
+        let kept = self.watch_messages.as_ref().and_then(|messages| messages.get(&subject));
+        let inherited = kept.is_some_and(|message| message.inherited);
         if earlier.is_some() && !inherited {
             return Err(AlreadyWatched { subject: subject.path() });
         }
         let message = WatchMessage { message: message.into_message(), inherited: false };
-        drop_quietly(self.watch_messages.insert(subject, message));
+        drop_quietly(self.watch_messages.get_or_insert_default().insert(subject, message));
         Ok(())
     }
 
@@ -306,7 +307,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.remove(subject).map(|message| message.message)
+        self.watch_messages.as_mut()?.remove(subject).map(|message| message.message)
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -321,6 +322,11 @@ impl<A: Actor> Context<A> {
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
         self.held.take()
+    }
+
+    /// Whether the end of a handler is to be looked at more closely: an asker waits, or timers count.
+    pub(crate) fn has_news(&self) -> bool {
+        self.held.is_some() || self.timers.is_some()
     }
 
     pub(crate) fn set_aborted(&mut self, aborted: bool) {
@@ -343,15 +349,11 @@ impl<A: Actor> Context<A> {
         self.cancel_all_timers();
         self.held = None;
         self.aborted = false;
-        if self.watch_messages.is_empty() {
-            return;
-        }
-        let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
-        for (subject, message) in std::mem::take(&mut self.watch_messages) {
-            if watched.contains(&subject) {
-                self.watch_messages.insert(subject, WatchMessage { inherited: true, ..message });
-            } else {
-                drop_quietly(message);
+        if let Some(messages) = &mut self.watch_messages {
+            let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
+            messages.extract_if(|subject, _| !watched.contains(subject)).for_each(drop_quietly);
+            for message in messages.values_mut() {
+                message.inherited = true;
             }
         }
     }
