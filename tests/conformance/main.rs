@@ -6,6 +6,7 @@ mod clauses;
 mod dead_letters;
 mod death_watch;
 mod declared;
+mod declined;
 mod derived;
 mod field;
 mod fixture;

@@ -517,3 +517,53 @@ async fn dw_13_the_news_itself_is_never_set_aside_and_moves_nothing_else(system:
     dreamer.wake_up().tell().unwrap();
     assert_eq!(heard.all().await, ["asked about set aside", "tick set aside"]);
 }
+
+/// Keeps everything for later until it is restarted, and overrides the hook that hands a stash back elsewhere.
+#[actor]
+struct Stubborn {
+    open: bool,
+    said: ProbeHandle<&'static str>,
+}
+
+#[actor]
+impl Stubborn {
+    #[handler]
+    fn say(&mut self, what: &'static str) {
+        self.said.note(what);
+    }
+
+    #[handler]
+    fn fail(&mut self) -> Result<(), Boom> {
+        Err(Boom("boom"))
+    }
+
+    #[pre_restart]
+    fn replaced(&mut self) {
+        panic!("not even this one is clean");
+    }
+
+    #[stash_while]
+    fn closed(&self, message: &StubbornMessage) -> bool {
+        !self.open && matches!(message, StubbornMessage::Say { .. })
+    }
+}
+
+/// Rules 4.7, 15.3.
+#[supervise::test]
+async fn s21_3_an_overridden_pre_restart_loses_no_stash(system: &TestSystem) {
+    let said = system.probe();
+    let handle = said.handle();
+    let mut lives = 0;
+    let stubborn = system.spawn("stubborn", move || {
+        lives += 1;
+        Stubborn { open: lives > 1, said: handle.clone() }
+    });
+    let stubborn = stubborn.unwrap();
+    let asked = stubborn.say("one").ask().unwrap();
+    stubborn.say("two").tell().unwrap();
+    stubborn.fail().tell().unwrap();
+    stubborn.say("three").tell().unwrap();
+    assert_eq!(said.all().await, ["one", "two", "three"]);
+    asked.await.unwrap();
+    system.expect_restarts(&stubborn, 1).await;
+}
