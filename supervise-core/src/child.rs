@@ -19,8 +19,8 @@ use crate::unwind::drop_quietly;
 /// A child that its parent's type declares: a field with `#[child(..)]`.
 ///
 /// Constructors write `Child::default()`; the field is filled in on the parent's turn, in field order and before
-/// `pre_start`. From then on it reaches the child's current incarnation, and so does every clone of it, which may go to
-/// siblings: a permanent child that was made anew is found through the same field.
+/// `pre_start` (rule 14.1). From then on it reaches the child's current incarnation, and so does every clone of it, which
+/// may go to siblings: a permanent child that was made anew is found through the same field.
 ///
 /// What `#[child(|_| || Reader)] reader: Child<Reader>` writes, by hand:
 ///
@@ -201,7 +201,7 @@ impl<A> Drop for Slot<A> {
 /// How the instance of a parent says what the child of one field is made of.
 pub struct Declare<'a, P> {
     slot: Option<&'a mut Option<Arc<dyn ChildSlot>>>,
-    /// The field's child, if it outlived the parent's restart.
+    /// The field's child, if it outlived the parent's restart (rule 14.6).
     survivor: Option<AnyActorRef>,
     parent: PhantomData<fn() -> P>,
 }

@@ -289,6 +289,7 @@ impl<A: Actor> Context<A> {
 
     fn watch_only_as(&mut self, subject: &AnyActorRef, kind: WatchKind) {
         let earlier = self.watch_as(subject, kind);
+        // Rule 8.7.
         assert!(
             earlier.is_none_or(|earlier| earlier == kind),
             "{} watches {} in another way already: unwatch it first",

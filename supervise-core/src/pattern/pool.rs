@@ -7,8 +7,10 @@
 //! | a restart is refused by the limit | the pool fails | as the strategy says | – |
 //! | ends by itself, or by somebody's stop | replaced | leaves | leaves |
 //!
+//! The table is rule 13.8.
+//!
 //! 1. A worker keeps its name, and so its path, when it is replaced: the name is free when its end is processed.
-//! 2. A pool whose last worker has left stops (rule 13.8).
+//! 2. A pool whose last worker has left stops.
 //!
 //! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
 
@@ -260,6 +262,7 @@ impl<C: Actor> Pool<C> {
         }
     }
 
+    /// Those that are too many finish their work (rule 13.9).
     fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
             surplus.actor.poison();
