@@ -7,8 +7,10 @@
 //! | a restart is refused by the limit | the pool fails | as the strategy says | – |
 //! | ends by itself, or by somebody's stop | replaced | leaves | leaves |
 //!
+//! The table is rule 13.8.
+//!
 //! 1. A worker keeps its name, and so its path, when it is replaced: the name is free when its end is processed.
-//! 2. A pool whose last worker has left stops (rule 13.8).
+//! 2. A pool whose last worker has left stops.
 //!
 //! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
 
@@ -33,7 +35,7 @@ use crate::mailbox::MailboxKind;
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{AskError, Request};
-use crate::supervision::{Directive, OnLimit, RestartStatistics, Strategy};
+use crate::supervision::{Directive, OnLimit, RestartStatistics, RestartType, Strategy};
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///
@@ -72,17 +74,6 @@ enum Routing<M> {
     RoundRobin,
     SmallestMailbox,
     Broadcast(fn(&M) -> M),
-}
-
-/// What becomes of a worker that ended. OTP's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RestartType {
-    /// It is always there: restarted when it fails, replaced when it ends by itself.
-    Permanent,
-    /// Restarted when it fails, as the decider says. When it ends by itself it has done its work.
-    Transient,
-    /// Never restarted.
-    Temporary,
 }
 
 impl<C: Actor> Pool<C> {
@@ -159,6 +150,12 @@ impl<C: Actor> PoolProps<C> {
     }
 
     /// What becomes of workers that end. [`Transient`](RestartType::Transient) by default.
+    ///
+    /// | | permanent | transient | temporary |
+    /// |---|---|---|---|
+    /// | fails, decided `Restart` | restarted | restarted | stops |
+    /// | fails, decided `Stop` | restarted | stops | stops |
+    /// | ends by itself, or by somebody's stop | replaced | leaves | leaves |
     ///
     /// A pool of permanent workers goes the way of OTP's supervisors at the limit: it fails itself, whatever the
     /// strategy says, since a permanent worker cannot be given up.
@@ -265,6 +262,7 @@ impl<C: Actor> Pool<C> {
         }
     }
 
+    /// Those that are too many finish their work (rule 13.9).
     fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
             surplus.actor.poison();
