@@ -133,6 +133,8 @@ pub trait Actor: Supervisor + Send {
     ///
     /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is
     /// logged, the restart goes on.
+    ///
+    /// Rules 4.3 and 4.4.
     fn pre_restart(
         &mut self,
         ctx: &mut Context<Self>,

@@ -23,6 +23,10 @@ pub struct Context<A: Actor> {
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
     /// What comes instead of `Terminated`. Appears with the first.
+    #[expect(
+        clippy::box_collection,
+        reason = "few actors watch with messages, and every actor pays for the room"
+    )]
     watch_messages: Option<Box<HashMap<AnyActorRef, WatchMessage<A::Message>>>>,
     aborted: bool,
     /// Appears with the first timer.
@@ -346,6 +350,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Forgets what belonged to the instance, and the messages of watches that ended with it.
+    ///
+    /// Rule 8.4.
     pub(crate) fn clear(&mut self) {
         self.cancel_all_timers();
         self.held = None;

@@ -18,7 +18,7 @@ enum Citing {
 }
 
 /// By whom every rule must be cited.
-const REQUIRED: &[Citing] = &[Citing::Tests];
+const REQUIRED: &[Citing] = &[Citing::Tests, Citing::Code];
 
 const SOURCES: [(Citing, &str); 6] = [
     (Citing::Tests, "tests/conformance"),

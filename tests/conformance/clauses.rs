@@ -2,6 +2,7 @@
 //! sections.
 
 mod asks;
+mod bounds;
 mod creation;
 mod restart;
 mod stop;

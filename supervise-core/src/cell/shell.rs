@@ -392,6 +392,8 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Sets a message aside. Gives it back if the stash is full.
+    ///
+    /// Rule 15.3.
     pub(super) fn stash(&mut self, message: A::Message) -> Result<(), A::Message> {
         let stash = &mut self.aside().stash;
         if stash.len() >= A::STASH_CAPACITY {

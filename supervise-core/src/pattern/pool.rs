@@ -35,7 +35,9 @@ use crate::mailbox::MailboxKind;
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{AskError, Request};
-use crate::supervision::{Directive, OnLimit, RestartStatistics, RestartType, Strategy};
+use crate::supervision::{
+    BackoffCount, CREATION_BACKOFF, Directive, OnLimit, RestartStatistics, RestartType, Strategy,
+};
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///
@@ -58,6 +60,8 @@ pub struct Pool<C: Actor> {
 struct Worker<C: Actor> {
     name: String,
     actor: ActorRef<C>,
+    /// How often it ended and was replaced.
+    ends: BackoffCount,
 }
 
 struct Plan<C: Actor> {
@@ -271,7 +275,7 @@ impl<C: Actor> Pool<C> {
             self.names += 1;
             let name = format!("worker-{}", self.names);
             let Some(actor) = self.start(&name, ctx)? else { break };
-            self.workers.push(Worker { name, actor });
+            self.workers.push(Worker { name, actor, ends: BackoffCount::default() });
         }
         Ok(())
     }
@@ -310,7 +314,27 @@ impl<C: Actor> Pool<C> {
         if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
             return Err(Failure::new(TooManyReplacements { worker: self.workers[at].actor.path() }));
         }
-        if let Some(actor) = self.start(&self.workers[at].name, ctx)? {
+        let (now, unlimited) = (system_time(ctx), limit.is_unlimited());
+        let worker = &mut self.workers[at];
+        let at_once = worker.ends.count_at(&CREATION_BACKOFF, now) == 0;
+        let delay = worker.ends.failed(&CREATION_BACKOFF, now, 0.0);
+        if at_once || !unlimited {
+            return self.renew(&self.workers[at].name.clone(), ctx);
+        }
+        // Rule 5.3.
+        let (pool, name) = (ctx.me().actor_ref().clone(), worker.name.clone());
+        let runtime = pool.core().system.runtime().clone();
+        drop(runtime.spawn(async move {
+            tokio::time::sleep(delay).await;
+            pool.visit(move |pool, ctx| pool.renew(&name, ctx));
+        }));
+        Ok(())
+    }
+
+    /// Starts the worker of this name, unless it is one too many by now.
+    fn renew(&mut self, name: &str, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let Some(at) = self.workers.iter().position(|worker| worker.name == name) else { return Ok(()) };
+        if let Some(actor) = self.start(name, ctx)? {
             self.workers[at].actor = actor;
         }
         Ok(())

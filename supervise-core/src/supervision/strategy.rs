@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::backoff::Backoff;
 
 /// Which children a directive reaches.
+///
+/// Rule 7.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The failed child alone.

@@ -10,7 +10,8 @@ use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
 
-/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin.
+/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
+/// child that ended by itself skips the first delay.
 pub(crate) const CREATION_BACKOFF: Backoff =
     Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
 
@@ -26,6 +27,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     ///
     /// The perpetrator is suspended already by its own failure; children with an id below `excluded_below` are
     /// suspended still from before the restart that failed now.
+    ///
+    /// Rules 2.2 and 2.4.
     pub(super) fn fail(
         &mut self,
         cause: C,
@@ -50,6 +53,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rules 3.4 and 4.6.
     pub(super) fn resume(&mut self, cause: Option<C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(cause) = &cause
             && matches!(self.phase, Phase::Running)
@@ -92,6 +96,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rules 2.5 and 2.6.
     pub(super) fn child_failed(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
         if !self.is_stopping() && self.field_failed(child, &cause, effects) {
             return;
@@ -148,6 +153,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         Ok(())
     }
 
+    /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.deciding.is_some(), "an answer to a question nobody asked");
         let Some((child, cause)) = self.deciding.take() else {
@@ -216,6 +222,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     ) -> Outcome {
         let strategy = ruling.strategy;
         let affected = self.affected(strategy.scope, culprit);
+        let renewed = self.is_gone(culprit);
         let Some(children) = &mut self.children else {
             return Outcome::Resumed;
         };
@@ -230,10 +237,15 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 }
             };
         }
-        let creation = || (cause.is_initialization() && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF);
-        let delay = backoff.or(strategy.backoff).or_else(creation).and_then(|backoff| {
-            let history = children.find_mut(culprit)?.history_mut();
-            Some(history.backoff.failed(&backoff, ruling.now, ruling.draw))
+        let declared = backoff.or(strategy.backoff);
+        let creation = || {
+            ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
+        };
+        let delay = declared.or_else(creation).and_then(|backoff| {
+            let count = &mut children.find_mut(culprit)?.history_mut().backoff;
+            let at_once = renewed && declared.is_none() && count.count_at(&backoff, ruling.now) == 0;
+            let delay = count.failed(&backoff, ruling.now, ruling.draw);
+            (!at_once).then_some(delay)
         });
         let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
         let children = reach.affected.len();
@@ -342,6 +354,8 @@ pub(super) fn answer<R: Clone, C: Clone>(target: R, cause: C, owed: u32, effects
 }
 
 /// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.
+///
+/// Rules 7.2 and 7.6.
 fn permitted<R: Clone, C>(
     children: &mut Children<R, C>,
     affected: &[ChildId],
