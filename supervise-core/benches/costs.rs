@@ -7,6 +7,7 @@
 //!
 //! Instructions are the difference between two runs of different length, so that what happens once does not count.
 
+use std::ops::ControlFlow;
 use std::process::{Command, ExitCode};
 
 use allocation_counter::measure;
@@ -17,7 +18,18 @@ use supervise_core::{
 /// Operations in the short run of each workload; the long run does twice as many.
 const OPERATIONS: u32 = 2_000;
 
-const WORKLOADS: [&str; 5] = ["tell", "ask", "spawn", "spawn and stop", "restart by Err"];
+const WORKLOADS: [&str; 10] = [
+    "raw tell",
+    "tell",
+    "tell, async handler",
+    "raw ask",
+    "ask",
+    "spawn",
+    "raw spawn and stop",
+    "spawn and stop",
+    "raw restart by Err",
+    "restart by Err",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -89,9 +101,17 @@ fn instructions(workload: &str, operations: u32) -> Result<u64, Box<dyn std::err
 fn run(workload: &str, operations: u32) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     runtime.block_on(async {
+        match workload {
+            "raw tell" => return raw::tell(operations).await,
+            "raw ask" => return raw::ask(operations).await,
+            "raw spawn and stop" => return raw::spawn_and_stop(operations).await,
+            "raw restart by Err" => return raw::restart(operations).await,
+            _ => {}
+        }
         let system = ActorSystem::new("costs");
         match workload {
-            "tell" => tell(&system, operations).await,
+            "tell" => tell(&system, operations, || Work::Add).await,
+            "tell, async handler" => tell(&system, operations, || Work::AddSoon).await,
             "ask" => ask(&system, operations).await,
             "spawn" => drop(spawn(&system, operations)),
             "spawn and stop" => {
@@ -106,10 +126,10 @@ fn run(workload: &str, operations: u32) {
     });
 }
 
-async fn tell(system: &ActorSystem, operations: u32) {
+async fn tell(system: &ActorSystem, operations: u32, work: fn() -> Work) {
     let worker = system.spawn("worker", || Worker(0)).expect("a free name");
     for n in 0..operations {
-        worker.tell(Work::Add).expect("a running actor");
+        worker.tell(work()).expect("a running actor");
         if n % 256 == 255 {
             tokio::task::yield_now().await;
         }
@@ -140,6 +160,8 @@ struct Worker(u32);
 
 enum Work {
     Add,
+    /// By a handler that may wait.
+    AddSoon,
     Total(ReplyTo<u32>),
     Fail,
 }
@@ -159,11 +181,19 @@ impl Supervisor for Worker {
 impl Actor for Worker {
     type Message = Work;
 
-    async fn handle(&mut self, message: Work, ctx: &mut Context<Self>) -> Result<(), Failure> {
+    fn handle_now(&mut self, message: Work, ctx: &mut Context<Self>) -> ControlFlow<Result<(), Failure>, Work> {
         match message {
             Work::Add => self.0 += 1,
             Work::Total(reply) => generated::hold(ctx, reply).answer(ctx, self.0),
-            Work::Fail => return Err(Failure::new(AsTold)),
+            Work::Fail => return ControlFlow::Break(Err(Failure::new(AsTold))),
+            Work::AddSoon => return ControlFlow::Continue(message),
+        }
+        ControlFlow::Break(Ok(()))
+    }
+
+    async fn handle(&mut self, message: Work, _: &mut Context<Self>) -> Result<(), Failure> {
+        if let Work::AddSoon = message {
+            self.0 += 1;
         }
         Ok(())
     }
@@ -175,4 +205,81 @@ fn total(worker: &ActorRef<Worker>) -> Request<'_, Worker, u32> {
             *reply = to;
         }
     })
+}
+
+/// The same by hand: a loop over a channel, restarts within it.
+mod raw {
+    use tokio::sync::{mpsc, oneshot};
+    use tokio::task::JoinHandle;
+
+    use super::AsTold;
+
+    enum Work {
+        Add,
+        Total(oneshot::Sender<u32>),
+        Fail,
+    }
+
+    fn worker() -> (mpsc::UnboundedSender<Work>, JoinHandle<()>) {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let factory = || 0;
+        let task = tokio::spawn(async move {
+            let mut total = factory();
+            while let Some(work) = receiver.recv().await {
+                if handle(&mut total, work).is_err() {
+                    total = factory();
+                }
+            }
+        });
+        (sender, task)
+    }
+
+    fn handle(total: &mut u32, work: Work) -> Result<(), AsTold> {
+        match work {
+            Work::Add => *total += 1,
+            Work::Total(reply) => drop(reply.send(*total)),
+            Work::Fail => return Err(AsTold),
+        }
+        Ok(())
+    }
+
+    async fn total(worker: &mpsc::UnboundedSender<Work>) -> u32 {
+        let (reply, answer) = oneshot::channel();
+        assert!(worker.send(Work::Total(reply)).is_ok(), "a running worker");
+        answer.await.expect("an answer")
+    }
+
+    pub(super) async fn tell(operations: u32) {
+        let (worker, _) = worker();
+        for n in 0..operations {
+            assert!(worker.send(Work::Add).is_ok(), "a running worker");
+            if n % 256 == 255 {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert_eq!(total(&worker).await, operations);
+    }
+
+    pub(super) async fn ask(operations: u32) {
+        let (worker, _) = worker();
+        for _ in 0..operations {
+            total(&worker).await;
+        }
+    }
+
+    pub(super) async fn spawn_and_stop(operations: u32) {
+        let workers: Vec<_> = (0..operations).map(|_| worker()).collect();
+        for (worker, task) in workers {
+            drop(worker);
+            task.await.expect("a worker that ends");
+        }
+    }
+
+    pub(super) async fn restart(operations: u32) {
+        let (worker, _) = worker();
+        for _ in 0..operations {
+            assert!(worker.send(Work::Fail).is_ok(), "a running worker");
+            total(&worker).await;
+        }
+    }
 }

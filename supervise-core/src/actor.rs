@@ -6,6 +6,7 @@
 
 use std::any::TypeId;
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::actor_ref::TypedRef;
@@ -99,6 +100,17 @@ pub trait Actor: Supervisor + Send {
         message: Self::Message,
         ctx: &mut Context<Self>,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Handles one message whose handler never waits, at the cost of a function call; gives any other back, and it goes to
+    /// [`handle`](Self::handle). `#[actor]` writes it for the handlers that are no `async fn`.
+    fn handle_now(
+        &mut self,
+        message: Self::Message,
+        ctx: &mut Context<Self>,
+    ) -> ControlFlow<Result<(), Failure>, Self::Message> {
+        let _ = ctx;
+        ControlFlow::Continue(message)
+    }
 
     /// Runs before the first message of a new actor and, by default, of every restarted one.
     fn pre_start(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Result<(), Failure>> + Send {

@@ -8,8 +8,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::actor::Actor;
-use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System};
+use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, with_effects};
 use crate::dead_letter::DeadLetterReason;
+use crate::dispatch::Task;
 use crate::mailbox::{Control, Pushed};
 use crate::path::{ActorPath, Uid};
 use crate::request::{SendError, SendErrorReason};
@@ -106,16 +107,29 @@ impl<A: Actor> ActorRef<A> {
         self.cell().mailbox.pending()
     }
 
+    #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         match self.cell().mailbox.push(message) {
-            Pushed::Taken => Ok(()),
+            Pushed::Taken(None) => Ok(()),
+            Pushed::Taken(task) => {
+                self.core().run(task);
+                Ok(())
+            }
+            refused => self.refused(refused),
+        }
+    }
+
+    #[cold]
+    fn refused(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+        match pushed {
+            Pushed::Taken(_) => Ok(()),
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
-                self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
                 Err(SendError::new(message, SendErrorReason::Stopped))
             }
             Pushed::Displaced(message) => {
-                self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
+                self.core().dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
                 crate::unwind::drop_quietly(message);
                 Ok(())
             }
@@ -123,10 +137,16 @@ impl<A: Actor> ActorRef<A> {
     }
 
     pub(crate) async fn push_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        self.cell().mailbox.push_when_room(message).await.map_err(|message| {
-            self.any.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-            SendError::new(message, SendErrorReason::Stopped)
-        })
+        match self.cell().mailbox.push_when_room(message).await {
+            Ok(task) => {
+                self.core().run(task);
+                Ok(())
+            }
+            Err(message) => {
+                self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                Err(SendError::new(message, SendErrorReason::Stopped))
+            }
+        }
     }
 }
 
@@ -237,17 +257,18 @@ impl AnyActorRef {
 
     /// Gives this actor's protocol a command and sends what comes of it. For commands whose effects are messages only.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
-        let mut effects = Effects::new();
-        let answer = command(&mut self.core().protocol(), &mut effects);
-        for effect in effects {
-            match effect {
-                Effect::Send(to, message) => to.send_system(message),
-                Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
-                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
-                other => unreachable!("a command has no such effect: {other:?}"),
+        with_effects(|effects| {
+            let answer = command(&mut self.core().protocol(), effects);
+            for effect in effects.drain(..) {
+                match effect {
+                    Effect::Send(to, message) => to.send_system(message),
+                    Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
+                    Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
+                    other => unreachable!("a command has no such effect: {other:?}"),
+                }
             }
-        }
-        answer
+            answer
+        })
     }
 
     /// Puts a message on the system lane. Where nobody is left to read it, those who wait for an answer get it.

@@ -50,6 +50,8 @@ struct Idle<M> {
     after: Duration,
     generation: Generation,
     make: Box<dyn FnMut() -> M + Send>,
+    /// A message that counts is being handled: the idle time begins after it.
+    over: bool,
 }
 
 impl<M> ActorTimers<M> {
@@ -113,7 +115,7 @@ impl<M> ActorTimers<M> {
     pub(crate) fn set_idle(&mut self, after: Duration, make: Box<dyn FnMut() -> M + Send>) {
         self.clear_idle();
         let generation = self.generation();
-        self.idle = Some(Idle { after, generation, make });
+        self.idle = Some(Idle { after, generation, make, over: false });
         self.due.set(generation, Instant::now() + after);
     }
 
@@ -129,7 +131,22 @@ impl<M> ActorTimers<M> {
         if let Some(idle) = &mut self.idle {
             self.due.cancel(&idle.generation);
             idle.generation = generation;
+            idle.over = false;
             self.due.set(generation, Instant::now() + idle.after);
+        }
+    }
+
+    /// A message that counts is being handled.
+    pub(crate) fn idle_is_over(&mut self) {
+        if let Some(idle) = &mut self.idle {
+            idle.over = true;
+        }
+    }
+
+    /// The message is handled: if it counted, so does the idle time, anew.
+    pub(crate) fn rearm_idle_if_over(&mut self) {
+        if self.idle.as_ref().is_some_and(|idle| idle.over) {
+            self.rearm_idle();
         }
     }
 

@@ -24,8 +24,10 @@ mod user_code;
 mod visit;
 
 use std::any::{Any, TypeId};
+use std::cell::Cell as Local;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Wake, Waker};
 
 use tokio::sync::Notify;
 
@@ -33,14 +35,16 @@ use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, AnyActorRef};
 use crate::child::PermanentEnded;
 use crate::dead_letter::DeadLetterReason;
+use crate::dispatch::Task;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Mailbox, MailboxKind};
+use crate::observe;
 use crate::path::{ActorPath, InvalidName, Uid, check_name, made_up_name};
 use crate::props::Props;
-use crate::supervision::{Cause, ChildId, Effect, Protocol, SpawnRefusal, SystemMessage};
+use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
 use crate::tree::Kind;
-use crate::{dispatch, observe};
+use crate::unwind::drop_quietly;
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
@@ -49,6 +53,26 @@ pub(crate) use visit::Visit;
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
 pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
 pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
+
+thread_local! {
+    /// Effects live for one step; the room they take is used again.
+    static ROOM: Local<Effects> = const { Local::new(Effects::new()) };
+}
+
+/// The largest number of effects whose room is kept.
+const KEPT_ROOM: usize = 64;
+
+/// Runs `code` with room for effects, which it leaves empty.
+pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
+    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
+    let answer = code(&mut effects);
+    effects.clear();
+    if effects.capacity() <= KEPT_ROOM {
+        // Too late only while the thread ends.
+        let _late = ROOM.try_with(|room| room.set(effects));
+    }
+    answer
+}
 
 impl Cause for Failure {
     fn at_initialization(self) -> Self {
@@ -72,7 +96,7 @@ impl Cause for Failure {
 /// messages of another type can be reached through that type's ref, at no cost to anybody.
 pub(crate) struct Cell<M> {
     pub(crate) core: Core,
-    pub(crate) mailbox: Mailbox<M, System>,
+    pub(crate) mailbox: Mailbox<M, System, Task>,
 }
 
 /// What does not depend on the actor's type.
@@ -96,6 +120,9 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     fn has_ended(&self) -> bool;
+    /// After a turn. The task is given back if there is more to do.
+    fn park(&self, task: Task) -> Result<(), Task>;
+    fn unpark(&self) -> Option<Task>;
 }
 
 impl<M: Send + 'static> AnyCell for Cell<M> {
@@ -108,15 +135,34 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
     }
 
     fn push_system(&self, message: System) -> Result<(), System> {
-        self.mailbox.push_system(message)
+        self.mailbox.push_system(message).map(|task| self.core.run(task))
     }
 
     fn push_control(&self, control: Control) -> Result<(), Control> {
-        self.mailbox.push_control(control)
+        self.mailbox.push_control(control).map(|task| self.core.run(task))
     }
 
     fn has_ended(&self) -> bool {
         self.mailbox.is_closed()
+    }
+
+    fn park(&self, task: Task) -> Result<(), Task> {
+        self.mailbox.park(task)
+    }
+
+    fn unpark(&self) -> Option<Task> {
+        self.mailbox.unpark()
+    }
+}
+
+/// What user code waits for wakes the cell through this.
+impl<M: Send + 'static> Wake for Cell<M> {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.core.run(self.mailbox.wake());
     }
 }
 
@@ -168,7 +214,7 @@ impl<M: Send + 'static> Cell<M> {
         };
         match (made, refused) {
             (Some(cell), _) => {
-                dispatch::start(&above.system, Runner::new(Arc::clone(&cell), props).run());
+                Self::begin(&cell, props);
                 Ok(ActorRef::new(cell))
             }
             (None, Some((SpawnRefusal::NameTaken, name))) => {
@@ -193,8 +239,15 @@ impl<M: Send + 'static> Cell<M> {
             AnyActorRef(cell)
         });
         let cell = made?;
-        dispatch::start(&above.system, Runner::new(Arc::clone(&cell), props).run());
+        Self::begin(&cell, props);
         Some(ActorRef::new(cell))
+    }
+
+    /// Lets a new cell run.
+    pub(crate) fn begin<A: Actor<Message = M>, C>(cell: &Arc<Self>, props: Props<A, C>) {
+        let runner = Runner::new(Arc::clone(cell), props);
+        let task = Task::new(Arc::clone(cell) as _, Waker::from(Arc::clone(cell)), runner.run());
+        cell.core.system.dispatcher().ready(task);
     }
 
     fn below(
@@ -246,6 +299,28 @@ pub enum SpawnError {
     },
 }
 
+/// The cell's own code panicked, which is a bug in this crate. Its instance is gone without hooks; those who would wait
+/// for it are told that it ended, so that the tree above and around it goes on, and its children are stopped.
+pub(crate) fn broke(cell: &Arc<dyn AnyCell>, task: Task, payload: Box<dyn Any + Send>) {
+    let me = AnyActorRef(Arc::clone(cell));
+    let core = me.core();
+    let known = core.protocol().abandon();
+    drop_quietly(task);
+    observe::cell_broke(&core.path(), &Failure::panic(payload));
+    for (_, child) in known.children() {
+        child.send_system(System::Terminate);
+    }
+    let how = HowEnded::Aborted;
+    for watcher in known.watchers().filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
+        watcher.send_system(System::Ended { subject: me.clone(), child: None, how });
+    }
+    match &core.parent {
+        Some(parent) => parent.send_system(System::Ended { subject: me.clone(), child: Some(core.id), how }),
+        None => core.system.root_ended(),
+    }
+    drop_quietly(known);
+}
+
 impl Core {
     pub(crate) fn new(
         name: Arc<str>,
@@ -274,6 +349,13 @@ impl Core {
 
     pub(crate) fn kind(&self) -> &Kind {
         &self.kind
+    }
+
+    /// Lets the cell's task run, if it was parked.
+    pub(crate) fn run(&self, task: Option<Task>) {
+        if let Some(task) = task {
+            self.system.dispatcher().ready(task);
+        }
     }
 
     pub(crate) fn path(&self) -> ActorPath {

@@ -22,8 +22,8 @@ pub struct Context<A: Actor> {
     cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
-    /// What comes instead of `Terminated`.
-    watch_messages: HashMap<AnyActorRef, A::Message>,
+    /// What comes instead of `Terminated`. Appears with the first.
+    watch_messages: Option<Box<HashMap<AnyActorRef, A::Message>>>,
     aborted: bool,
     /// Appears with the first timer.
     timers: Option<Box<ActorTimers<A::Message>>>,
@@ -31,7 +31,7 @@ pub struct Context<A: Actor> {
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
-        Self { cell, held: None, watch_messages: HashMap::new(), aborted: false, timers: None }
+        Self { cell, held: None, watch_messages: None, aborted: false, timers: None }
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ impl<A: Actor> Context<A> {
         if self.watch_as(&subject, WatchKind::Message).is_some() {
             return Err(AlreadyWatched { subject: subject.path() });
         }
-        self.watch_messages.insert(subject, message.into_message());
+        self.watch_messages.get_or_insert_default().insert(subject, message.into_message());
         Ok(())
     }
 
@@ -275,7 +275,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.remove(subject)
+        self.watch_messages.as_mut()?.remove(subject)
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -290,6 +290,11 @@ impl<A: Actor> Context<A> {
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
         self.held.take()
+    }
+
+    /// Whether the end of a handler is to be looked at more closely: an asker waits, or timers count.
+    pub(crate) fn has_news(&self) -> bool {
+        self.held.is_some() || self.timers.is_some()
     }
 
     pub(crate) fn set_aborted(&mut self, aborted: bool) {
@@ -312,16 +317,9 @@ impl<A: Actor> Context<A> {
         self.cancel_all_timers();
         self.held = None;
         self.aborted = false;
-        if self.watch_messages.is_empty() {
-            return;
-        }
-        let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
-        for (subject, message) in std::mem::take(&mut self.watch_messages) {
-            if watched.contains(&subject) {
-                self.watch_messages.insert(subject, message);
-            } else {
-                drop_quietly(message);
-            }
+        if let Some(messages) = &mut self.watch_messages {
+            let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
+            messages.extract_if(|subject, _| !watched.contains(subject)).for_each(drop_quietly);
         }
     }
 }

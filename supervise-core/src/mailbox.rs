@@ -8,7 +8,8 @@
 //!
 //! 1. The system lane never shares capacity with the user lane, and is never refused while the mailbox is open.
 //! 2. What was pushed before [`close`](Mailbox::close) is in its leftovers, what comes later is given back. Nothing is lost.
-//! 3. A sender wakes the cell only if it is parked for that lane; parking looks at the lanes under the same lock.
+//! 3. Between its turns the cell's runner is parked in here. Who pushes gets it, if it waits for that lane, and has to let
+//!    it run; parking looks at the lanes under the same lock.
 //! 4. No user code runs under the lock: what is refused or displaced is given back to be dropped outside.
 //!
 //! What the messages mean is not known here.
@@ -17,9 +18,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Context as TaskContext, Poll, Waker};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, TryAcquireError};
 
 use crate::actor_ref::AnyActorRef;
 use crate::cell::Visit;
@@ -49,20 +49,27 @@ pub enum Overflow {
     DropOldest,
 }
 
-pub(crate) struct Mailbox<M, S> {
+/// A mailbox for messages `M`, system messages `S`, and a runner `R`.
+pub(crate) struct Mailbox<M, S, R> {
     /// Whether the system lane holds something. Written under the lock, read without: the one look per message.
     system_waits: AtomicBool,
     /// How many entries the cell has taken and not handled. Only the cell writes it.
     in_hand: AtomicUsize,
-    lanes: Mutex<Lanes<M, S>>,
+    /// Whether the runner, when it parks, waits for the user lane too. Only the cell writes it.
+    accepts: AtomicBool,
+    lanes: Mutex<Lanes<M, S, R>>,
     bound: Option<Box<Bound>>,
 }
 
-struct Lanes<M, S> {
+struct Lanes<M, S, R> {
     system: VecDeque<S>,
     user: VecDeque<Entry<M>>,
-    parked: Parked,
-    waker: Option<Waker>,
+    /// Here while it has nothing to do.
+    runner: Option<R>,
+    /// Whether the parked runner waits for the user lane too.
+    for_user: bool,
+    /// The runner was to run again while it ran.
+    woken: bool,
     closed: bool,
 }
 
@@ -95,17 +102,12 @@ pub(crate) enum Control {
     Visit(Visit),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parked {
-    No,
-    ForSystem,
-    ForAny,
-}
-
 /// What became of a message that was pushed.
 #[derive(Debug)]
-pub(crate) enum Pushed<M> {
-    Taken,
+#[must_use = "a runner that is given out has to run"]
+pub(crate) enum Pushed<M, R> {
+    /// With the runner, if it waited for this.
+    Taken(Option<R>),
     /// This message made room or was not let in; it is a dead letter.
     Displaced(M),
     /// There is no room and the sender is to know.
@@ -120,7 +122,7 @@ pub(crate) struct Leftovers<M, S> {
     pub(crate) user: VecDeque<Entry<M>>,
 }
 
-impl<M, S> Mailbox<M, S> {
+impl<M, S, R> Mailbox<M, S, R> {
     pub(crate) fn new(kind: MailboxKind) -> Self {
         let bound = match kind {
             MailboxKind::Unbounded => None,
@@ -131,13 +133,15 @@ impl<M, S> Mailbox<M, S> {
         let lanes = Lanes {
             system: VecDeque::new(),
             user: VecDeque::new(),
-            parked: Parked::No,
-            waker: None,
+            runner: None,
+            for_user: false,
+            woken: false,
             closed: false,
         };
         Self {
             system_waits: AtomicBool::new(false),
             in_hand: AtomicUsize::new(0),
+            accepts: AtomicBool::new(false),
             lanes: Mutex::new(lanes),
             bound,
         }
@@ -145,67 +149,65 @@ impl<M, S> Mailbox<M, S> {
 
     // ---- senders -------------------------------------------------------------------------------------------------
 
-    pub(crate) fn push(&self, message: M) -> Pushed<M> {
-        if let Some(bound) = &self.bound {
-            match bound.room.try_acquire() {
-                Ok(permit) => permit.forget(),
-                Err(tokio::sync::TryAcquireError::Closed) => return Pushed::Closed(message),
-                Err(tokio::sync::TryAcquireError::NoPermits) => {
-                    return match bound.overflow {
-                        Overflow::Fail => Pushed::Full(message),
-                        Overflow::DropNewest => Pushed::Displaced(message),
-                        Overflow::DropOldest => self.displace(message),
-                    };
-                }
-            }
-        }
-        match self.enqueue(Entry::Message(message)) {
-            Ok(()) => Pushed::Taken,
-            Err(Entry::Message(message)) => Pushed::Closed(message),
-            Err(Entry::Control(_)) => unreachable!("a message was pushed"),
+    #[inline]
+    pub(crate) fn push(&self, message: M) -> Pushed<M, R> {
+        match &self.bound {
+            None => self.push_anyhow(message),
+            Some(bound) => self.push_within(bound, message),
         }
     }
 
-    /// Waits, in order, for room. Gives the message back when the mailbox closes.
-    pub(crate) async fn push_when_room(&self, message: M) -> Result<(), M> {
+    #[inline]
+    fn push_anyhow(&self, message: M) -> Pushed<M, R> {
+        let mut lanes = self.lock();
+        if lanes.closed {
+            return Pushed::Closed(message);
+        }
+        Pushed::Taken(lanes.enqueue(Entry::Message(message)))
+    }
+
+    // Apart, so that unbounded mailboxes do not pay for what they have not.
+    #[inline(never)]
+    fn push_within(&self, bound: &Bound, message: M) -> Pushed<M, R> {
+        match bound.room.try_acquire() {
+            Ok(permit) => {
+                permit.forget();
+                self.push_anyhow(message)
+            }
+            Err(TryAcquireError::Closed) => Pushed::Closed(message),
+            Err(TryAcquireError::NoPermits) => match bound.overflow {
+                Overflow::Fail => Pushed::Full(message),
+                Overflow::DropNewest => Pushed::Displaced(message),
+                Overflow::DropOldest => self.displace(message),
+            },
+        }
+    }
+
+    /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
+    pub(crate) async fn push_when_room(&self, message: M) -> Result<Option<R>, M> {
         if let Some(bound) = &self.bound {
             match bound.room.acquire().await {
                 Ok(permit) => permit.forget(),
                 Err(_closed) => return Err(message),
             }
         }
-        match self.enqueue(Entry::Message(message)) {
-            Ok(()) => Ok(()),
-            Err(Entry::Message(message)) => Err(message),
-            Err(Entry::Control(_)) => unreachable!("a message was pushed"),
+        match self.push_anyhow(message) {
+            Pushed::Taken(runner) => Ok(runner),
+            Pushed::Closed(message) | Pushed::Full(message) | Pushed::Displaced(message) => Err(message),
         }
     }
 
     /// Puts something of the runtime's at the tail of the user lane, whatever the capacity.
-    pub(crate) fn push_control(&self, control: Control) -> Result<(), Control> {
-        match self.enqueue(Entry::Control(control)) {
-            Ok(()) => Ok(()),
-            Err(Entry::Control(control)) => Err(control),
-            Err(Entry::Message(_)) => unreachable!("a control was pushed"),
-        }
-    }
-
-    fn enqueue(&self, entry: Entry<M>) -> Result<(), Entry<M>> {
+    pub(crate) fn push_control(&self, control: Control) -> Result<Option<R>, Control> {
         let mut lanes = self.lock();
         if lanes.closed {
-            return Err(entry);
+            return Err(control);
         }
-        lanes.user.push_back(entry);
-        let waker = lanes.wake_if(Parked::ForAny);
-        drop(lanes);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        Ok(())
+        Ok(lanes.enqueue(Entry::Control(control)))
     }
 
     /// Takes the place of the oldest waiting message.
-    fn displace(&self, message: M) -> Pushed<M> {
+    fn displace(&self, message: M) -> Pushed<M, R> {
         let mut lanes = self.lock();
         if lanes.closed {
             return Pushed::Closed(message);
@@ -219,19 +221,25 @@ impl<M, S> Mailbox<M, S> {
         Pushed::Displaced(oldest)
     }
 
-    pub(crate) fn push_system(&self, message: S) -> Result<(), S> {
+    /// Gives the runner, if it waited for something; or the message back.
+    pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
         let mut lanes = self.lock();
         if lanes.closed {
             return Err(message);
         }
+        reserve_first(&mut lanes.system);
         lanes.system.push_back(message);
         self.system_waits.store(true, Ordering::Release);
-        let waker = lanes.wake_if(Parked::ForSystem);
-        drop(lanes);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        Ok(())
+        Ok(lanes.runner.take())
+    }
+
+    /// Something else has come up for the runner: gives it, if it is parked; otherwise it does not park next time.
+    #[must_use = "a runner that is given out has to run"]
+    pub(crate) fn wake(&self) -> Option<R> {
+        let mut lanes = self.lock();
+        let runner = lanes.runner.take();
+        lanes.woken = runner.is_none();
+        runner
     }
 
     // ---- the cell ------------------------------------------------------------------------------------------------
@@ -241,26 +249,32 @@ impl<M, S> Mailbox<M, S> {
         self.system_waits.load(Ordering::Acquire)
     }
 
-    /// Moves all of the system lane into `batch`.
-    pub(crate) fn take_system(&self, batch: &mut VecDeque<S>) {
+    /// Takes the first of the system lane.
+    pub(crate) fn take_system(&self) -> Option<S> {
         let mut lanes = self.lock();
-        self.system_waits.store(false, Ordering::Release);
-        batch.append(&mut lanes.system);
+        let message = lanes.system.pop_front();
+        self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        message
     }
 
     /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry where a bound
-    /// has to hold until a message is handled.
-    pub(crate) fn take_user(&self, batch: &mut VecDeque<Entry<M>>) {
+    /// has to hold until a message is handled. Answers whether that was all.
+    pub(crate) fn take_user(&self, batch: &mut VecDeque<Entry<M>>) -> bool {
         let mut lanes = self.lock();
         match &self.bound {
-            None => std::mem::swap(&mut lanes.user, batch),
+            None => {
+                std::mem::swap(&mut lanes.user, batch);
+                true
+            }
             Some(bound) => {
                 let entry = lanes.user.pop_front();
+                let that_was_all = lanes.user.is_empty();
                 drop(lanes);
                 if let Some(Entry::Message(_)) = &entry {
                     bound.room.add_permits(1);
                 }
                 batch.extend(entry);
+                that_was_all
             }
         }
     }
@@ -275,19 +289,27 @@ impl<M, S> Mailbox<M, S> {
         self.lock().user.len() + self.in_hand.load(Ordering::Relaxed)
     }
 
-    /// Parks the cell until something comes: for the system lane alone, or for both. Ready at once if there is
-    /// something already.
-    pub(crate) fn poll_parked(&self, cx: &TaskContext<'_>, for_user: bool) -> Poll<()> {
+    /// Says whether the runner waits for the user lane too, the next time it parks.
+    pub(crate) fn set_accepts(&self, accepts: bool) {
+        self.accepts.store(accepts, Ordering::Relaxed);
+    }
+
+    /// Parks the runner until something comes. Given back if something has.
+    pub(crate) fn park(&self, runner: R) -> Result<(), R> {
+        let for_user = self.accepts.load(Ordering::Relaxed);
         let mut lanes = self.lock();
-        if !lanes.system.is_empty() || (for_user && !lanes.user.is_empty()) {
-            lanes.parked = Parked::No;
-            return Poll::Ready(());
+        if lanes.woken || !lanes.system.is_empty() || (for_user && !lanes.user.is_empty()) {
+            lanes.woken = false;
+            return Err(runner);
         }
-        lanes.parked = if for_user { Parked::ForAny } else { Parked::ForSystem };
-        if lanes.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
-            lanes.waker = Some(cx.waker().clone());
-        }
-        Poll::Pending
+        lanes.for_user = for_user;
+        lanes.runner = Some(runner);
+        Ok(())
+    }
+
+    /// Takes the runner away from here.
+    pub(crate) fn unpark(&self) -> Option<R> {
+        self.lock().runner.take()
     }
 
     pub(crate) fn close(&self) -> Leftovers<M, S> {
@@ -295,7 +317,6 @@ impl<M, S> Mailbox<M, S> {
         lanes.closed = true;
         let leftovers =
             Leftovers { system: std::mem::take(&mut lanes.system), user: std::mem::take(&mut lanes.user) };
-        lanes.waker = None;
         drop(lanes);
         if let Some(bound) = &self.bound {
             bound.room.close();
@@ -307,28 +328,31 @@ impl<M, S> Mailbox<M, S> {
         self.lock().closed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lanes<M, S>> {
+    fn lock(&self) -> MutexGuard<'_, Lanes<M, S, R>> {
         // No user code runs under this lock, so it cannot be poisoned half-way.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<M, S> Lanes<M, S> {
-    /// The waker, if the cell is parked for a lane that just got something. A lane of `at_least` this kind.
-    fn wake_if(&mut self, at_least: Parked) -> Option<Waker> {
-        let parked_for_it = match at_least {
-            Parked::ForSystem => self.parked != Parked::No,
-            Parked::ForAny | Parked::No => self.parked == Parked::ForAny,
-        };
-        if !parked_for_it {
-            return None;
-        }
-        self.parked = Parked::No;
-        self.waker.take()
+/// Most actors never have more than one thing waiting.
+#[inline]
+fn reserve_first<T>(lane: &mut VecDeque<T>) {
+    if lane.capacity() == 0 {
+        lane.reserve_exact(1);
     }
 }
 
-impl<M, S> fmt::Debug for Mailbox<M, S> {
+impl<M, S, R> Lanes<M, S, R> {
+    /// Gives the runner, if it waited for this.
+    #[inline]
+    fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
+        reserve_first(&mut self.user);
+        self.user.push_back(entry);
+        if self.for_user { self.runner.take() } else { None }
+    }
+}
+
+impl<M, S, R> fmt::Debug for Mailbox<M, S, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mailbox").finish_non_exhaustive()
     }

@@ -76,6 +76,11 @@ pub(crate) fn drop_panicked(type_name: &str) {
     log::drop_panicked(type_name);
 }
 
+/// Tells that the runtime's own code panicked.
+pub(crate) fn cell_broke(actor: &ActorPath, failure: &Failure) {
+    log::cell_broke(actor, failure);
+}
+
 /// Tells that the root guardian itself failed, so that the system ends.
 pub(crate) fn root_failed(failure: &Failure) {
     log::root_failed(failure);
@@ -179,6 +184,10 @@ mod log {
         error!(target: TARGET, r#type = type_name, "a value panicked while it was dropped");
     }
 
+    pub(super) fn cell_broke(actor: &ActorPath, failure: &Failure) {
+        error!(target: TARGET, %actor, "a bug in supervise ended this actor, please report it: {}", Chain(failure));
+    }
+
     pub(super) fn root_failed(failure: &Failure) {
         error!(target: TARGET, "the root guardian failed, the system ends: {}", Chain(failure));
     }
@@ -248,6 +257,8 @@ mod log {
     pub(super) fn dead_letter(_: &DeadLetter) {}
 
     pub(super) fn drop_panicked(_: &str) {}
+
+    pub(super) fn cell_broke(_: &ActorPath, _: &Failure) {}
 
     pub(super) fn root_failed(_: &Failure) {}
 

@@ -16,9 +16,9 @@ use tokio::time::Instant;
 
 use crate::actor::{Actor, Built, RefOf};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
-use crate::cell::{AnyCell, Cell, Core, NewName, Runner, SpawnError, System};
+use crate::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
 use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
-use crate::dispatch;
+use crate::dispatch::{self, Dispatcher};
 use crate::event::EventStream;
 use crate::failure::Failure;
 use crate::guardian::Guardian;
@@ -39,6 +39,7 @@ pub struct ActorSystem {
 pub(crate) struct SystemCore {
     name: String,
     runtime: Handle,
+    dispatcher: Dispatcher,
     began: Instant,
     events: EventStream,
     names: AtomicU64,
@@ -284,6 +285,7 @@ impl ActorSystemBuilder {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let core = Arc::new(SystemCore {
             name: self.name,
+            dispatcher: Dispatcher::new(&runtime),
             runtime,
             began: Instant::now(),
             events: EventStream::new(self.event_capacity),
@@ -325,7 +327,8 @@ impl ActorSystemBuilder {
         };
         // Set once, a few lines after the core was made.
         let _first = core.guardians.set(guardians);
-        dispatch::start(&core, Runner::new(root, props).run());
+        Cell::begin(&root, props);
+        Dispatcher::start(&core);
         Ok(ActorSystem { core })
     }
 }
@@ -361,6 +364,10 @@ impl SystemCore {
         &self.runtime
     }
 
+    pub(crate) fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
     pub(crate) fn events(&self) -> &EventStream {
         &self.events
     }
@@ -385,6 +392,18 @@ impl SystemCore {
     #[cfg(feature = "testkit")]
     pub(crate) fn activity(&self) -> &crate::testkit::Activity {
         &self.activity
+    }
+
+    /// All actors that have not ended, parents first.
+    pub(crate) fn all_cells(&self) -> Vec<AnyActorRef> {
+        let root = self.guardians.get().and_then(|guardians| guardians.root.upgrade());
+        let mut cells: Vec<AnyActorRef> = root.into_iter().map(AnyActorRef).collect();
+        let mut next = 0;
+        while let Some(cell) = cells.get(next).cloned() {
+            cells.extend(cell.core().protocol().children().map(|(_, child)| child.clone()));
+            next += 1;
+        }
+        cells
     }
 
     /// The guardian of guardians.
@@ -413,6 +432,7 @@ impl SystemCore {
     /// The last actor has ended. What is registered for this moment runs, then the system has ended.
     pub(crate) fn root_ended(self: &Arc<Self>) {
         self.shutdown.system_ended();
+        self.dispatcher.end();
         let callbacks = self.termination.root_ended();
         if callbacks.is_empty() {
             self.announce_end();

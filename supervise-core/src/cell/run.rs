@@ -1,5 +1,7 @@
 //! The cell's own future: what it does next, and the user code it runs.
 
+use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::shell::Shell;
@@ -18,8 +20,8 @@ use crate::request::{AskError, ErasedSlot};
 use crate::supervision::{Call, Input, Returned, WatchKind};
 use crate::unwind::{contained, drop_quietly};
 
-/// How many messages a cell handles before it lets other tasks run.
-const THROUGHPUT: u32 = 128;
+/// How many messages a cell handles in one turn.
+const THROUGHPUT: usize = 128;
 
 /// What only the cell's own future touches.
 pub(crate) struct Runner<A: Actor> {
@@ -29,13 +31,27 @@ pub(crate) struct Runner<A: Actor> {
     shell: Shell<A>,
 }
 
-/// Whether a message starts the receive timeout anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Activity {
-    /// As its handler says.
-    OfMessage,
-    /// It is the timeout's own.
-    Always,
+/// What the cell does next. Where user code is to be called that may wait, `live` calls it.
+enum Next {
+    /// Something was done; look again.
+    Again,
+    PreStart,
+    PostRestart(Failure),
+    PreRestart {
+        cause: Failure,
+        own: bool,
+    },
+    PostStop,
+    /// Handle the message at the front, by a handler that may wait.
+    Message,
+    /// Tell the actor that another one ended.
+    Terminated(Terminated),
+    /// Let others have their turn.
+    GiveWay,
+    /// Nothing until something comes.
+    Wait,
+    /// Nothing ever.
+    End,
 }
 
 /// A message was to be set aside and the stash was full.
@@ -56,166 +72,267 @@ impl<A: Actor> Runner<A> {
         Self { factory, instance: None, ctx, shell: Shell::new(cell, stop_timeout, policy) }
     }
 
-    pub(crate) async fn run(mut self) {
+    /// The cell's life.
+    pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
+        // Borrowed by the inner future rather than moved into it, so that there is one copy of it.
+        async move { self.live().await }
+    }
+
+    async fn live(&mut self) {
+        /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it too.
+        macro_rules! finish {
+            (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
+                let ($instance, $ctx, $shell) = self.parts();
+                let mut code = pin!(Some($code));
+                user_code::finish(code.as_mut(), $shell).await
+            }};
+        }
+
         self.step(Input::Begin);
-        let mut handled = 0;
-        while !self.shell.ended {
-            if let Some(call) = self.shell.call.take() {
-                self.call(call).await;
-            } else if let Some(message) = self.shell.next_system() {
-                self.step(Input::Message(message));
-            } else if let Some(timer) = self.shell.next_due() {
-                self.step(Input::Due(timer));
-            } else if self.take_message().await {
-                handled += 1;
-                if handled == THROUGHPUT {
-                    handled = 0;
-                    tokio::task::yield_now().await;
+        loop {
+            match self.next() {
+                Next::Again => {}
+                Next::Message => {
+                    let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
+                    self.handled(outcome);
                 }
-            } else {
-                handled = 0;
-                if let Some(timer) = self.shell.wait(&mut self.ctx).await {
-                    self.step(Input::Due(timer));
+                Next::GiveWay => self.shell.give_way().await,
+                Next::Wait => {
+                    if let Some(timer) = self.shell.wait(&mut self.ctx).await {
+                        self.step(Input::Due(timer));
+                    }
                 }
+                Next::Terminated(gone) => {
+                    let outcome = finish!(|instance, ctx, shell| instance.terminated(gone, ctx));
+                    self.handled(outcome);
+                }
+                Next::PreStart => {
+                    let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
+                    let _again = self.built(outcome);
+                }
+                Next::PostRestart(cause) => {
+                    let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
+                    let _again = self.built(outcome);
+                }
+                Next::PreRestart { cause, own } => {
+                    let message = if own { self.failed_message() } else { None };
+                    let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
+                    let _again = self.returned(outcome);
+                }
+                Next::PostStop => {
+                    let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
+                    let _again = self.returned(outcome);
+                }
+                Next::End => return,
             }
         }
     }
 
-    // ---- the user lane -------------------------------------------------------------------------------------------
+    /// The instance, and what goes on while it is borrowed.
+    fn parts(&mut self) -> (&mut A, &mut Context<A>, &mut Shell<A>) {
+        let Self { instance: Some(instance), ctx, shell, .. } = self else {
+            unreachable!("messages are accepted, and hooks called, only with an instance");
+        };
+        (instance, ctx, shell)
+    }
 
-    /// Handles the next user message, if there is one and it may be handled.
-    async fn take_message(&mut self) -> bool {
-        if self.retry_first() {
-            self.try_again().await;
-            return true;
+    /// Goes on as long as no user code has to be called that may wait.
+    fn next(&mut self) -> Next {
+        loop {
+            match self.one() {
+                Next::Again => {}
+                next => return next,
+            }
+        }
+    }
+
+    /// Does one thing: what the protocol wants first, then the system lane, then timers, then the user lane.
+    #[inline]
+    fn one(&mut self) -> Next {
+        if self.shell.call.is_some() {
+            return self.call();
+        }
+        if let Some(message) = self.shell.next_system() {
+            self.step(Input::Message(message));
+            return Next::Again;
+        }
+        if let Some(timer) = self.shell.next_due() {
+            self.step(Input::Due(timer));
+            return Next::Again;
+        }
+        if !self.shell.accepts {
+            return if self.shell.ended { Next::End } else { Next::Wait };
+        }
+        if self.shell.handled >= THROUGHPUT {
+            return Next::GiveWay;
+        }
+        if let Some(next) = self.retry() {
+            return next;
         }
         // A busy actor never waits, and its timers are due all the same.
         while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
             self.shell.enqueue(Control::Tick(generation));
         }
-        let Some(entry) = self.shell.next_user() else { return false };
-        match entry {
-            Entry::Message(message) => self.dispatch(message, Activity::OfMessage).await,
-            Entry::Control(Control::Terminated(subject)) => self.ended(subject).await,
-            Entry::Control(Control::Tick(generation)) => self.tick(generation).await,
-            Entry::Control(Control::PoisonPill) => self.step(Input::Message(System::Terminate)),
-            Entry::Control(Control::Kill) => self.failed(Failure::killed()),
-            Entry::Control(Control::Visit(visit)) => self.visited(visit).await,
+        match self.shell.take() {
+            None => Next::Wait,
+            Some(Entry::Message(message)) => self.admit(message),
+            Some(Entry::Control(control)) => self.control(control),
         }
-        true
     }
 
-    /// Stashes a message or handles it.
-    async fn dispatch(&mut self, message: A::Message, activity: Activity) {
-        let activity = activity == Activity::Always || A::is_activity(&message);
-        let Some(instance) = &self.instance else {
-            unreachable!("messages are accepted only with an instance");
-        };
+    // ---- the user lane -------------------------------------------------------------------------------------------
+
+    #[cold]
+    fn control(&mut self, control: Control) -> Next {
+        match control {
+            Control::Terminated(subject) => self.ended(subject),
+            Control::Tick(generation) => self.tick(generation),
+            Control::PoisonPill => {
+                self.step(Input::Message(System::Terminate));
+                Next::Again
+            }
+            Control::Kill => self.failed(Failure::killed()),
+            Control::Visit(visit) => self.visited(visit),
+        }
+    }
+
+    /// Stashes the message, or handles it.
+    #[inline]
+    fn admit(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, shell) = self.parts();
+        if let Some(timers) = ctx.timers_mut()
+            && A::is_activity(&message)
+        {
+            timers.idle_is_over();
+        }
         match contained(|| instance.stash_while(&message)) {
-            Ok(false) => {
-                let may_retry = A::redelivery(&message);
-                if may_retry > 0 {
-                    self.keep_copy(&message, may_retry);
-                }
-                self.handle(message).await;
-            }
-            Ok(true) => {
-                if let Err(message) = self.shell.stash(message) {
-                    self.shell.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::StashFull);
-                    drop_quietly(message);
-                    self.failed(Failure::new(StashOverflow { capacity: A::STASH_CAPACITY }));
-                }
-            }
+            Ok(false) => {}
+            Ok(true) => return self.set_aside(message),
             Err(payload) => {
                 drop_quietly(message);
-                self.failed(Failure::panic(payload));
+                self.rearm_idle();
+                return self.failed(Failure::panic(payload));
             }
         }
-        if activity && let Some(timers) = self.ctx.timers_mut() {
-            timers.rearm_idle();
+        let may_retry = A::redelivery(&message);
+        // A copy that cannot be made is one that is not retried.
+        if may_retry > 0
+            && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
+        {
+            shell.aside().retries.begin(copy, may_retry);
+        }
+        self.handle(message)
+    }
+
+    /// Handles a message, unless its handler may wait.
+    #[inline(always)]
+    fn handle(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, shell) = self.parts();
+        shell.handled += 1;
+        match contained(|| instance.handle_now(message, ctx)) {
+            Ok(ControlFlow::Continue(message)) => {
+                shell.put_front(message);
+                return Next::Message;
+            }
+            Ok(ControlFlow::Break(outcome)) => self.handled(Ok(outcome)),
+            Err(payload) => self.handled(Err(Broken::Panicked(payload))),
+        }
+        Next::Again
+    }
+
+    #[cold]
+    fn set_aside(&mut self, message: A::Message) -> Next {
+        let next = match self.shell.stash(message) {
+            Ok(()) => Next::Again,
+            Err(message) => {
+                self.shell.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::StashFull);
+                drop_quietly(message);
+                self.failed(Failure::new(StashOverflow { capacity: A::STASH_CAPACITY }))
+            }
+        };
+        self.rearm_idle();
+        next
+    }
+
+    /// The receive timeout counts anew, if the message that was handled says so.
+    fn rearm_idle(&mut self) {
+        if let Some(timers) = self.ctx.timers_mut() {
+            timers.rearm_idle_if_over();
         }
     }
 
-    async fn handle(&mut self, message: A::Message) {
-        let Self { instance: Some(instance), ctx, shell, .. } = self else {
-            unreachable!("messages are accepted only with an instance");
-        };
-        let outcome = user_code::run(async { instance.handle(message, ctx).await }, shell).await;
-        self.handled(outcome);
+    fn visited(&mut self, visit: Visit) -> Next {
+        let (instance, ctx, _) = self.parts();
+        let outcome = contained(|| visit.run(instance, ctx));
+        self.handled(outcome.map_err(Broken::Panicked));
+        Next::Again
     }
 
-    async fn visited(&mut self, visit: Visit) {
-        let Self { instance: Some(instance), ctx, shell, .. } = self else {
-            unreachable!("messages are accepted only with an instance");
-        };
-        let outcome = user_code::run(async { visit.run(instance, ctx) }, shell).await;
-        self.handled(outcome);
-    }
-
-    async fn ended(&mut self, subject: AnyActorRef) {
+    fn ended(&mut self, subject: AnyActorRef) -> Next {
         let news = self.shell.cell.core.protocol().dequeued(&subject);
         match news {
-            None => {}
+            None => Next::Again,
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
-            Some((WatchKind::Notify, how)) => self.terminated(Terminated::new(subject, how)).await,
-            Some((WatchKind::Message, _)) => {
-                if let Some(message) = self.ctx.take_watch_message(&subject) {
-                    self.dispatch(message, Activity::OfMessage).await;
-                }
-            }
+            Some((WatchKind::Notify, how)) => Next::Terminated(Terminated::new(subject, how)),
+            Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
+                None => Next::Again,
+                Some(message) => self.admit(message),
+            },
         }
     }
 
-    async fn tick(&mut self, generation: Generation) {
-        let Some(timers) = self.ctx.timers_mut() else { return };
+    fn tick(&mut self, generation: Generation) -> Next {
+        let Some(timers) = self.ctx.timers_mut() else { return Next::Again };
         match contained(|| timers.take(generation)) {
-            Ok(None) => {}
-            Ok(Some(Fired { message, by_idleness: true })) => self.dispatch(message, Activity::Always).await,
-            Ok(Some(Fired { message, by_idleness: false })) => self.dispatch(message, Activity::OfMessage).await,
+            Ok(None) => Next::Again,
+            Ok(Some(Fired { message, by_idleness })) => {
+                if by_idleness {
+                    timers.idle_is_over();
+                }
+                self.admit(message)
+            }
             Err(payload) => {
                 // The receive timeout goes on, should the actor be resumed.
                 timers.rearm_idle();
-                self.failed(Failure::panic(payload));
+                self.failed(Failure::panic(payload))
             }
         }
     }
 
-    // ---- redelivery ----------------------------------------------------------------------------------------------
-
-    fn keep_copy(&mut self, message: &A::Message, may_retry: u32) {
-        // A copy that cannot be made is one that is not retried.
-        if let Ok(Some(copy)) = contained(|| A::duplicate(message)) {
-            self.shell.retries.begin(copy, may_retry);
+    /// A failed message comes before those that wait. One that the actor would set aside now lets others go first, and
+    /// is asked about again before each of them.
+    fn retry(&mut self) -> Option<Next> {
+        let aside = self.shell.aside.as_mut()?;
+        // If the actor was resumed and not restarted, its message is lost as every failing message is.
+        aside.retries.forget();
+        let message = aside.retries.due()?;
+        let instance = self.instance.as_ref()?;
+        // A condition that panics does so again in `admit`, where it is a failure.
+        if matches!(contained(|| instance.stash_while(message)), Ok(true)) {
+            return None;
         }
-    }
-
-    /// Whether a failed message comes before those that wait. One that the actor would set aside now lets others go
-    /// first, and is asked about again before each of them.
-    fn retry_first(&mut self) -> bool {
-        let Self { instance: Some(instance), shell, .. } = self else { return false };
-        let Some(message) = shell.due_retry() else { return false };
-        // A condition that panics does so again in `try_again`, where it is a failure.
-        !matches!(contained(|| instance.stash_while(message)), Ok(true))
-    }
-
-    async fn try_again(&mut self) {
-        let Some(copy) = self.shell.retries.begin_next(A::duplicate) else { return };
-        match copy {
-            Ok(message) => self.handle(message).await,
+        Some(match aside.retries.begin_next(A::duplicate)? {
+            Ok(message) => self.handle(message),
             Err(payload) => self.failed(Failure::panic(payload)),
-        }
+        })
     }
 
-    async fn terminated(&mut self, gone: Terminated) {
-        let Self { instance: Some(instance), ctx, shell, .. } = self else {
-            unreachable!("messages are accepted only with an instance");
-        };
-        let outcome = user_code::run(async { instance.terminated(gone, ctx).await }, shell).await;
-        self.handled(outcome);
+    /// A handler came back.
+    #[inline(always)]
+    fn handled(&mut self, outcome: Outcome) {
+        if matches!(outcome, Ok(Ok(())))
+            && !self.shell.parked
+            && self.shell.aside.is_none()
+            && !self.ctx.has_news()
+        {
+            return;
+        }
+        self.settle(outcome);
     }
 
     /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
-    fn handled(&mut self, outcome: Outcome) {
+    fn settle(&mut self, outcome: Outcome) {
+        self.rearm_idle();
         self.shell.unstash_all();
         let asker = self.ctx.take_held();
         match outcome {
@@ -223,7 +340,9 @@ impl<A: Actor> Runner<A> {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
-                self.shell.retries.forget();
+                if let Some(aside) = &mut self.shell.aside {
+                    aside.retries.forget();
+                }
                 if self.shell.parked {
                     self.step(Input::Returned(Returned::Ok));
                 }
@@ -232,7 +351,7 @@ impl<A: Actor> Runner<A> {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
-                self.shell.retries.failed(None);
+                self.message_failed(None);
                 self.step(Input::Returned(Returned::Aborted));
             }
             Ok(Err(failure)) => self.failed_for(asker, failure),
@@ -240,106 +359,111 @@ impl<A: Actor> Runner<A> {
         }
     }
 
+    #[cold]
     fn failed_for(&mut self, asker: Option<Arc<dyn ErasedSlot>>, failure: Failure) {
         if let Some(asker) = asker {
             asker.fail(AskError::Failed(failure.clone()));
         }
-        self.shell.retries.failed(Some(&failure));
-        self.failed(failure);
+        self.message_failed(Some(&failure));
+        self.step(Input::Returned(Returned::Err(failure)));
     }
 
-    fn failed(&mut self, failure: Failure) {
+    fn message_failed(&mut self, failure: Option<&Failure>) {
+        if let Some(aside) = &mut self.shell.aside {
+            aside.retries.failed(failure);
+        }
+    }
+
+    fn failed(&mut self, failure: Failure) -> Next {
         self.step(Input::Returned(Returned::Err(failure)));
+        Next::Again
     }
 
     // ---- calls the protocol makes --------------------------------------------------------------------------------
 
-    async fn call(&mut self, call: Call<Failure>) {
-        let building = matches!(call, Call::Create | Call::Rebuild(_));
-        let outcome = match call {
-            Call::Build => self.build().err().unwrap_or(Ok(Ok(()))),
-            Call::Declare(at) => self.declare(at),
-            Call::Create => match self.build_first() {
-                Err(broken) => broken,
-                Ok(()) => self.hook(async |instance, ctx| instance.pre_start(ctx).await).await,
+    /// Makes the call, as far as it cannot wait.
+    fn call(&mut self) -> Next {
+        let outcome = match self.shell.call.take() {
+            None => return Next::Again,
+            Some(Call::Build) => self.build(),
+            Some(Call::Declare(at)) => self.declare(at),
+            Some(Call::Create) => match self.build_first() {
+                Ok(Ok(())) => return Next::PreStart,
+                failed => return self.built(failed),
             },
-            Call::Rebuild(cause) => match self.build() {
-                Err(broken) => broken,
-                Ok(()) => self.hook(async |instance, ctx| instance.post_restart(ctx, &cause).await).await,
+            Some(Call::Rebuild(cause)) => match self.build() {
+                Ok(Ok(())) => return Next::PostRestart(cause),
+                failed => return self.built(failed),
             },
-            Call::PreRestart { cause, own } => {
+            Some(Call::PreRestart { cause, own }) => {
                 self.ctx.cancel_all_timers();
-                let message = if own { self.failed_message() } else { None };
-                self.hook(async |instance, ctx| instance.pre_restart(ctx, &cause, message).await).await
+                return Next::PreRestart { cause, own };
             }
-            Call::PostStop { aborted } => {
+            Some(Call::PostStop { aborted }) => {
                 self.ctx.cancel_all_timers();
                 self.ctx.set_aborted(aborted);
-                self.hook(async |instance, ctx| instance.post_stop(ctx).await).await
+                return Next::PostStop;
             }
         };
-        if building && matches!(outcome, Ok(Ok(()))) {
+        self.returned(outcome)
+    }
+
+    /// A new instance is there, or none.
+    fn built(&mut self, outcome: Outcome) -> Next {
+        if matches!(outcome, Ok(Ok(()))) {
             self.shell.unstash_all();
-            if let Some(retry) = self.shell.retries.restarted() {
+            let spent = self.shell.aside.as_mut().and_then(|aside| aside.retries.restarted());
+            if let Some(retry) = spent {
                 self.shell.quarantine(retry);
             }
             if let Some(timers) = self.ctx.timers_mut() {
                 timers.rearm_idle();
             }
         }
-        let returned = match outcome {
+        self.returned(outcome)
+    }
+
+    fn returned(&mut self, outcome: Outcome) -> Next {
+        self.step(Input::Returned(match outcome {
             Ok(Ok(())) => Returned::Ok,
             Ok(Err(failure)) => Returned::Err(failure),
             Err(Broken::Panicked(payload)) => Returned::Err(Failure::panic(payload)),
             Err(Broken::Aborted) => Returned::Aborted,
-        };
-        self.step(Input::Returned(returned));
+        }));
+        Next::Again
     }
 
     /// A copy of the message that failed, if it is kept for another try.
     fn failed_message(&self) -> Option<A::Message> {
-        let message = self.shell.retries.last_failed()?;
+        let message = self.shell.aside.as_ref()?.retries.last_failed()?;
         contained(|| A::duplicate(message)).ok().flatten()
     }
 
     /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.
-    fn build_first(&mut self) -> Result<(), Outcome> {
+    fn build_first(&mut self) -> Outcome {
         self.ctx.cancel_receive_timeout();
         self.build()
     }
 
     /// Runs the factory, unless it has run.
-    fn build(&mut self) -> Result<(), Outcome> {
+    fn build(&mut self) -> Outcome {
         if self.instance.is_some() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         match contained(&mut self.factory) {
-            Ok(Ok(instance)) => {
-                self.instance = Some(instance);
-                Ok(())
-            }
-            Ok(Err(failure)) => Err(Ok(Err(failure))),
-            Err(payload) => Err(Err(Broken::Panicked(payload))),
+            Ok(built) => Ok(built.map(|instance| self.instance = Some(instance))),
+            Err(payload) => Err(Broken::Panicked(payload)),
         }
     }
 
     /// Lets the instance say how the child of a field is made.
     fn declare(&mut self, at: usize) -> Outcome {
-        let Self { instance: Some(instance), shell, .. } = self else {
-            unreachable!("fields are declared by an instance");
-        };
+        let (instance, _, shell) = self.parts();
         let name = A::CHILDREN[at].name;
         match contained(|| instance.declare_child(name, shell.declaration(at))) {
             Err(payload) => Err(Broken::Panicked(payload)),
             Ok(()) => Ok(shell.declared(at).map_err(Failure::new)),
         }
-    }
-
-    async fn hook(&mut self, hook: impl AsyncFnOnce(&mut A, &mut Context<A>) -> Result<(), Failure>) -> Outcome {
-        let Self { instance: Some(instance), ctx, shell, .. } = self else {
-            unreachable!("hooks are called only on an instance");
-        };
-        user_code::run(hook(instance, ctx), shell).await
     }
 
     fn step(&mut self, input: Input<'_, AnyActorRef, Failure>) {

@@ -11,12 +11,13 @@ use tokio::time::Instant;
 
 use super::redelivery::{Retries, Retry};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System};
+use super::{Cell, Effects, System, with_effects};
 use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
 use crate::child::{ChildSlot, Declare, UndeclaredChild};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
+use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry, Leftovers};
 use crate::observe;
@@ -32,25 +33,34 @@ use crate::unwind::{contained, drop_quietly};
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
 pub(super) struct Shell<A: Actor> {
     pub(super) cell: Arc<Cell<A::Message>>,
-    me: AnyActorRef,
-    system: VecDeque<System>,
+    /// What was taken from the user lane.
     user: VecDeque<Entry<A::Message>>,
-    stash: VecDeque<A::Message>,
-    pub(super) retries: Retries<A::Message>,
+    /// Whether the lane was looked into in this turn.
+    looked: bool,
+    /// How many messages were handled in this turn.
+    pub(super) handled: usize,
+    /// Appears with the first message that is set aside or may be redelivered.
+    pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers<Timer>>>,
     policy: Option<Box<Policy>>,
     stop_timeout: Duration,
     /// What the fields have declared, by field.
-    slots: Vec<Option<Arc<dyn ChildSlot>>>,
+    slots: Box<[Option<Arc<dyn ChildSlot>>]>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
     /// Whether the next user message may be handled; as of the last step.
-    accepts: bool,
+    pub(super) accepts: bool,
     /// The protocol wants the parked code to be dropped.
     abort: bool,
     /// The protocol knows that code is parked and waits for its return.
     pub(super) parked: bool,
     pub(super) ended: bool,
+}
+
+/// Messages that do not take their turn.
+pub(super) struct Aside<M> {
+    stash: VecDeque<M>,
+    pub(super) retries: Retries<M>,
 }
 
 impl<A: Actor> WhileParked for Shell<A> {
@@ -70,9 +80,8 @@ impl<A: Actor> WhileParked for Shell<A> {
                 self.step_while_parked(Input::Due(timer));
                 continue;
             }
-            if self.cell.mailbox.poll_parked(cx, false).is_pending() {
-                return std::mem::take(&mut self.abort);
-            }
+            self.cell.mailbox.set_accepts(false);
+            return std::mem::take(&mut self.abort);
         }
     }
 }
@@ -80,12 +89,11 @@ impl<A: Actor> WhileParked for Shell<A> {
 impl<A: Actor> Shell<A> {
     pub(super) fn new(cell: Arc<Cell<A::Message>>, stop_timeout: Duration, policy: Option<Box<Policy>>) -> Self {
         Self {
-            me: AnyActorRef(Arc::clone(&cell) as _),
             cell,
-            system: VecDeque::new(),
             user: VecDeque::new(),
-            stash: VecDeque::new(),
-            retries: Retries::new(),
+            looked: false,
+            handled: 0,
+            aside: None,
             timers: None,
             policy,
             stop_timeout,
@@ -98,26 +106,36 @@ impl<A: Actor> Shell<A> {
         }
     }
 
-    pub(super) fn next_system(&mut self) -> Option<System> {
-        if self.system.is_empty() {
-            if !self.cell.mailbox.system_waits() {
-                return None;
-            }
-            self.cell.mailbox.take_system(&mut self.system);
-        }
-        self.system.pop_front()
+    fn me(&self) -> AnyActorRef {
+        AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
-    pub(super) fn next_user(&mut self) -> Option<Entry<A::Message>> {
-        if !self.accepts {
-            return None;
+    pub(super) fn next_system(&mut self) -> Option<System> {
+        if self.cell.mailbox.system_waits() { self.cell.mailbox.take_system() } else { None }
+    }
+
+    // ---- the user lane -------------------------------------------------------------------------------------------
+
+    /// Takes what waits first. The lane itself is looked into once a turn; what comes later has the next one.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<Entry<A::Message>> {
+        if self.user.is_empty() && !self.looked {
+            self.looked = self.cell.mailbox.take_user(&mut self.user);
         }
-        if self.user.is_empty() {
-            self.cell.mailbox.take_user(&mut self.user);
+        self.cell.mailbox.set_in_hand(self.user.len());
+        self.user.pop_front()
+    }
+
+    /// Takes the message that was put at the front.
+    pub(super) fn take_front(&mut self) -> A::Message {
+        match self.user.pop_front() {
+            Some(Entry::Message(message)) => message,
+            _ => unreachable!("put there before"),
         }
-        let next = self.user.pop_front();
-        self.cell.mailbox.set_in_hand(self.user.len() + usize::from(next.is_some()));
-        next
+    }
+
+    pub(super) fn put_front(&mut self, message: A::Message) {
+        self.user.push_front(Entry::Message(message));
     }
 
     /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
@@ -125,8 +143,9 @@ impl<A: Actor> Shell<A> {
         self.timers.as_mut()?.next_due()
     }
 
-    /// Parks until something comes; a timer of the protocol that is due is given back.
+    /// Ends the turn, until something comes; a timer of the protocol that is due is given back.
     pub(super) async fn wait(&mut self, ctx: &mut Context<A>) -> Option<Timer> {
+        let mut waited = false;
         poll_fn(|cx| {
             while let Some(timers) = ctx.timers_mut()
                 && let Poll::Ready(generation) = timers.poll_due(cx)
@@ -138,9 +157,35 @@ impl<A: Actor> Shell<A> {
             {
                 return Poll::Ready(Some(timer));
             }
-            self.cell.mailbox.poll_parked(cx, self.accepts).map(|()| None)
+            if std::mem::replace(&mut waited, true) {
+                return Poll::Ready(None);
+            }
+            self.end_turn();
+            self.cell.mailbox.set_in_hand(self.user.len());
+            self.cell.mailbox.set_accepts(self.accepts);
+            Poll::Pending
         })
         .await
+    }
+
+    /// Ends the turn. The next one comes when the others in the queue have had theirs.
+    pub(super) async fn give_way(&mut self) {
+        let mut given = false;
+        poll_fn(|_| {
+            if std::mem::replace(&mut given, true) {
+                return Poll::Ready(());
+            }
+            self.end_turn();
+            let parked = self.cell.mailbox.wake();
+            debug_assert!(parked.is_none(), "the runner runs");
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn end_turn(&mut self) {
+        self.looked = false;
+        dispatch::charge(std::mem::take(&mut self.handled));
     }
 
     fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
@@ -153,41 +198,51 @@ impl<A: Actor> Shell<A> {
             self.parked = false;
             self.abort = false;
         }
-        let cell = Arc::clone(&self.cell);
-        let mut effects = Effects::new();
-        let mut next = Some(input);
-        // What the decider answers with borrows from here.
-        let strategy = self.strategy();
-        while let Some(input) = next.take() {
-            {
-                let mut protocol = cell.core.protocol();
-                protocol.step(input, &mut effects);
-                self.accepts = protocol.accepts_messages();
-            }
-            for effect in effects.drain(..) {
-                let verdict = match effect {
-                    Effect::Decide(child, cause) => self.decide(child, &cause),
-                    Effect::Renew(_) => Ok(Directive::Restart),
-                    effect => {
-                        self.perform(effect, drop_instance);
-                        continue;
-                    }
-                };
-                next = Some(Input::Decided(Ruling {
+        with_effects(|effects| {
+            self.take_step(input, effects);
+            let mut question = self.perform_all(effects, drop_instance);
+            while let Some(verdict) = question {
+                let strategy = self.strategy();
+                let ruling = Ruling {
                     verdict,
                     strategy: &strategy,
-                    now: cell.core.system.now(),
+                    now: self.cell.core.system.now(),
                     draw: fastrand::f64(),
-                }));
+                };
+                self.take_step(Input::Decided(ruling), effects);
+                question = self.perform_all(effects, drop_instance);
+            }
+        });
+    }
+
+    fn take_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
+        let mut protocol = self.cell.core.protocol();
+        protocol.step(input, effects);
+        self.accepts = protocol.accepts_messages();
+    }
+
+    /// Carries the effects out. Gives the decider's answer, if it was asked.
+    fn perform_all(
+        &mut self,
+        effects: &mut Effects,
+        drop_instance: &mut dyn FnMut(),
+    ) -> Option<Result<Directive, Failure>> {
+        let mut verdict = None;
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Decide(child, cause) => verdict = Some(self.decide(child, &cause)),
+                Effect::Renew(_) => verdict = Some(Ok(Directive::Restart)),
+                effect => self.perform(effect, drop_instance),
             }
         }
+        verdict
     }
 
     fn perform(&mut self, effect: Effect<AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
         match effect {
             Effect::Send(to, message) => to.send_system(message),
-            Effect::Watch(subject) => subject.send_system(System::Watch(self.me.clone())),
-            Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me.clone())),
+            Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
+            Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
             Effect::Report(cause) => self.report(cause),
             Effect::Enqueue(subject) => {
                 self.enqueue(Control::Terminated(subject));
@@ -211,7 +266,7 @@ impl<A: Actor> Shell<A> {
             Effect::TellParent(how) => self.tell_parent(how),
             Effect::TellWatcher(watcher, how) => {
                 if self.cell.core.parent.as_ref() != Some(&watcher) {
-                    watcher.send_system(System::Ended { subject: self.me.clone(), child: None, how });
+                    watcher.send_system(System::Ended { subject: self.me(), child: None, how });
                 }
             }
             Effect::Note(note) => self.note(note),
@@ -230,7 +285,7 @@ impl<A: Actor> Shell<A> {
         let core = &self.cell.core;
         match &core.parent {
             Some(parent) => parent.send_system(System::Failed { child: core.id, cause }),
-            None => core.system.root_failed(&self.me, cause),
+            None => core.system.root_failed(&self.me(), cause),
         }
     }
 
@@ -238,7 +293,7 @@ impl<A: Actor> Shell<A> {
         let core = &self.cell.core;
         match &core.parent {
             Some(parent) => {
-                parent.send_system(System::Ended { subject: self.me.clone(), child: Some(core.id), how });
+                parent.send_system(System::Ended { subject: self.me(), child: Some(core.id), how });
             }
             None => core.system.root_ended(),
         }
@@ -268,7 +323,7 @@ impl<A: Actor> Shell<A> {
 
     fn start_child(&self, at: usize) {
         if let (Some(Some(slot)), Some(spec)) = (self.slots.get(at), A::CHILDREN.get(at)) {
-            Arc::clone(slot).start(&self.me, at, spec);
+            Arc::clone(slot).start(&self.me(), at, spec);
         }
     }
 
@@ -299,33 +354,32 @@ impl<A: Actor> Shell<A> {
 
     // ---- the stash -----------------------------------------------------------------------------------------------
 
+    /// Where messages wait that do not take their turn.
+    pub(super) fn aside(&mut self) -> &mut Aside<A::Message> {
+        self.aside.get_or_insert_with(|| Box::new(Aside { stash: VecDeque::new(), retries: Retries::new() }))
+    }
+
     /// Sets a message aside. Gives it back if the stash is full.
     pub(super) fn stash(&mut self, message: A::Message) -> Result<(), A::Message> {
-        if self.stash.len() >= A::STASH_CAPACITY {
+        let stash = &mut self.aside().stash;
+        if stash.len() >= A::STASH_CAPACITY {
             return Err(message);
         }
-        self.stash.push_back(message);
+        stash.push_back(message);
         Ok(())
     }
 
     /// Puts what was set aside before what waits, in its order.
+    #[inline]
     pub(super) fn unstash_all(&mut self) {
-        while let Some(message) = self.stash.pop_back() {
-            self.user.push_front(Entry::Message(message));
+        if let Some(aside) = &mut self.aside {
+            while let Some(message) = aside.stash.pop_back() {
+                self.user.push_front(Entry::Message(message));
+            }
         }
     }
 
     // ---- redelivery ----------------------------------------------------------------------------------------------
-
-    /// The failed message that is due again. If the actor was resumed and not restarted, its message is lost as every
-    /// failing message is.
-    pub(super) fn due_retry(&mut self) -> Option<&A::Message> {
-        if !self.accepts {
-            return None;
-        }
-        self.retries.forget();
-        self.retries.due()
-    }
 
     pub(super) fn quarantine(&self, retry: Retry<A::Message>) {
         self.cell.core.quarantine(A::message_name(&retry.message), retry.history);
@@ -334,13 +388,16 @@ impl<A: Actor> Shell<A> {
 
     /// Closes both lanes. What is left goes to dead letters, in order.
     fn close(&mut self) {
-        for retry in self.retries.close() {
-            self.quarantine(retry);
-        }
         self.unstash_all();
+        if let Some(mut aside) = self.aside.take() {
+            for retry in aside.retries.close() {
+                self.quarantine(retry);
+            }
+        }
         let Leftovers { system, user } = self.cell.mailbox.close();
-        for message in self.system.drain(..).chain(system) {
-            self.me.answer_for_the_dead(message);
+        let me = self.me();
+        for message in system {
+            me.answer_for_the_dead(message);
         }
         for entry in self.user.drain(..).chain(user) {
             match entry {

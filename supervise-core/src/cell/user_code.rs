@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
 use crate::unwind::{contained, drop_quietly};
@@ -24,8 +24,10 @@ pub(super) trait WhileParked {
 }
 
 /// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained.
-pub(super) async fn run<T>(code: impl Future<Output = T>, meanwhile: &mut impl WhileParked) -> Result<T, Broken> {
-    let mut code = pin!(Some(code));
+pub(super) async fn finish<F: Future>(
+    mut code: Pin<&mut Option<F>>,
+    meanwhile: &mut impl WhileParked,
+) -> Result<F::Output, Broken> {
     let mut parked = false;
     let result = poll_fn(|cx| {
         if parked && meanwhile.go_on(cx) {
@@ -46,9 +48,8 @@ pub(super) async fn run<T>(code: impl Future<Output = T>, meanwhile: &mut impl W
         }
     })
     .await;
-    match contained(|| code.set(None)) {
-        Ok(()) => {}
-        Err(payload) => drop_quietly(payload),
+    if let Err(payload) = contained(|| code.set(None)) {
+        drop_quietly(payload);
     }
     result
 }

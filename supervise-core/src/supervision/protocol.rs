@@ -376,6 +376,11 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         self.watch.iter().flat_map(|watch| watch.watched())
     }
 
+    /// Those who asked to be told of the actor's end.
+    pub fn watchers(&self) -> impl Iterator<Item = &R> {
+        self.watch.iter().flat_map(|watch| watch.watchers())
+    }
+
     // ---- commands, answered at once ------------------------------------------------------------------------------
 
     /// Adds a child. `make` gets its id and the number of suspensions it inherits, and runs only if the name is free.

@@ -91,6 +91,10 @@ impl<R: Ord + Clone> WatchTables<R> {
         std::mem::take(&mut self.watchers).into_iter()
     }
 
+    pub(crate) fn watchers(&self) -> impl Iterator<Item = &R> {
+        self.watchers.iter()
+    }
+
     pub(crate) fn watched(&self) -> impl Iterator<Item = &R> {
         self.watching.keys()
     }

@@ -14,6 +14,10 @@ use crate::system::ActorSystem;
 pub(crate) struct Activity(Arc<AtomicU64>);
 
 impl Activity {
+    pub(crate) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn so_far(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -49,7 +53,7 @@ impl<F: Future> Future for Counted<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<F::Output> {
-        self.activity.0.fetch_add(1, Ordering::Relaxed);
+        self.activity.count();
         self.cell.as_mut().poll(cx)
     }
 }
