@@ -96,19 +96,35 @@ pub fn sendable<T: Sendable>(value: T) -> T {
 pub fn has_messages<A: Actor>() {}
 
 /// What `redeliver` asks of an argument.
+///
+/// A property of the copy and not of the argument: rustc would propose to borrow the argument, and references are `Clone`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be delivered again: it is not `Clone`",
+    message = "`{T}` cannot be delivered again: it is not `Clone`",
     label = "`redeliver` keeps a clone of every argument",
-    note = "derive `Clone` for `{Self}`, share it in an `Arc`, or remove `redeliver`"
+    note = "derive `Clone` for `{T}`, share it in an `Arc`, or remove `redeliver`"
 )]
-pub trait Redeliverable: Clone {}
+pub trait CopyOf<T> {
+    /// Clones it.
+    fn of(value: &T) -> T;
+}
+
+/// A copy of an argument, for the next delivery.
+#[derive(Debug)]
+pub struct Copy;
 
 #[diagnostic::do_not_recommend]
-impl<T: Clone> Redeliverable for T {}
+impl<T: Clone> CopyOf<T> for Copy {
+    fn of(value: &T) -> T {
+        value.clone()
+    }
+}
 
 /// Clones an argument. Says at its type that it must be possible.
-pub fn redeliverable<T: Redeliverable>(value: &T) -> T {
-    value.clone()
+pub fn redeliverable<T>(value: &T) -> T
+where
+    Copy: CopyOf<T>,
+{
+    Copy::of(value)
 }
 
 /// What an actor may fail with, and a rule may name.

@@ -43,12 +43,14 @@ impl Errors {
     }
 }
 
-/// Says that `word` is unknown and what was probably meant; lists all `known` words if none comes close.
+/// Says that `word` is unknown and what was probably meant; lists all `known` words if none comes close. `what` names its
+/// kind, "directive", or kind and place, "argument of a backoff".
 pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
     let text = word.to_string();
     let mend = closest(&text, known)
         .map_or_else(|| format!("expected one of {}", listed(known)), |close| format!("did you mean `{close}`?"));
-    syn::Error::new(word.span(), format!("unknown {what} `{text}`: {mend}"))
+    let (kind, place) = what.split_at(what.find(" of ").unwrap_or(what.len()));
+    syn::Error::new(word.span(), format!("unknown {kind} `{text}`{place}: {mend}"))
 }
 
 /// Words in backquotes, separated by commas.
@@ -121,5 +123,7 @@ mod tests {
         let word = syn::Ident::new("Ignore", Span::call_site());
         let text = unknown("directive", &word, &["Stop", "Resume"]).to_string();
         assert_eq!(text, "unknown directive `Ignore`: expected one of `Stop`, `Resume`");
+        let text = unknown("argument of a backoff", &word, &["min"]).to_string();
+        assert_eq!(text, "unknown argument `Ignore` of a backoff: expected one of `min`");
     }
 }

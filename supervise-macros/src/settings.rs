@@ -56,7 +56,8 @@ impl Setting {
             Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
                 let value: TokenStream = tokens.collect();
                 if value.is_empty() {
-                    return Err(syn::Error::new(punct.span(), format!("a value is missing behind `{name} =`")));
+                    let message = format!("a value is missing: write it behind `{}`", written(whole));
+                    return Err(syn::Error::new(punct.span(), message));
                 }
                 Some(value)
             }

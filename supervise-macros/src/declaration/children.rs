@@ -219,10 +219,7 @@ fn restart(option: &Setting) -> syn::Result<Restart> {
 }
 
 fn flag(option: &Setting) -> syn::Result<Span> {
-    match (&option.value, &option.arguments) {
-        (None, None) => Ok(option.span()),
-        _ => Err(syn::Error::new_spanned(option.tokens(), "write `significant`, or leave it out")),
-    }
+    option.flag().map(|()| option.span())
 }
 
 fn name(option: &Setting) -> syn::Result<LitStr> {

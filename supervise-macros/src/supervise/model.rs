@@ -104,8 +104,10 @@ impl Table {
                     match &scope {
                         None => scope = errors.keep(strategy),
                         Some(first) => {
-                            let message =
-                                format!("a table has one strategy, and it is `{}` already", first.scope_name());
+                            let message = format!(
+                                "a table has one strategy, and it is `{}` already: remove one",
+                                first.scope_name()
+                            );
                             errors.at(setting.tokens(), message);
                         }
                     }
