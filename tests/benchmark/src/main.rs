@@ -1,0 +1,39 @@
+//! What `supervise` costs, beside a hand-written tokio loop and other actor frameworks. `README.md` says how to run it.
+
+mod framework;
+mod measure;
+mod options;
+mod run;
+mod scale;
+mod table;
+mod workload;
+
+use std::process::ExitCode;
+
+use options::Command;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Nobody reads the message of a panic that a workload asked for.
+    std::panic::set_hook(Box::new(|panic| {
+        if !panic.payload_as_str().is_some_and(|message| message == "as told") {
+            eprintln!("{panic}");
+        }
+    }));
+    let done = match options::parse(&arguments) {
+        Ok(Command::Help) => {
+            println!("{}", options::USAGE);
+            Ok(())
+        }
+        Ok(Command::One { framework, workload, flavour, scale }) => run::one(&framework, workload, flavour, scale),
+        Ok(Command::Run(options)) => run::all(&options),
+        Err(mistake) => Err(format!("{mistake}\n\n{}", options::USAGE).into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
