@@ -76,18 +76,14 @@ pub trait Framework: Send + Sync + Sized + 'static {
         true
     }
 
-    /// Runs `work` on a runtime of its own. On several threads it runs on one of the workers, as actors do.
+    /// Runs `work` on a runtime of its own, as a task, as actors do.
     fn block_on<T: Send + 'static>(flavour: Flavour, work: impl Future<Output = T> + Send + 'static) -> T {
-        match flavour {
-            Flavour::MultiThread => {
-                let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-                let runtime = runtime.expect("a runtime of two threads");
-                runtime.block_on(runtime.spawn(work)).expect("a workload that does not panic")
-            }
-            Flavour::CurrentThread => {
-                Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
-            }
-        }
+        let runtime = match flavour {
+            Flavour::MultiThread => Builder::new_multi_thread().worker_threads(2).enable_all().build(),
+            Flavour::CurrentThread => Builder::new_current_thread().enable_all().build(),
+        };
+        let runtime = runtime.expect("a runtime");
+        runtime.block_on(runtime.spawn(work)).expect("a workload that does not panic")
     }
 
     /// Called on that runtime.

@@ -294,7 +294,8 @@ impl Framework for Actix {
     }
 
     fn block_on<T: Send + 'static>(_: Flavour, work: impl Future<Output = T> + Send + 'static) -> T {
-        System::new().block_on(work)
+        let system = System::new();
+        system.block_on(async { actix::spawn(work).await.expect("a workload that does not panic") })
     }
 
     fn start(flavour: Flavour) -> Self {
