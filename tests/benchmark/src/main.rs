@@ -1,10 +1,15 @@
 //! What `supervise` costs, beside a hand-written tokio loop and other actor frameworks. `README.md` says how to run it.
 
+mod fairness;
 mod framework;
 mod measure;
+mod observability;
 mod options;
+mod plot;
+mod process;
 mod run;
 mod scale;
+mod scaling;
 mod table;
 mod workload;
 
@@ -25,8 +30,17 @@ fn main() -> ExitCode {
             println!("{}", options::USAGE);
             Ok(())
         }
-        Ok(Command::One { framework, workload, flavour, scale }) => run::one(&framework, workload, flavour, scale),
+        Ok(Command::One { framework, workload, flavour, scale, subscriber }) => {
+            if subscriber {
+                observability::subscribe();
+            }
+            run::one(&framework, workload, flavour, scale)
+        }
         Ok(Command::Run(options)) => run::all(&options),
+        Ok(Command::ScalingPoint { axis, size }) => scaling::point(&axis, size),
+        Ok(Command::Scaling { rounds }) => scaling::run(rounds),
+        Ok(Command::Fairness) => fairness::run(),
+        Ok(Command::Observability { quick, rounds }) => observability::run(quick, rounds),
         Err(mistake) => Err(format!("{mistake}\n\n{}", options::USAGE).into()),
     };
     match done {

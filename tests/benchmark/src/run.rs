@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use crate::framework::{Flavour, Framework, raw, supervise};
 #[cfg(feature = "peers")]
 use crate::framework::{actix, kameo, ractor, xtra};
 use crate::measure::Summary;
 use crate::options::RunOptions;
+use crate::process;
 use crate::scale::Scale;
 use crate::table;
 use crate::workload::Workload;
@@ -99,32 +98,9 @@ pub fn all(options: &RunOptions) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// No cell takes longer, unless it hangs.
-const LIMIT: Duration = Duration::from_secs(60);
-
 /// Runs this program again for one cell.
 fn measure(framework: &str, workload: Workload, flavour: &str, quick: bool) -> Result<f64, Box<dyn Error>> {
     let scale = if quick { "quick" } else { "full" };
-    let mut process = Command::new(std::env::current_exe()?)
-        .args(["one", framework, workload.key(), flavour, scale])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let began = std::time::Instant::now();
-    loop {
-        if process.try_wait()?.is_some() {
-            break;
-        }
-        if began.elapsed() > LIMIT {
-            process.kill()?;
-            process.wait()?;
-            return Err(format!("not done within {LIMIT:?}").into());
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let output = process.wait_with_output()?;
-    if !output.status.success() {
-        return Err(format!("ended with {}", output.status).into());
-    }
-    Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+    let figure = process::run_again(&["one", framework, workload.key(), flavour, scale])?;
+    Ok(figure.trim().parse()?)
 }
