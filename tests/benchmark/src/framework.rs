@@ -230,12 +230,7 @@ impl Node {
 
     /// One of them.
     pub fn child(&self) -> Self {
-        Self {
-            children: self.children,
-            depth: self.depth - 1,
-            is_root: false,
-            probes: Arc::clone(&self.probes),
-        }
+        Self { children: self.children, depth: self.depth - 1, is_root: false, probes: Arc::clone(&self.probes) }
     }
 
     pub fn started(&self) {

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // Nobody reads the message of a panic that a workload asked for.
     std::panic::set_hook(Box::new(|panic| {
-        if !panic.payload_as_str().is_some_and(|message| message == "as told") {
+        if panic.payload().downcast_ref::<&str>() != Some(&"as told") {
             eprintln!("{panic}");
         }
     }));
@@ -39,7 +39,10 @@ fn main() -> ExitCode {
         Ok(Command::Run(options)) => run::all(&options),
         Ok(Command::ScalingPoint { axis, size }) => scaling::point(&axis, size),
         Ok(Command::Scaling { rounds }) => scaling::run(rounds),
-        Ok(Command::Fairness) => fairness::run(),
+        Ok(Command::Fairness) => {
+            fairness::run();
+            Ok(())
+        }
         Ok(Command::Observability { quick, rounds }) => observability::run(quick, rounds),
         Err(mistake) => Err(format!("{mistake}\n\n{}", options::USAGE).into()),
     };

@@ -84,7 +84,8 @@ impl Summary {
         runs.sort_by(f64::total_cmp);
         let (&min, &max) = (runs.first()?, runs.last()?);
         let middle = runs.len() / 2;
-        let median = if runs.len() % 2 == 1 { runs[middle] } else { f64::midpoint(runs[middle - 1], runs[middle]) };
+        let median =
+            if runs.len() % 2 == 1 { runs[middle] } else { f64::midpoint(runs[middle - 1], runs[middle]) };
         Some(Self { median, min, max })
     }
 }

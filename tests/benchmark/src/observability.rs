@@ -37,8 +37,10 @@ pub fn run(quick: bool, rounds: usize) -> Result<(), Box<dyn Error>> {
     let variants: [(&Path, &[&str]); 3] = [(&without, &[]), (&with, &[]), (&with, &["subscriber"])];
     let scale = if quick { Scale::QUICK } else { Scale::FULL };
 
-    let cells: Vec<_> =
-        WORKLOADS.iter().flat_map(|&workload| workload.flavours().iter().map(move |&flavour| (workload, flavour))).collect();
+    let cells: Vec<_> = WORKLOADS
+        .iter()
+        .flat_map(|&workload| workload.flavours().iter().map(move |&flavour| (workload, flavour)))
+        .collect();
     let mut runs = vec![[const { Vec::new() }; 3]; cells.len()];
     for round in 1..=rounds {
         for (&(workload, flavour), runs) in cells.iter().zip(&mut runs) {
@@ -56,7 +58,8 @@ pub fn run(quick: bool, rounds: usize) -> Result<(), Box<dyn Error>> {
     println!("| workload | | tracing not built in | nobody listens | subscriber at `INFO` |");
     println!("|---|---|---|---|---|");
     for ((workload, flavour), runs) in cells.into_iter().zip(runs) {
-        let [without, silent, heard] = runs.map(|runs| Summary::of(runs).map_or(f64::NAN, |summary| summary.median));
+        let [without, silent, heard] =
+            runs.map(|runs| Summary::of(runs).map_or(f64::NAN, |summary| summary.median));
         println!(
             "| {} | {} | {} | {} | {} |",
             workload.title(&scale),

@@ -25,13 +25,27 @@ commands:
 pub enum Command {
     Help,
     /// One cell of the table, once, in this process.
-    One { framework: String, workload: Workload, flavour: Flavour, scale: Scale, subscriber: bool },
+    One {
+        framework: String,
+        workload: Workload,
+        flavour: Flavour,
+        scale: Scale,
+        subscriber: bool,
+    },
     Run(RunOptions),
     /// One point of the curves, once, in this process.
-    ScalingPoint { axis: String, size: usize },
-    Scaling { rounds: usize },
+    ScalingPoint {
+        axis: String,
+        size: usize,
+    },
+    Scaling {
+        rounds: usize,
+    },
     Fairness,
-    Observability { quick: bool, rounds: usize },
+    Observability {
+        quick: bool,
+        rounds: usize,
+    },
 }
 
 #[derive(Debug)]
@@ -61,7 +75,9 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
             Ok(Command::ScalingPoint { axis: axis.clone(), size })
         }
         ("scaling", []) => Ok(Command::Scaling { rounds: 3 }),
-        ("scaling", [flag, rounds]) if flag == "--rounds" => Ok(Command::Scaling { rounds: parse_rounds(rounds)? }),
+        ("scaling", [flag, rounds]) if flag == "--rounds" => {
+            Ok(Command::Scaling { rounds: parse_rounds(rounds)? })
+        }
         ("fairness", []) => Ok(Command::Fairness),
         ("observability", rest) => {
             let RunOptions { quick, rounds, .. } = run(rest)?;
@@ -72,8 +88,13 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
 }
 
 fn run(arguments: &[String]) -> Result<RunOptions, String> {
-    let mut options =
-        RunOptions { quick: false, rounds: 0, frameworks: Vec::new(), workloads: Vec::new(), flavours: Vec::new() };
+    let mut options = RunOptions {
+        quick: false,
+        rounds: 0,
+        frameworks: Vec::new(),
+        workloads: Vec::new(),
+        flavours: Vec::new(),
+    };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));

@@ -97,8 +97,12 @@ fn legend(svg: &mut String) {
     for (index, cost) in COSTS.into_iter().enumerate() {
         let x = 60.0 + 260.0 * (index / 3) as f64;
         let y = PANEL.1 + 25.0 + 22.0 * (index % 3) as f64;
-        let _written =
-            writeln!(svg, "<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"4\" fill=\"{}\"/>", y - 6.0, colour(cost));
+        let _written = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"4\" fill=\"{}\"/>",
+            y - 6.0,
+            colour(cost)
+        );
         text(svg, (x + 26.0, y), "start", cost);
     }
 }

@@ -15,8 +15,7 @@ pub fn run_again(arguments: &[&str]) -> Result<String, Box<dyn Error>> {
 
 /// Runs a build of this program and gives what it prints.
 pub fn run(program: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
-    let mut process =
-        Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut process = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let began = Instant::now();
     while process.try_wait()?.is_none() {
         if began.elapsed() > LIMIT {

@@ -62,9 +62,13 @@ pub type Cell = (Workload, &'static str, &'static str);
 /// The command `run`.
 pub fn all(options: &RunOptions) -> Result<(), Box<dyn Error>> {
     let chosen = |entry: &&Entry| {
-        options.frameworks.is_empty() || entry.name == "raw" || options.frameworks.iter().any(|name| name == entry.name)
+        options.frameworks.is_empty()
+            || entry.name == "raw"
+            || options.frameworks.iter().any(|name| name == entry.name)
     };
-    if let Some(unknown) = options.frameworks.iter().find(|&name| FRAMEWORKS.iter().all(|entry| entry.name != name)) {
+    if let Some(unknown) =
+        options.frameworks.iter().find(|&name| FRAMEWORKS.iter().all(|entry| entry.name != name))
+    {
         return Err(format!("there is no framework `{unknown}` in this build").into());
     }
     let frameworks: Vec<&Entry> = FRAMEWORKS.iter().filter(chosen).collect();

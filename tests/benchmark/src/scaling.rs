@@ -373,7 +373,8 @@ fn markdown(curves: &[Curve]) -> String {
         let _written = writeln!(table, "| {} (ns) | {} |", axis.name(), sizes.join(" | "));
         let _written = writeln!(table, "|---|{}", "---|".repeat(sizes.len()));
         for curve in curves.iter().filter(|curve| curve.axis == axis) {
-            let medians: Vec<_> = curve.points.iter().map(|(_, summary)| format!("{:.0}", summary.median)).collect();
+            let medians: Vec<_> =
+                curve.points.iter().map(|(_, summary)| format!("{:.0}", summary.median)).collect();
             let _written = writeln!(table, "| {} | {} |", curve.cost, medians.join(" | "));
         }
         table.push('\n');

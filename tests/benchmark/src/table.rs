@@ -12,7 +12,10 @@ use crate::workload::{Unit, Workload};
 pub fn markdown(options: &RunOptions, frameworks: &[&str], figures: &HashMap<Cell, Summary>) -> String {
     let scale = if options.quick { Scale::QUICK } else { Scale::FULL };
     let mut lines = vec![
-        format!("Medians of {} processes per cell, run in turn; `mt / ct`: 2 worker threads / 1 thread. `raw` in the", options.rounds),
+        format!(
+            "Medians of {} processes per cell, run in turn; `mt / ct`: 2 worker threads / 1 thread. `raw` in the",
+            options.rounds
+        ),
         "unit of the row, the others as multiples of it.".to_owned(),
         String::new(),
     ];
@@ -49,7 +52,12 @@ pub fn markdown(options: &RunOptions, frameworks: &[&str], figures: &HashMap<Cel
                 })
                 .collect();
             if spreads.iter().any(|spread| spread != "–") {
-                lines.push(format!("| {} | {} | {} |", workload.title(&scale), flavour.name(), spreads.join(" | ")));
+                lines.push(format!(
+                    "| {} | {} | {} |",
+                    workload.title(&scale),
+                    flavour.name(),
+                    spreads.join(" | ")
+                ));
             }
         }
     }
@@ -87,9 +95,11 @@ pub fn ratio(ratio: f64) -> String {
 fn versions(frameworks: &[&str]) -> String {
     let lock = include_str!("../Cargo.lock");
     let version = |package: &str| {
-        let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("\nname = \"{package}\"\n")))?;
+        let entry =
+            lock.split("[[package]]").find(|entry| entry.contains(&format!("\nname = \"{package}\"\n")))?;
         entry.split("version = \"").nth(1)?.split('"').next()
     };
-    let packages = ["tokio"].iter().chain(frameworks).filter_map(|&package| Some(format!("{package} {}", version(package)?)));
+    let packages =
+        ["tokio"].iter().chain(frameworks).filter_map(|&package| Some(format!("{package} {}", version(package)?)));
     format!("({}.)", packages.collect::<Vec<_>>().join(", "))
 }

@@ -2,13 +2,13 @@
 //!
 //! Each checks its answer, so that what was measured has happened.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::framework::{Cause, Family, Flavour, Framework, Group, Node, Probe, nodes};
-use crate::measure::{Stopwatch, nanoseconds_per, resident_bytes};
+use crate::framework::{Cause, Family, Flavour, Framework, Group, Node, Probe, TreeProbes, nodes};
+use crate::measure::{Stopwatch, resident_bytes};
 use crate::scale::Scale;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,14 +139,14 @@ impl Workload {
                 Self::Ask64 => ask(&framework, 64, &scale).await,
                 Self::PingPong => ring(&framework, 2, &scale).await,
                 Self::Ring => ring(&framework, scale.ring, &scale).await,
-                Self::SpawnWide => spawn(&framework, scale.children, 1).await,
-                Self::SpawnTree => spawn(&framework, 10, scale.depth).await,
+                Self::SpawnWide => spawn(&framework, scale.children, 1, &scale).await,
+                Self::SpawnTree => spawn(&framework, 10, scale.depth, &scale).await,
                 Self::Idle => idle(&framework, scale.children).await,
                 Self::RestartByError => restart(&framework, 1, Cause::Error, &scale).await,
                 Self::RestartByPanic => restart(&framework, 1, Cause::Panic, &scale).await,
                 Self::RestartAmongMany => restart(&framework, scale.siblings, Cause::Error, &scale).await,
                 Self::AllForOne => all_for_one(&framework, &scale).await,
-                Self::StopTree => stop(&framework, 10, scale.depth).await,
+                Self::StopTree => stop(&framework, 10, scale.depth, &scale).await,
             }
         })
     }
@@ -258,16 +258,54 @@ async fn ring<F: Framework>(framework: &F, runners: usize, scale: &Scale) -> f64
     stopwatch.nanoseconds_per_operation()
 }
 
-async fn spawn<F: Framework>(framework: &F, children: usize, depth: u32) -> f64 {
-    let root = Node::root(children, depth);
-    let probes = root.probes();
-    let began = Instant::now();
-    let tree = framework.tree(root).await;
-    probes.started.reached().await;
-    let elapsed = began.elapsed();
-    assert_eq!(probes.started.count(), nodes(children, depth));
-    drop(tree);
-    nanoseconds_per(elapsed, nodes(children, depth) as u64)
+async fn spawn<F: Framework>(framework: &F, children: usize, depth: u32, scale: &Scale) -> f64 {
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut spawned = 0;
+    while stopwatch.goes_on() {
+        let root = Node::root(children, depth);
+        let probes = root.probes();
+        let tree = framework.tree(root).await;
+        probes.started.reached().await;
+        spawned += nodes(children, depth) as u64;
+        stopwatch.count_to(spawned);
+        stopwatch.pause();
+        assert_eq!(probes.started.count(), nodes(children, depth));
+        stop_tree::<F>(tree, &probes).await;
+        settle().await;
+        stopwatch.resume();
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+async fn stop<F: Framework>(framework: &F, children: usize, depth: u32, scale: &Scale) -> f64 {
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut stopped = 0;
+    while stopwatch.goes_on() {
+        stopwatch.pause();
+        let root = Node::root(children, depth);
+        let probes = root.probes();
+        let tree = framework.tree(root).await;
+        probes.started.reached().await;
+        settle().await;
+        stopwatch.resume();
+        stop_tree::<F>(tree, &probes).await;
+        stopped += nodes(children, depth) as u64;
+        stopwatch.count_to(stopped);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+async fn stop_tree<F: Framework>(mut tree: F::Tree, probes: &TreeProbes) {
+    F::stop(&mut tree).await;
+    probes.ended.reached().await;
+    if F::CHILDREN_END_FIRST {
+        assert_eq!(probes.ended_before_root() + 1, probes.ended.count(), "the root ends last");
+    }
+}
+
+/// Those who have reported their start or their end have yet to come to rest.
+async fn settle() {
+    tokio::time::sleep(Duration::from_millis(20)).await;
 }
 
 async fn idle<F: Framework>(framework: &F, children: usize) -> f64 {
@@ -276,26 +314,10 @@ async fn idle<F: Framework>(framework: &F, children: usize) -> f64 {
     let before = resident_bytes();
     let tree = framework.tree(root).await;
     probes.started.reached().await;
-    // Those who have reported their start have yet to come to rest.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    settle().await;
     let after = resident_bytes();
     drop(tree);
     after.saturating_sub(before) as f64 / nodes(children, 1) as f64
-}
-
-async fn stop<F: Framework>(framework: &F, children: usize, depth: u32) -> f64 {
-    let root = Node::root(children, depth);
-    let probes = root.probes();
-    let mut tree = framework.tree(root).await;
-    probes.started.reached().await;
-    let began = Instant::now();
-    F::stop(&mut tree).await;
-    probes.ended.reached().await;
-    let elapsed = began.elapsed();
-    if F::CHILDREN_END_FIRST {
-        assert_eq!(probes.ended_before_root(), nodes(children, depth) - 1);
-    }
-    nanoseconds_per(elapsed, nodes(children, depth) as u64)
 }
 
 async fn restart<F: Framework>(framework: &F, children: usize, cause: Cause, scale: &Scale) -> f64 {

@@ -28,7 +28,11 @@ impl Actix {
     where
         A: Actor<Context = Context<A>>,
     {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length is an index")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a length is an index"
+        )]
         let index = (share * self.arbiters.len() as f64) as usize;
         match self.arbiters.get(index) {
             Some(arbiter) => A::start_in_arbiter(&arbiter.handle(), factory),

@@ -189,13 +189,12 @@ fn spawn_node(node: Node) -> NodeHandle {
             children.push(spawn_node(node.child()));
         }
         node.started();
-        while let Some(NodeMessage::Stop) = inbox.recv().await {
+        if let Some(NodeMessage::Stop) = inbox.recv().await {
             children.iter().for_each(NodeHandle::stop);
             for child in children.drain(..) {
                 child.task.await.expect("a node that does not panic");
             }
             node.ended();
-            return;
         }
     });
     NodeHandle { sender, task }

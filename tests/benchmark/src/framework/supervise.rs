@@ -204,7 +204,7 @@ impl Framework for Supervise {
     type Tree = TreeNodeRef;
 
     async fn tree(&self, root: Node) -> TreeNodeRef {
-        self.system.spawn("root", move || TreeNode { node: root.clone() }).expect("a free name")
+        self.system.spawn_anonymous(move || TreeNode { node: root.clone() }).expect("a system that runs")
     }
 
     async fn stop(tree: &mut TreeNodeRef) {
