@@ -29,11 +29,8 @@ pub fn subscribe() {
 
 /// The command `observability`.
 pub fn run(quick: bool, rounds: usize) -> Result<(), Box<dyn Error>> {
-    if !cfg!(feature = "tracing") {
-        return Err("this build has no tracing; build it with the default features".into());
-    }
-    let without = build_without_tracing()?;
-    let with = std::env::current_exe()?;
+    let without = build("without-tracing", &[])?;
+    let with = build("with-tracing", &["--features", "tracing"])?;
     let variants: [(&Path, &[&str]); 3] = [(&without, &[]), (&with, &[]), (&with, &["subscriber"])];
     let scale = if quick { Scale::QUICK } else { Scale::FULL };
 
@@ -72,16 +69,17 @@ pub fn run(quick: bool, rounds: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Builds this program once more, beside itself.
-fn build_without_tracing() -> Result<PathBuf, Box<dyn Error>> {
+/// Builds this program once more, beside itself, without the other frameworks.
+fn build(directory: &str, features: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
     let executable = std::env::current_exe()?;
-    let target = executable.parent().ok_or("this program lies nowhere")?.join("without-tracing");
-    eprintln!("building without tracing …");
+    let target = executable.parent().ok_or("this program lies nowhere")?.join(directory);
+    eprintln!("building {directory} …");
     let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["build", "--quiet", "--release", "--no-default-features", "--manifest-path"])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target)
+        .args(features)
         .status()?;
     if !built.success() {
         return Err(format!("the build ended with {built}").into());

@@ -70,6 +70,12 @@ pub struct Probes {
     told: Arc<Probe>,
 }
 
+impl Probes {
+    fn new() -> Self {
+        Self { started: Probe::new(usize::MAX), ended: Probe::new(usize::MAX), told: Probe::new(0) }
+    }
+}
+
 #[actor]
 #[supervise(one_for_one, on(AsTold) = Restart, on(SpawnError) = Stop)]
 pub struct Member {
@@ -191,7 +197,8 @@ const BATCH: usize = 10;
 
 /// Measures all costs at one point, in nanoseconds.
 async fn measure(axis: Axis, size: usize) -> [f64; 8] {
-    let probes = Probes { started: Probe::new(usize::MAX), ended: Probe::new(usize::MAX), told: Probe::new(0) };
+    warm_up().await;
+    let probes = Probes::new();
     let system = ActorSystem::new("scaling");
 
     let began = Instant::now();
@@ -219,6 +226,13 @@ async fn measure(axis: Axis, size: usize) -> [f64; 8] {
     let stop_all = nanoseconds_per(began.elapsed(), world.size as u64);
     assert_eq!(probes.ended.count() - ended_before, world.size);
     [spawn_all, tell, ask, spawn, restart, stop, watch, stop_all]
+}
+
+/// So that a small world does not pay for the first use of everything.
+async fn warm_up() {
+    let system = ActorSystem::new("warm-up");
+    World::build(&system, Axis::Children, 1_000, &Probes::new()).await;
+    system.terminate().await;
 }
 
 async fn tell(member: &MemberRef) -> f64 {
