@@ -2,13 +2,13 @@
 //!
 //! Each checks its answer, so that what was measured has happened.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::framework::{Cause, Family, Flavour, Framework, Group, Node, Probe, TreeProbes, nodes};
-use crate::measure::{Stopwatch, resident_bytes};
+use crate::measure::{Stopwatch, nanoseconds_per, resident_bytes};
 use crate::scale::Scale;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,14 +139,14 @@ impl Workload {
                 Self::Ask64 => ask(&framework, 64, &scale).await,
                 Self::PingPong => ring(&framework, 2, &scale).await,
                 Self::Ring => ring(&framework, scale.ring, &scale).await,
-                Self::SpawnWide => spawn(&framework, scale.children, 1, &scale).await,
-                Self::SpawnTree => spawn(&framework, 10, scale.depth, &scale).await,
+                Self::SpawnWide => spawn_wide(&framework, &scale).await,
+                Self::SpawnTree => spawn_tree(&framework, &scale).await,
                 Self::Idle => idle(&framework, scale.children).await,
                 Self::RestartByError => restart(&framework, 1, Cause::Error, &scale).await,
                 Self::RestartByPanic => restart(&framework, 1, Cause::Panic, &scale).await,
                 Self::RestartAmongMany => restart(&framework, scale.siblings, Cause::Error, &scale).await,
                 Self::AllForOne => all_for_one(&framework, &scale).await,
-                Self::StopTree => stop(&framework, 10, scale.depth, &scale).await,
+                Self::StopTree => stop(&framework, &scale).await,
             }
         })
     }
@@ -258,38 +258,56 @@ async fn ring<F: Framework>(framework: &F, runners: usize, scale: &Scale) -> f64
     stopwatch.nanoseconds_per_operation()
 }
 
-async fn spawn<F: Framework>(framework: &F, children: usize, depth: u32, scale: &Scale) -> f64 {
-    let mut stopwatch = Stopwatch::new(scale.budget);
-    let mut spawned = 0;
-    while stopwatch.goes_on() {
-        let root = Node::root(children, depth);
-        let probes = root.probes();
-        let tree = framework.tree(root).await;
-        probes.started.reached().await;
-        spawned += nodes(children, depth) as u64;
-        stopwatch.count_to(spawned);
-        stopwatch.pause();
-        assert_eq!(probes.started.count(), nodes(children, depth));
-        stop_tree::<F>(tree, &probes).await;
-        settle().await;
-        stopwatch.resume();
-    }
-    stopwatch.nanoseconds_per_operation()
+/// Warms up with a tree and is over with the first round: the stop of so many children takes some frameworks minutes.
+async fn spawn_wide<F: Framework>(framework: &F, scale: &Scale) -> f64 {
+    spawn_and_stop(framework, Node::root(10, scale.depth)).await;
+    let root = Node::root(scale.children, 1);
+    let probes = root.probes();
+    let began = Instant::now();
+    let tree = framework.tree(root).await;
+    probes.started.reached().await;
+    let elapsed = began.elapsed();
+    drop(tree);
+    nanoseconds_per(elapsed, nodes(scale.children, 1) as u64)
 }
 
-async fn stop<F: Framework>(framework: &F, children: usize, depth: u32, scale: &Scale) -> f64 {
+async fn spawn_tree<F: Framework>(framework: &F, scale: &Scale) -> f64 {
+    spawn_and_stop(framework, Node::root(10, scale.depth)).await;
+    let mut elapsed = Duration::ZERO;
+    let mut spawned = 0;
+    while elapsed < scale.budget {
+        elapsed += spawn_and_stop(framework, Node::root(10, scale.depth)).await;
+        spawned += nodes(10, scale.depth) as u64;
+    }
+    nanoseconds_per(elapsed, spawned)
+}
+
+/// Says how long the spawn took, not the stop.
+async fn spawn_and_stop<F: Framework>(framework: &F, root: Node) -> Duration {
+    let probes = root.probes();
+    let began = Instant::now();
+    let tree = framework.tree(root).await;
+    probes.started.reached().await;
+    let elapsed = began.elapsed();
+    settle().await;
+    stop_tree::<F>(tree, &probes).await;
+    settle().await;
+    elapsed
+}
+
+async fn stop<F: Framework>(framework: &F, scale: &Scale) -> f64 {
     let mut stopwatch = Stopwatch::new(scale.budget);
     let mut stopped = 0;
     while stopwatch.goes_on() {
         stopwatch.pause();
-        let root = Node::root(children, depth);
+        let root = Node::root(10, scale.depth);
         let probes = root.probes();
         let tree = framework.tree(root).await;
         probes.started.reached().await;
         settle().await;
         stopwatch.resume();
         stop_tree::<F>(tree, &probes).await;
-        stopped += nodes(children, depth) as u64;
+        stopped += nodes(10, scale.depth) as u64;
         stopwatch.count_to(stopped);
     }
     stopwatch.nanoseconds_per_operation()
