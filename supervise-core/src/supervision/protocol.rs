@@ -221,6 +221,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 if self.is_waiting() || self.restart_is_under_way() =>
             {
                 self.defer(message);
+                self.arm_abort(effects);
             }
             SystemMessage::Suspend => self.suspend(effects),
             SystemMessage::Resume(cause) => self.resume(cause, effects),
@@ -305,6 +306,15 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     fn restart_is_under_way(&self) -> bool {
         matches!(self.phase, Phase::Restarting(_))
             || matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_)))
+    }
+
+    fn another_restart_is_queued(&self) -> bool {
+        self.deferred.as_ref().is_some_and(|deferred| {
+            deferred
+                .control
+                .iter()
+                .any(|message| matches!(message, SystemMessage::Recreate(_) | SystemMessage::Halt(_)))
+        })
     }
 
     fn is_terminating(&self) -> bool {

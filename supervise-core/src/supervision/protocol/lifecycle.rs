@@ -94,7 +94,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     pub(super) fn parked(&mut self, effects: &mut Vec<Effect<R, C>>) {
         let out = *self.out.get_or_insert(Out::Handler);
-        if out == Out::PostStop || self.pending.is_some() {
+        if out == Out::PostStop || self.pending.is_some() || self.another_restart_is_queued() {
             self.arm_abort(effects);
         }
     }
