@@ -2,15 +2,15 @@
 //! of `supervise`) as plainly as they can be. It shares no decision with the state machine, only the words of the vocabulary, and
 //! is asked the same in lock-step; what the two would do must agree.
 //!
-//! One queue holds all that has to wait, in the order in which it came. After each event the model looks through it
-//! from the front for something that may be handled now, until there is nothing. It forgets nothing it could work out again.
+//! What has to wait does so in the order in which it came, reports apart from the rest. After each event the model looks
+//! for something that may be handled now, until there is nothing. It forgets nothing it could work out again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
 use supervise_core::supervision::{
-    Backoff, Call, Cause, ChildId, Count, Directive, Effect, Growth, HowEnded, Input, Limit, OnLimit, Reset, Returned, Ruling,
-    Scope, Strategy, SystemMessage, Time, Timer, WatchKind,
+    Backoff, Call, Cause, ChildId, Count, Directive, Effect, Growth, HowEnded, Input, Limit, OnLimit, Reset,
+    Returned, Ruling, Scope, Strategy, SystemMessage, Time, Timer, WatchKind,
 };
 
 use crate::world::{Effects, Fault, Id, Message};
@@ -20,7 +20,6 @@ const OF_CREATION: Backoff = Backoff::exponential(Time::from_millis(100), Time::
 
 #[derive(Debug, Clone)]
 struct Child {
-    id: ChildId,
     actor: Id,
     name: usize,
     asked_to_stop: bool,
@@ -85,19 +84,23 @@ pub(crate) struct Model {
     failed_by: Option<Option<Id>>,
     instance: Instance,
     stage: Stage,
+    /// Terminate has come, and may have to wait.
+    told_to_stop: bool,
     code: Option<Code>,
     parked: bool,
     limit: Patience,
     was_aborted: bool,
     ends_aborted: bool,
-    children: Vec<Child>,
+    /// In start order.
+    children: BTreeMap<ChildId, Child>,
     /// Who was there before the factory ran.
-    survivors: Vec<ChildId>,
+    survivors: BTreeSet<ChildId>,
     /// When restarts of any child were asked for.
     restarts: Vec<Time>,
     last_round: u64,
     deciding: Option<(ChildId, Fault)>,
     queue: Vec<Message>,
+    reports: VecDeque<(ChildId, Fault)>,
     watching: BTreeMap<Id, (WatchKind, Option<HowEnded>)>,
     watchers: Vec<Id>,
     does: Effects,
@@ -115,17 +118,19 @@ impl Model {
             failed_by: None,
             instance: Instance::Never,
             stage: Stage::Living,
+            told_to_stop: false,
             code: None,
             parked: false,
             limit: Patience::Endless,
             was_aborted: false,
             ends_aborted: false,
-            children: Vec::new(),
-            survivors: Vec::new(),
+            children: BTreeMap::new(),
+            survivors: BTreeSet::new(),
             restarts: Vec::new(),
             last_round: 0,
             deciding: None,
             queue: Vec::new(),
+            reports: VecDeque::new(),
             watching: BTreeMap::new(),
             watchers: Vec::new(),
             does: Vec::new(),
@@ -144,7 +149,7 @@ impl Model {
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
-        self.ends() || self.queue.contains(&SystemMessage::Terminate)
+        self.ends() || self.told_to_stop
     }
 
     fn ends(&self) -> bool {
@@ -159,40 +164,33 @@ impl Model {
             && self.deciding.is_none()
     }
 
-    pub(crate) fn children(&self) -> Vec<Id> {
-        self.children.iter().map(|child| child.actor).collect()
+    pub(crate) fn children(&self) -> impl Iterator<Item = &Id> {
+        self.children.values().map(|child| &child.actor)
     }
 
-    pub(crate) fn watched(&self) -> Vec<Id> {
-        self.watching.keys().copied().collect()
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &Id> {
+        self.watching.keys()
     }
 
     // ---- commands ------------------------------------------------------------------------------------------------
 
     /// Whether the name may be had. If so, its holder is a child from now on, suspended as often as its parent.
     pub(crate) fn spawn(&mut self, name: usize, made: Option<(ChildId, Id)>) -> bool {
-        let granted = !self.ends() && self.children.iter().all(|child| child.name != name);
+        let granted = !self.ends() && self.children.values().all(|child| child.name != name);
         if let (true, Some((id, actor))) = (granted, made) {
-            self.children.push(Child {
-                id,
-                actor,
-                name,
-                asked_to_stop: false,
-                restarts: Vec::new(),
-                delays: Vec::new(),
-                waits: None,
-            });
+            let (restarts, delays) = (Vec::new(), Vec::new());
+            self.children.insert(id, Child { actor, name, asked_to_stop: false, restarts, delays, waits: None });
         }
         granted
     }
 
     pub(crate) fn stop_child(&mut self, id: ChildId) -> Effects {
-        self.stop_all(|child| child.id == id);
+        self.stop_all(|child| child == id);
         std::mem::take(&mut self.does)
     }
 
     pub(crate) fn stop_children(&mut self) -> Effects {
-        for child in self.children() {
+        for child in self.children().copied().collect::<Vec<_>>() {
             self.stop_watching(child);
         }
         self.stop_all(|_| true);
@@ -225,8 +223,10 @@ impl Model {
     pub(crate) fn step(&mut self, input: &Input<'_, Id, Fault>) -> Effects {
         match input {
             Input::Begin => self.call(Call::Create),
+            Input::Message(SystemMessage::Failed { child, cause }) => self.reports.push_back((*child, *cause)),
             Input::Message(message) => {
                 if *message == SystemMessage::Terminate && !self.is_stopping() {
+                    self.told_to_stop = true;
                     self.does.push(Effect::AnnounceStop);
                 }
                 if matches!(message, SystemMessage::Recreate(_) | SystemMessage::Terminate) {
@@ -238,7 +238,12 @@ impl Model {
                 let code = self.code.get_or_insert(Code::Handler);
                 let last = matches!(code, Code::Hook(Call::PostStop { .. }));
                 self.parked = true;
-                if last || self.queue.iter().any(|m| matches!(m, SystemMessage::Recreate(_) | SystemMessage::Terminate)) {
+                if last
+                    || self
+                        .queue
+                        .iter()
+                        .any(|m| matches!(m, SystemMessage::Recreate(_) | SystemMessage::Terminate))
+                {
                     self.bound_code();
                 }
             }
@@ -255,10 +260,29 @@ impl Model {
     }
 
     fn settle(&mut self) {
-        while let Some(at) = self.queue.iter().position(|message| self.may_take(message)) {
-            let message = self.queue.remove(at);
-            self.take(message);
+        loop {
+            if let Some(at) = self.queue.iter().position(|message| self.may_take(message)) {
+                let message = self.queue.remove(at);
+                self.take(message);
+            } else if self.is_stopping() {
+                self.reports.clear();
+                break;
+            } else if self.may_decide()
+                && let Some((child, cause)) = self.reports.pop_front()
+            {
+                if self.children.contains_key(&child) {
+                    self.deciding = Some((child, cause));
+                    self.does.push(Effect::Decide(child, cause));
+                }
+            } else {
+                break;
+            }
         }
+    }
+
+    fn may_decide(&self) -> bool {
+        let runs = self.code.is_some() && !self.parked;
+        self.suspended == 0 && self.stage == Stage::Living && !runs && self.deciding.is_none()
     }
 
     /// Parked code may go on for its stop timeout once somebody waits for it.
@@ -270,16 +294,15 @@ impl Model {
     }
 
     fn may_take(&self, message: &Message) -> bool {
-        let waits_for_children = matches!(self.stage, Stage::Creating | Stage::Restarting(_)) && self.code.is_none();
+        let waits_for_children =
+            matches!(self.stage, Stage::Creating | Stage::Restarting(_)) && self.code.is_none();
         let ends = self.ends();
         match message {
             _ if self.deciding.is_some() => false,
-            SystemMessage::Failed { .. } => {
-                let runs = self.code.is_some() && !self.parked;
-                self.is_stopping() || (self.suspended == 0 && self.stage == Stage::Living && !runs)
-            }
             SystemMessage::Suspend | SystemMessage::Resume(_) => !waits_for_children,
-            SystemMessage::Recreate(_) => ends || (self.code.is_none() && !waits_for_children && !self.is_stopping()),
+            SystemMessage::Recreate(_) => {
+                ends || (self.code.is_none() && !waits_for_children && !self.is_stopping())
+            }
             SystemMessage::Terminate => ends || self.code.is_none(),
             _ => true,
         }
@@ -303,13 +326,6 @@ impl Model {
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
             SystemMessage::Recreate(cause) => self.recreate(cause),
             SystemMessage::Terminate => self.terminate(),
-            SystemMessage::Failed { child, cause } => {
-                let known = self.children.iter().any(|known| known.id == child);
-                if known && !self.is_stopping() {
-                    self.deciding = Some((child, cause));
-                    self.does.push(Effect::Decide(child, cause));
-                }
-            }
             SystemMessage::Ended { subject, child, how } => self.ended(subject, child, how),
             SystemMessage::Watch(watcher) => {
                 if !self.watchers.contains(&watcher) {
@@ -318,23 +334,26 @@ impl Model {
             }
             SystemMessage::Unwatch(watcher) => self.watchers.retain(|other| *other != watcher),
             SystemMessage::ResetBackoff(child) => {
-                if let Some(child) = self.children.iter_mut().find(|known| known.id == child) {
+                if let Some(child) = self.children.get_mut(&child) {
                     child.delays.clear();
                 }
             }
+            SystemMessage::Failed { .. } => unreachable!("reports wait elsewhere"),
             SystemMessage::Halt(_) | SystemMessage::Started(_) | SystemMessage::Halted(_) => {
-                unreachable!("only declared children get these")
+                unreachable!("these worlds have no declared children")
             }
         }
     }
 
     // ---- failing and being answered ------------------------------------------------------------------------------
 
-    fn fail(&mut self, cause: Fault, culprit: Option<Id>, spared: &[ChildId]) {
+    fn fail(&mut self, cause: Fault, culprit: Option<Id>, spared: &BTreeSet<ChildId>) {
         self.suspended += 1;
         self.failed_by.get_or_insert(culprit);
-        let others = self.children.iter().filter(|child| Some(child.actor) != culprit && !spared.contains(&child.id));
-        for child in others.map(|child| child.actor).collect::<Vec<_>>() {
+        let unspared = self.children.iter().filter(|(id, _)| !spared.contains(id));
+        let others: Vec<Id> =
+            unspared.map(|(_, child)| child.actor).filter(|actor| Some(*actor) != culprit).collect();
+        for child in others {
             self.send(child, SystemMessage::Suspend);
         }
         self.does.push(Effect::Report(cause));
@@ -343,11 +362,13 @@ impl Model {
     fn resume(&mut self, cause: Fault) {
         match self.instance {
             // There is nothing to resume: it is made anew, unless that is going on already.
-            Instance::Never | Instance::Broken if self.code.is_none() && self.stage == Stage::Living => self.recreate(cause),
+            Instance::Never | Instance::Broken if self.code.is_none() && self.stage == Stage::Living => {
+                self.recreate(cause)
+            }
             _ => {
                 self.suspended = self.suspended.saturating_sub(1);
                 let culprit = self.failed_by.take().flatten();
-                for child in self.children() {
+                for child in self.children().copied().collect::<Vec<_>>() {
                     let answer = if Some(child) == culprit { Some(cause) } else { None };
                     self.send(child, SystemMessage::Resume(answer));
                 }
@@ -369,7 +390,7 @@ impl Model {
             }
             Instance::Broken => {
                 let survivors = self.survivors.clone();
-                self.stop_all(|child| !survivors.contains(&child.id));
+                self.stop_all(|child| !survivors.contains(&child));
                 self.stage = Stage::Restarting(cause);
                 self.go_on();
             }
@@ -381,7 +402,7 @@ impl Model {
             self.stage = Stage::Ending;
             // What waited for the end of a restart waits no more.
             self.queue.clear();
-            for subject in self.watched() {
+            for subject in self.watched().copied().collect::<Vec<_>>() {
                 self.stop_watching(subject);
             }
             self.stop_all(|_| true);
@@ -391,12 +412,12 @@ impl Model {
 
     /// Children have ended, or none had to.
     fn go_on(&mut self) {
-        if self.code.is_some() || self.queue.contains(&SystemMessage::Terminate) {
+        if self.code.is_some() || (self.told_to_stop && !self.ends()) {
             return;
         }
         match self.stage.clone() {
             Stage::Creating if self.children.is_empty() => self.make(Call::Create),
-            Stage::Restarting(cause) if self.children.iter().all(|child| !child.asked_to_stop) => {
+            Stage::Restarting(cause) if self.children.values().all(|child| !child.asked_to_stop) => {
                 self.make(Call::Rebuild(cause));
             }
             Stage::Ending if self.children.is_empty() => {
@@ -414,7 +435,7 @@ impl Model {
         self.suspended -= 1;
         self.failed_by = None;
         self.stage = Stage::Living;
-        self.survivors = self.children.iter().map(|child| child.id).collect();
+        self.survivors = self.children.keys().copied().collect();
         self.call(call);
     }
 
@@ -445,12 +466,12 @@ impl Model {
             self.ends_aborted |= self.is_stopping();
         }
         match (code, returned) {
-            (Code::Handler, Returned::Err(cause)) => self.fail(*cause, None, &[]),
+            (Code::Handler, Returned::Err(cause)) => self.fail(*cause, None, &BTreeSet::new()),
             (Code::Handler, _) => {}
             (Code::Hook(Call::Create), Returned::Ok) => self.is_ready(),
             (Code::Hook(Call::Create), Returned::Err(cause)) => {
                 self.does.push(Effect::DropInstance);
-                self.fail(cause.at_initialization(), None, &[]);
+                self.fail(cause.at_initialization(), None, &BTreeSet::new());
             }
             (Code::Hook(Call::Create), Returned::Aborted) => self.does.push(Effect::DropInstance),
             (Code::Hook(Call::PreRestart { .. }), _) => {
@@ -460,11 +481,10 @@ impl Model {
             }
             (Code::Hook(Call::Rebuild(cause)), Returned::Ok) => {
                 self.is_ready();
-                for child in self.survivors.clone() {
-                    if let Some(child) = self.children.iter().find(|known| known.id == child) {
-                        let (id, actor) = (child.id, child.actor);
+                for id in self.survivors.clone() {
+                    if let Some(child) = self.children.get_mut(&id) {
+                        let (actor, owed) = (child.actor, child.waits.take().map_or(0, |wait| wait.owed));
                         self.send(actor, SystemMessage::Recreate(cause));
-                        let owed = self.child(id).waits.take().map_or(0, |wait| wait.owed);
                         for _ in 0..owed {
                             self.send(actor, SystemMessage::Resume(None));
                         }
@@ -482,8 +502,8 @@ impl Model {
                 self.instance = Instance::Broken;
                 // The next restart comes with a suspension of its own, and answers that one: this one's is answered now.
                 if !self.is_stopping() {
-                    let survivors = self.children.iter().filter(|child| self.survivors.contains(&child.id));
-                    for survivor in survivors.map(|child| child.actor).collect::<Vec<_>>() {
+                    let survivors = self.children.iter().filter(|(id, _)| self.survivors.contains(id));
+                    for survivor in survivors.map(|(_, child)| child.actor).collect::<Vec<_>>() {
                         self.send(survivor, SystemMessage::Resume(None));
                     }
                 }
@@ -505,16 +525,16 @@ impl Model {
         let strategy = ruling.strategy;
         let culprit = self.child(id).actor;
         match ruling.verdict {
-            Err(own) => self.fail(own, Some(culprit), &[]),
-            Ok(Directive::Escalate) => self.fail(cause, Some(culprit), &[]),
+            Err(own) => self.fail(own, Some(culprit), &BTreeSet::new()),
+            Ok(Directive::Escalate) => self.fail(cause, Some(culprit), &BTreeSet::new()),
             Ok(Directive::Resume) if cause.is_initialization() => {
                 let delay = self.delay(id, &OF_CREATION, ruling.now);
-                self.answer(&SystemMessage::Resume(Some(cause)), id, &[id], Some(delay));
+                self.answer(&SystemMessage::Resume(Some(cause)), id, &BTreeSet::from([id]), Some(delay));
             }
             Ok(Directive::Resume) => self.send(culprit, SystemMessage::Resume(Some(cause))),
             Ok(Directive::Stop) => {
                 let affected = self.affected(id, strategy.scope);
-                self.stop_all(|child| affected.contains(&child.id));
+                self.stop_all(|child| affected.contains(&child));
             }
             Ok(directive @ (Directive::Restart | Directive::RestartAfter(_))) => {
                 let affected = self.affected(id, strategy.scope);
@@ -530,17 +550,17 @@ impl Model {
                     let delay = backoff.map(|backoff| self.delay(id, &backoff, ruling.now));
                     self.answer(&SystemMessage::Recreate(cause), id, &affected, delay);
                 } else if strategy.on_limit == OnLimit::Escalate {
-                    self.fail(cause, Some(culprit), &[]);
+                    self.fail(cause, Some(culprit), &BTreeSet::new());
                 } else {
-                    self.stop_all(|child| affected.contains(&child.id));
+                    self.stop_all(|child| affected.contains(&child));
                 }
             }
             Ok(_) => unreachable!("there is no other directive"),
         }
     }
 
-    fn affected(&self, culprit: ChildId, scope: Scope) -> Vec<ChildId> {
-        let reached = self.children.iter().map(|child| child.id).filter(|id| match scope {
+    fn affected(&self, culprit: ChildId, scope: Scope) -> BTreeSet<ChildId> {
+        let reached = self.children.keys().copied().filter(|id| match scope {
             Scope::OneForOne => *id == culprit,
             Scope::AllForOne => true,
             Scope::RestForOne => *id >= culprit,
@@ -548,7 +568,7 @@ impl Model {
         reached.collect()
     }
 
-    fn may_restart(&mut self, affected: &[ChildId], strategy: &Strategy, now: Time) -> bool {
+    fn may_restart(&mut self, affected: &BTreeSet<ChildId>, strategy: &Strategy, now: Time) -> bool {
         match strategy.count {
             Count::Supervisor => permits(&strategy.limit, &mut self.restarts, now),
             Count::Child => affected.iter().all(|id| permits(&strategy.limit, &mut self.child(*id).restarts, now)),
@@ -556,7 +576,7 @@ impl Model {
     }
 
     /// Suspends those who are not waiting already, and gives all the same answer, at once or after a delay.
-    fn answer(&mut self, answer: &Message, culprit: ChildId, affected: &[ChildId], delay: Option<Time>) {
+    fn answer(&mut self, answer: &Message, culprit: ChildId, affected: &BTreeSet<ChildId>, delay: Option<Time>) {
         self.last_round += 1;
         let round = self.last_round;
         for id in affected {
@@ -582,12 +602,14 @@ impl Model {
     /// Who will be restarted together with this actor gets no answer of its own.
     fn round_is_due(&mut self, round: u64) {
         let restarts = matches!(self.stage, Stage::Restarting(_));
-        let rebuilds = matches!(self.code, Some(Code::Hook(Call::Rebuild(_)))) || self.instance == Instance::Broken;
-        for child in self.children.clone() {
-            if restarts || (rebuilds && self.survivors.contains(&child.id)) {
-                if let Some(wait) = self.child(child.id).waits.as_mut().filter(|wait| wait.round == round) {
-                    wait.round = 0;
-                }
+        let rebuilds =
+            matches!(self.code, Some(Code::Hook(Call::Rebuild(_)))) || self.instance == Instance::Broken;
+        for (id, child) in &mut self.children {
+            if let Some(wait) = &mut child.waits
+                && wait.round == round
+                && (restarts || (rebuilds && self.survivors.contains(id)))
+            {
+                wait.round = 0;
             }
         }
         self.round_is_over(round);
@@ -595,12 +617,11 @@ impl Model {
 
     /// The first suspension is answered by the answer, each further one by a bare Resume.
     fn round_is_over(&mut self, round: u64) {
-        for child in self.children.clone() {
-            if let Some(wait) = child.waits.filter(|wait| wait.round == round) {
-                self.child(child.id).waits = None;
-                self.send(child.actor, wait.answer);
+        for child in self.children.values_mut() {
+            if let Some(wait) = child.waits.take_if(|wait| wait.round == round) {
+                self.does.push(Effect::Send(child.actor, wait.answer));
                 for _ in 1..wait.owed {
-                    self.send(child.actor, SystemMessage::Resume(None));
+                    self.does.push(Effect::Send(child.actor, SystemMessage::Resume(None)));
                 }
             }
         }
@@ -623,7 +644,7 @@ impl Model {
     // ---- children and watches ------------------------------------------------------------------------------------
 
     fn child(&mut self, id: ChildId) -> &mut Child {
-        self.children.iter_mut().find(|child| child.id == id).expect("a child that is there")
+        self.children.get_mut(&id).expect("a child that is there")
     }
 
     fn ended(&mut self, subject: Id, child: Option<ChildId>, how: HowEnded) {
@@ -632,7 +653,7 @@ impl Model {
             self.does.push(Effect::Enqueue(subject));
         }
         if let Some(id) = child {
-            self.children.retain(|child| child.id != id);
+            self.children.remove(&id);
             self.go_on();
         }
     }
@@ -644,9 +665,10 @@ impl Model {
     }
 
     /// The last one first, each once.
-    fn stop_all(&mut self, which: impl Fn(&Child) -> bool) {
+    fn stop_all(&mut self, which: impl Fn(ChildId) -> bool) {
         let mut asked = Vec::new();
-        for child in self.children.iter_mut().rev().filter(|child| !child.asked_to_stop && which(child)) {
+        let which = self.children.iter_mut().rev().filter(|(id, child)| !child.asked_to_stop && which(**id));
+        for (_, child) in which {
             child.asked_to_stop = true;
             child.waits = None;
             asked.push(child.actor);
@@ -657,7 +679,7 @@ impl Model {
     }
 
     fn send_all(&mut self, message: &Message) {
-        for child in self.children() {
+        for child in self.children().copied().collect::<Vec<_>>() {
             self.send(child, message.clone());
         }
     }
@@ -690,24 +712,29 @@ fn permits(limit: &Limit, requests: &mut Vec<Time>, now: Time) -> bool {
     inside <= granted
 }
 
-/// Effects by what and whom they concern.
-pub(crate) type Concerns = BTreeMap<(u8, Id), Effects>;
+/// Whether two steps do the same: to each actor, and to themselves, the same in the same order. Between different actors
+/// no order is promised. No time runs for code that is about to be dropped.
+pub(crate) fn agree(some: &[Effect<Id, Fault>], others: &[Effect<Id, Fault>], aborts: bool) -> bool {
+    let counts = |effect: &&Effect<Id, Fault>| match effect {
+        Effect::Note(_) => false,
+        Effect::Arm(Timer::Abort, _) | Effect::Disarm(Timer::Abort) => !aborts,
+        _ => true,
+    };
+    let by_concern = |effects: &[Effect<Id, Fault>]| {
+        let mut sorted: Vec<_> = effects.iter().filter(counts).cloned().collect();
+        sorted.sort_by_key(concern);
+        sorted
+    };
+    some.iter().filter(counts).eq(others.iter().filter(counts)) || by_concern(some) == by_concern(others)
+}
 
-/// What a step does, told apart by whom it concerns: between different actors no order is promised.
-pub(crate) fn by_concern(effects: &[Effect<Id, Fault>], aborts: bool) -> Concerns {
-    let mut sorted = Concerns::new();
-    for effect in effects {
-        let concern = match effect {
-            Effect::Note(_) => continue,
-            Effect::Arm(Timer::Abort, _) | Effect::Disarm(Timer::Abort) if aborts => continue,
-            Effect::Send(to, _) => (0, *to),
-            Effect::TellWatcher(to, _) => (1, *to),
-            Effect::Watch(subject) | Effect::Unwatch(subject) => (2, *subject),
-            Effect::Arm(..) | Effect::Disarm(_) => (3, 0),
-            Effect::AnnounceStop => (4, 0),
-            _ => (5, 0),
-        };
-        sorted.entry(concern).or_default().push(effect.clone());
+fn concern(effect: &Effect<Id, Fault>) -> (u8, Id) {
+    match effect {
+        Effect::Send(to, _) => (0, *to),
+        Effect::TellWatcher(to, _) => (1, *to),
+        Effect::Watch(subject) | Effect::Unwatch(subject) => (2, *subject),
+        Effect::Arm(..) | Effect::Disarm(_) => (3, 0),
+        Effect::AnnounceStop => (4, 0),
+        _ => (5, 0),
     }
-    sorted
 }

@@ -16,7 +16,7 @@ use supervise_core::supervision::{
 };
 
 use crate::invariants::{Invariant, Ledger, Violation, Watchdog};
-use crate::model::{Concerns, Model, by_concern};
+use crate::model::{Model, agree};
 
 pub(crate) type Id = u32;
 pub(crate) type Message = SystemMessage<Id, Fault>;
@@ -445,8 +445,7 @@ impl World {
         let cell = self.cell_mut(id);
         let (news, modelled) = (cell.protocol.dequeued(&subject), cell.model.dequeued(subject));
         if news != modelled {
-            let what = format!("{id} is told of {subject}: {news:?}, the model: {modelled:?}");
-            return Err(Violation { invariant: Invariant::AgreesWithModel, what });
+            disagreement(format!("{id} is told of {subject}: {news:?}, the model: {modelled:?}"))?;
         }
         Ok(news.map(|(kind, _)| kind))
     }
@@ -657,7 +656,7 @@ impl World {
         let granted = self.cell_mut(parent).model.spawn(name, made.map(|(id, _)| (id, child)));
         if granted != spawned.is_ok() {
             let what = format!("{parent} spawns {name}: {spawned:?}, the model: {granted}");
-            self.disagreement.get_or_insert(Violation { invariant: Invariant::AgreesWithModel, what });
+            self.disagreement = self.disagreement.take().or(disagreement(what).err());
         }
         if let Some((id, inherited)) = made {
             self.add(Some(parent), id, name, role, inherited);
@@ -685,7 +684,11 @@ impl World {
                 model.unwatch(subject)
             }
         };
-        let agreed = Self::compare(id, self.cell(id), &by_concern(&expected, false), &by_concern(&effects, false));
+        let agreed = if agree(&expected, &effects, false) {
+            Self::agree_about_state(self.cell(id))
+        } else {
+            disagreement(format!("at {command:?} the protocol does {effects:?}, the model {expected:?}"))
+        };
         self.disagreement = self.disagreement.take().or(agreed.err());
         for effect in effects {
             match effect {
@@ -711,11 +714,7 @@ impl World {
         let mut effects = std::mem::take(&mut self.scratch);
         let mut next = Some(input);
         while let Some(input) = next.take() {
-            let cell = self.cell_mut(id);
-            let aborts = cell.model.aborts();
-            let expected = cell.model.step(&input);
-            cell.protocol.step(input, &mut effects);
-            Self::compare(id, cell, &by_concern(&expected, aborts), &by_concern(&effects, aborts))?;
+            Self::ask_both(self.cell_mut(id), input, &mut effects)?;
             Watchdog::inspect(self, id, &effects)?;
             for effect in effects.drain(..) {
                 if self.loud {
@@ -734,24 +733,28 @@ impl World {
         Ok(())
     }
 
-    /// The model and the protocol agree about what they did, and how they are.
-    fn compare(id: Id, cell: &Cell, expected: &Concerns, effects: &Concerns) -> Step {
-        let disagree = |what: String| Err(Violation { invariant: Invariant::AgreesWithModel, what });
-        if expected != effects {
-            return disagree(format!("{id} does {:?}, the model {:?}", effects.values(), expected.values()));
+    /// Asks the protocol and the model, which have to agree about what to do and how they are.
+    fn ask_both(cell: &mut Cell, input: Input<'_, Id, Fault>, effects: &mut Effects) -> Step {
+        let aborts = cell.model.aborts();
+        let expected = cell.model.step(&input);
+        cell.protocol.step(input, effects);
+        if !agree(&expected, effects, aborts) {
+            return disagreement(format!("the protocol does {effects:?}, the model {expected:?}"));
         }
-        let Cell { model, protocol, .. } = cell;
-        let children: Vec<Id> = protocol.children().map(|(_, child)| *child).collect();
-        let watched: Vec<Id> = protocol.watched().copied().collect();
-        let state = (protocol.suspensions(), protocol.is_stopping(), protocol.accepts_messages(), children, watched);
-        let modelled =
-            (model.suspensions(), model.is_stopping(), model.accepts_messages(), model.children(), model.watched());
-        if !protocol.has_ended() && state != modelled {
-            return disagree(format!(
-                "{id} is {state:?}, the model {modelled:?} (suspended, stopping, accepts, children, watched)"
-            ));
+        Self::agree_about_state(cell)
+    }
+
+    fn agree_about_state(Cell { model, protocol, .. }: &Cell) -> Step {
+        let state = (protocol.suspensions(), protocol.is_stopping(), protocol.accepts_messages());
+        let modelled = (model.suspensions(), model.is_stopping(), model.accepts_messages());
+        let agreed = state == modelled
+            && protocol.children().map(|(_, child)| child).eq(model.children())
+            && protocol.watched().eq(model.watched());
+        if protocol.has_ended() || agreed {
+            Ok(())
+        } else {
+            disagreement(format!("the protocol is {protocol:?}, the model {model:?}"))
         }
-        Ok(())
     }
 
     fn ruling<'a>(
@@ -894,6 +897,10 @@ impl World {
             self.refresh(id);
         }
     }
+}
+
+fn disagreement(what: String) -> Step {
+    Err(Violation { invariant: Invariant::AgreesWithModel, what })
 }
 
 impl Cell {
