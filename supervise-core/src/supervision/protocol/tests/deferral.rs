@@ -69,8 +69,8 @@ fn a_waiting_actor_defers_all_but_the_stop_and_the_ends() {
 fn a_second_restart_waits_for_the_first() {
     let mut actor = restarting(0);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Recreate(Y)), []);
-    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(X)]);
+    assert_eq!(drive(&mut actor, Recreate(Y)), [Effect::Arm(Timer::Abort, None)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Effect::Disarm(Timer::Abort), DropInstance, rebuild(X)]);
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), pre_restart(Y, false)]);
 }
 

@@ -145,3 +145,26 @@ fn a_parked_pre_start_decides_about_its_children() {
     step(&mut actor, Input::Parked);
     assert_eq!(drive(&mut actor, failed(A, X)), [Decide(id(A), X)]);
 }
+
+#[test]
+fn a_second_restart_bounds_the_pre_restart_of_the_first() {
+    let mut actor = restarting(0);
+    assert_eq!(step(&mut actor, Input::Parked), []);
+    drive(&mut actor, Suspend);
+    assert_eq!(drive(&mut actor, Recreate(Y)), [Effect::Arm(Timer::Abort, None)]);
+    assert_eq!(step(&mut actor, Input::Due(Timer::Abort)), [Note(News::Aborted), Effect::Abort]);
+    assert_eq!(back(&mut actor, Returned::Aborted), [DropInstance, rebuild(X)]);
+}
+
+#[test]
+fn a_restart_that_is_queued_already_bounds_the_pre_restart_before_it() {
+    let mut actor = restarting(1);
+    command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
+    for message in [Suspend, Recreate(Y), Suspend, Recreate(X)] {
+        assert_eq!(drive(&mut actor, message), []);
+    }
+    assert_eq!(drive(&mut actor, ended(A)), [rebuild(X)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), pre_restart(Y, false)]);
+    assert_eq!(step(&mut actor, Input::Parked), [Effect::Arm(Timer::Abort, None)]);
+}
