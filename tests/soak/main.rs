@@ -32,8 +32,8 @@ static ALLOCATOR: Cap<std::alloc::System> = Cap::new(std::alloc::System, usize::
 
 const THREADS: u64 = 8;
 
-/// What thread-local state and the test harness may come to hold between two runs.
-const SLACK: usize = 64 * 1024;
+/// What the test harness may come to hold between two runs.
+const SLACK: usize = 1024;
 
 fn setting(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
