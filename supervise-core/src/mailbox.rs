@@ -16,15 +16,16 @@
 //!
 //! Rules 1.2 and 1.6.
 
+#[cfg(all(test, supervise_loom))]
+mod loom_tests;
+
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use tokio::sync::{Semaphore, TryAcquireError};
 
 use crate::actor_ref::AnyActorRef;
 use crate::cell::Visit;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError, Semaphore, TryAcquireError};
 
 /// Where messages wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
