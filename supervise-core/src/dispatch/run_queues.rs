@@ -2,26 +2,33 @@
 //!
 //! 1. Who queues a task from a worker queues it there. Another worker is woken only for what this one cannot take up
 //!    next.
-//! 2. A worker goes to sleep by saying so first and looking at all queues after. Who queues looks at the sleepers after. So
-//!    no task waits for a sleeper that nobody wakes.
+//! 2. A worker goes to sleep by saying so first and looking at all queues after, under their locks. Who queues a task,
+//!    under such a lock, looks for a sleeper after. So one of the two sees the other.
+//! 3. A sleeper is claimed for one task alone, by whoever makes it rise. So no task waits for a busy worker while another
+//!    sleeps, but the one that is this worker's next.
 //!
 //! What a task is is not known here.
 
+#[cfg(all(test, supervise_loom))]
+mod loom_tests;
+
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The queues of tasks `T`, one for each worker.
 pub(super) struct RunQueues<T> {
     workers: Box<[Worker<T>]>,
-    /// How many workers sleep.
+    /// Not less than the workers that sleep.
     sleepers: AtomicUsize,
     /// Where the next task goes that comes from outside while nobody sleeps.
     next: AtomicUsize,
 }
 
 struct Worker<T> {
+    /// It sleeps or is about to, and nobody has claimed it.
     asleep: AtomicBool,
     queue: Mutex<Queue<T>>,
 }
@@ -30,8 +37,6 @@ struct Queue<T> {
     tasks: VecDeque<T>,
     /// How to wake the worker, once it sleeps.
     waker: Option<Waker>,
-    /// It was to be woken before it slept.
-    woken: bool,
     /// The system has ended: the worker is not needed any more.
     over: bool,
     /// The workers are gone.
@@ -64,7 +69,7 @@ impl<T> RunQueues<T> {
         let more_than_one = queue.tasks.len() > 1;
         drop(queue);
         // Invariant 1: the first in the queue is this worker's next.
-        if more_than_one && self.workers.len() > 1 {
+        if more_than_one {
             self.wake_a_sleeper();
         }
         Ok(())
@@ -72,53 +77,63 @@ impl<T> RunQueues<T> {
 
     /// Queues a task from elsewhere. Given back where the workers are gone.
     pub(super) fn push_from_outside(&self, task: T) -> Result<(), T> {
-        let at = match self.workers.len() {
-            1 => 0,
+        let worker = match self.workers.len() {
+            1 => &self.workers[0],
             workers => {
-                let start = self.next.fetch_add(1, Ordering::Relaxed);
-                self.sleeper(start).unwrap_or(start % workers)
+                let start = self.next.fetch_add(1, Ordering::Relaxed) % workers;
+                self.sleeper(start).unwrap_or(&self.workers[start])
             }
         };
-        let worker = &self.workers[at];
         let mut queue = worker.lock();
         if queue.closed {
             return Err(task);
         }
         queue.tasks.push_back(task);
         let waker = queue.waker.take();
+        // Under the lock, so that a worker that was about to sleep finds the task and its claim together.
+        let claimed = self.claim(worker);
         drop(queue);
         if let Some(waker) = waker {
-            self.rise(at);
             waker.wake();
+        }
+        if !claimed {
+            self.wake_a_sleeper();
         }
         Ok(())
     }
 
-    fn sleeper(&self, start: usize) -> Option<usize> {
+    /// One that sleeps, as far as can be told without claiming it.
+    fn sleeper(&self, start: usize) -> Option<&Worker<T>> {
         if self.sleepers.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let workers = self.workers.len();
-        (start..start + workers).map(|at| at % workers).find(|at| self.workers[*at].asleep.load(Ordering::Relaxed))
+        let (before, from) = self.workers.split_at(start);
+        from.iter().chain(before).find(|worker| worker.asleep.load(Ordering::Relaxed))
     }
 
+    /// For a task that was queued. Invariants 2 and 3.
     fn wake_a_sleeper(&self) {
-        // Invariant 2.
-        fence(Ordering::SeqCst);
-        if let Some(at) = self.sleeper(0) {
-            self.wake(at);
+        if self.sleepers.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        if let Some(sleeper) = self.workers.iter().find(|worker| self.claim(worker)) {
+            // One without a waker is about to sleep and will see that it was claimed.
+            let waker = sleeper.lock().waker.take();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
         }
     }
 
-    fn wake(&self, at: usize) {
-        let mut queue = self.workers[at].lock();
-        let waker = queue.waker.take();
-        queue.woken = waker.is_none();
-        drop(queue);
-        if let Some(waker) = waker {
-            self.rise(at);
-            waker.wake();
+    /// Makes a worker rise. Whether it slept and nobody else has claimed it.
+    ///
+    /// Who claims has queued a task before, and who has been claimed looks at the queues after: Release and Acquire.
+    fn claim(&self, worker: &Worker<T>) -> bool {
+        let claimed = worker.asleep.load(Ordering::Acquire) && worker.asleep.swap(false, Ordering::AcqRel);
+        if claimed {
+            self.sleepers.fetch_sub(1, Ordering::Relaxed);
         }
+        claimed
     }
 
     // ---- the workers ---------------------------------------------------------------------------------------------
@@ -154,6 +169,8 @@ impl<T> RunQueues<T> {
         let first = stolen.pop_front();
         if !stolen.is_empty() {
             self.workers[me].lock().tasks.append(&mut stolen);
+            // Meanwhile nobody saw them.
+            self.wake_a_sleeper();
         }
         first
     }
@@ -161,26 +178,23 @@ impl<T> RunQueues<T> {
     /// Goes to sleep, if there is still nothing to do.
     fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<T>>> {
         let worker = &self.workers[me];
-        // Invariant 2.
-        worker.asleep.store(true, Ordering::Relaxed);
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        // Invariant 2. Who sees that it sleeps sees that it is counted.
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        worker.asleep.store(true, Ordering::Release);
         let others_have_some = self.others(me).any(|other| !other.lock().tasks.is_empty());
         let mut queue = worker.lock();
-        let woken = std::mem::take(&mut queue.woken);
-        let next = if others_have_some || woken { None } else { Some(queue.next(cx)) };
+        let claimed = !worker.asleep.load(Ordering::Acquire);
+        let next = if others_have_some || claimed { None } else { Some(queue.next(cx)) };
         drop(queue);
         if !matches!(next, Some(Poll::Pending)) {
-            self.rise(me);
+            self.claim(worker);
         }
         next
     }
 
-    /// A worker sleeps no more.
-    pub(super) fn rise(&self, at: usize) {
-        if self.workers.len() > 1 && self.workers[at].asleep.swap(false, Ordering::Relaxed) {
-            self.sleepers.fetch_sub(1, Ordering::Relaxed);
-        }
+    /// Worker `me` sleeps no more.
+    pub(super) fn rise(&self, me: usize) {
+        self.claim(&self.workers[me]);
     }
 
     // ---- the end -------------------------------------------------------------------------------------------------
@@ -210,7 +224,7 @@ impl<T> RunQueues<T> {
 
 impl<T> Worker<T> {
     fn new() -> Self {
-        let queue = Queue { tasks: VecDeque::new(), waker: None, woken: false, over: false, closed: false };
+        let queue = Queue { tasks: VecDeque::new(), waker: None, over: false, closed: false };
         Self { asleep: AtomicBool::new(false), queue: Mutex::new(queue) }
     }
 
