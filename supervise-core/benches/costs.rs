@@ -18,12 +18,13 @@ use supervise_core::{
 /// Operations in the short run of each workload; the long run does twice as many.
 const OPERATIONS: u32 = 2_000;
 
-const WORKLOADS: [&str; 10] = [
+const WORKLOADS: [&str; 11] = [
     "raw tell",
     "tell",
     "tell, async handler",
     "raw ask",
     "ask",
+    "ask, inline handler",
     "spawn",
     "raw spawn and stop",
     "spawn and stop",
@@ -112,7 +113,8 @@ fn run(workload: &str, operations: u32) {
         match workload {
             "tell" => tell(&system, operations, || Work::Add).await,
             "tell, async handler" => tell(&system, operations, || Work::AddSoon).await,
-            "ask" => ask(&system, operations).await,
+            "ask" => ask(&system, operations, total).await,
+            "ask, inline handler" => ask(&system, operations, |worker| total(worker).inline()).await,
             "spawn" => drop(spawn(&system, operations)),
             "spawn and stop" => {
                 for actor in spawn(&system, operations) {
@@ -137,7 +139,7 @@ async fn tell(system: &ActorSystem, operations: u32, work: fn() -> Work) {
     assert_eq!(total(&worker).await.expect("an answer"), operations);
 }
 
-async fn ask(system: &ActorSystem, operations: u32) {
+async fn ask(system: &ActorSystem, operations: u32, total: fn(&ActorRef<Worker>) -> Request<'_, Worker, u32>) {
     let worker = system.spawn("worker", || Worker(0)).expect("a free name");
     for _ in 0..operations {
         total(&worker).await.expect("an answer");

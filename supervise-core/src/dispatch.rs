@@ -12,6 +12,7 @@
 //! 1. A [`Task`] exists once for each cell that has not ended: it is parked, queued or having its turn.
 //! 2. A worker lets tokio's other tasks run when it has spent its budget, its own or tokio's.
 //! 3. When the last worker goes, with its runtime or because the system has ended, all tasks that are left go too.
+//! 4. Who finds a runner parked may also give it its turn at once, on its own stack ([`run_here`](Dispatcher::run_here)).
 //!
 //! What a turn does is not known here, nor which worker takes which task: that is [`RunQueues`].
 
@@ -87,7 +88,12 @@ thread_local! {
     static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
     /// What is left of the worker's budget.
     static BUDGET_LEFT: Local<usize> = const { Local::new(0) };
+    /// How many turns stand on this stack that no worker has begun.
+    static INLINE: Local<usize> = const { Local::new(0) };
 }
+
+/// How many turns may stand on one stack: handlers that are asked inline may ask others so.
+const DEPTH: usize = 8;
 
 /// Charges the worker for messages its current turn has handled.
 pub(crate) fn charge(messages: usize) {
@@ -122,19 +128,40 @@ impl Dispatcher {
     /// Queues a task. Where the workers are gone, it goes too.
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
-        let refused = if dispatcher == std::ptr::from_ref(self).addr() {
-            self.queues.push_here(me, task)
-        } else {
-            self.queues.push_from_outside(task)
-        };
+        let here = dispatcher == self.address();
+        let refused = if here { self.queues.push_here(me, task) } else { self.queues.push_from_outside(task) };
         if let Err(task) = refused {
             drop_quietly(task);
         }
     }
 
+    /// Gives a task its turn on the caller's stack, unless too many stand there already.
+    pub(crate) fn run_here(&self, task: Task, system: &SystemCore) {
+        if INLINE.get() == DEPTH {
+            return self.ready(task);
+        }
+        let cell = Arc::clone(&task.cell);
+        // Who asks may be of another runtime, or of none.
+        let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
+        INLINE.set(INLINE.get() + 1);
+        task.turn();
+        INLINE.set(INLINE.get() - 1);
+        drop(runtime);
+        // Invariant 3, if the last worker went meanwhile.
+        if self.alive.load(Ordering::SeqCst) == 0
+            && let Some(task) = cell.unpark()
+        {
+            drop_quietly(task);
+        }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     fn work(&self, me: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
         self.queues.rise(me);
-        let outer = HERE.replace((std::ptr::from_ref(self).addr(), me));
+        let outer = HERE.replace((self.address(), me));
         BUDGET_LEFT.set(BUDGET);
         let poll = loop {
             match self.queues.next(me, cx) {
@@ -166,7 +193,7 @@ struct Resident {
 impl Drop for Resident {
     fn drop(&mut self) {
         let dispatcher = self.system.dispatcher();
-        if dispatcher.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1 {
             // Looked for first: what goes forgets its children.
             let cells = self.system.all_cells();
             dispatcher.queues.close().for_each(drop_quietly);
