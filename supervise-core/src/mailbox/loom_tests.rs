@@ -379,6 +379,27 @@ fn assert_room_for_one(cell: &Cell) {
 }
 
 #[test]
+fn a_mailbox_that_drops_the_oldest_keeps_the_last() {
+    loom::model(|| {
+        let cell = Cell::bounded(Overflow::DropOldest);
+        at_once!(cell: { cell.tell(0); cell.tell(1); cell.tell(2) }; cell.run(Runner::new()));
+        cell.assert_each_once(&[0, 1, 2]);
+        assert_eq!(cell.all(Fate::Handled).last(), Some(&2));
+    });
+}
+
+#[test]
+fn who_waits_for_room_and_who_displaces_share_it() {
+    loom::model(|| {
+        let cell = Cell::bounded(Overflow::DropOldest);
+        at_once!(cell: cell.send(0), { cell.tell(1); cell.tell(2) }; cell.run(Runner::new()));
+        cell.assert_each_once(&[0, 1, 2]);
+        cell.assert_parked();
+        assert_room_for_one(&cell);
+    });
+}
+
+#[test]
 fn a_mailbox_that_drops_the_oldest_keeps_the_newest_while_suspended() {
     loom::model(|| {
         let cell = Cell::bounded(Overflow::DropOldest);
@@ -397,6 +418,7 @@ fn a_bounded_mailbox_that_closes_loses_nothing() {
         let cell = Cell::bounded(Overflow::DropOldest);
         at_once!(cell: { cell.tell(0); cell.tell(1) }, cell.tell_system(System::Stop); cell.run(Runner::new()));
         cell.assert_each_once(&[0, 1]);
+        assert!(!cell.all(Fate::Displaced).contains(&1), "by nobody");
     });
 }
 

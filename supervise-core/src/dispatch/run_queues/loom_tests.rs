@@ -161,6 +161,26 @@ fn a_stolen_task_does_not_wait_for_the_thief_while_another_sleeps() {
     });
 }
 
+/// A worker that goes to sleep is never counted off before it is counted, which would hide the other.
+#[test]
+fn a_sleeper_is_seen_while_another_is_claimed() {
+    loom::model(|| {
+        let queues = Arc::new(RunQueues::new(3));
+        let sleeper = std::sync::Arc::new(Woken::default());
+        assert!(queues.next(2, &Context::from_waker(&Waker::from(sleeper.clone()))).is_pending());
+        let other = Arc::clone(&queues);
+        // A worker that is busy ever after.
+        let busy = thread::spawn(move || (0..3).for_each(|task| other.push_here(0, task).unwrap()));
+        let second = std::sync::Arc::new(Woken::default());
+        // Busy ever after too, if it has something to do.
+        let _turn = queues.next(1, &Context::from_waker(&Waker::from(second.clone())));
+        busy.join().unwrap();
+        let behind = queues.workers[0].lock().tasks.len().saturating_sub(1) + queues.workers[1].lock().tasks.len();
+        let woken = [sleeper, second].iter().filter(|worker| worker.0.load(Ordering::SeqCst)).count();
+        assert!(behind <= woken, "{behind} wait, {woken} come");
+    });
+}
+
 #[test]
 fn two_tasks_do_not_count_on_the_same_sleeper() {
     loom::model(|| {
@@ -176,6 +196,20 @@ fn two_tasks_do_not_count_on_the_same_sleeper() {
         queues.push_here(0, 2).unwrap();
         sender.join().unwrap();
         assert!(sleepers.iter().all(|sleeper| sleeper.0.load(Ordering::SeqCst)), "one sleeps on");
+    });
+}
+
+#[test]
+fn who_sleeps_can_be_found() {
+    loom::model(|| {
+        let queues = Arc::new(RunQueues::new(2));
+        let other = Arc::clone(&queues);
+        let sender = thread::spawn(move || other.push_from_outside(0).unwrap());
+        while queues.next(1, &Context::from_waker(Waker::noop())).is_ready() {}
+        sender.join().unwrap();
+        let worker = &queues.workers[1];
+        let unwoken = worker.lock().waker.is_some();
+        assert!(!unwoken || worker.asleep.load(Ordering::SeqCst), "it sleeps and seems awake");
     });
 }
 
@@ -200,15 +234,39 @@ fn workers_that_go_to_sleep_learn_that_it_is_over() {
 }
 
 #[test]
-fn workers_that_end_leave_no_task_but_what_came_too_late() {
+fn the_only_worker_does_what_came_before_the_end() {
     loom::model(|| {
-        let model = Model::new(2, &[Turn::Push(&[1]), Turn::Nothing, Turn::Nothing]);
+        let model = Model::new(1, &[Turn::Push(&[1]), Turn::Nothing]);
+        let workers = Model::start(&model, 0);
+        model.queues.push_from_outside(0).unwrap();
+        model.queues.end();
+        join(workers);
+        model.assert_all_done();
+    });
+}
+
+#[test]
+fn workers_do_what_came_before_the_end() {
+    loom::model(|| {
+        let model = Model::new(2, &[Turn::Push(&[1]), Turn::Nothing]);
+        let workers = Model::start(&model, 0);
+        model.queues.push_from_outside(0).unwrap();
+        model.queues.end();
+        join(workers);
+        model.assert_all_done();
+    });
+}
+
+#[test]
+fn what_comes_after_the_end_is_done_or_left() {
+    loom::model(|| {
+        let model = Model::new(2, &[Turn::Nothing; 2]);
         model.queues.push_from_outside(0).unwrap();
         let workers = Model::start(&model, 0);
         model.queues.end();
-        model.queues.push_from_outside(2).unwrap();
+        model.queues.push_from_outside(1).unwrap();
         join(workers);
-        // Who came too late is left to whoever closes the queues.
+        // As the last worker does when it goes.
         model.done.lock().unwrap().extend(model.queues.close());
         model.assert_all_done();
     });
