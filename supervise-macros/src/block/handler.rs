@@ -143,7 +143,7 @@ impl Handler {
             errors.at(&ident, message);
         }
         let Settings { redeliver, not_influencing, inline } = Settings::read(attribute, errors);
-        if let (Some(_), Some(keyword)) = (inline, &signature.asyncness) {
+        if let (Some(()), Some(keyword)) = (inline, &signature.asyncness) {
             let message = "an inline handler has its asker's task wait for it, so it must not wait itself: remove this `async`, or remove `inline`";
             errors.at(keyword, message);
         }
