@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 
 use crate::plan::from_env;
 
-const PRODUCERS: u64 = 8;
+const PRODUCERS: usize = 8;
 const COUNTERS: usize = 10;
 
 /// How many messages may be on their way, and how many dead letters untold, before producers wait.
@@ -87,7 +87,7 @@ struct Planned;
 #[actor]
 struct Counter {
     /// The last number of each producer. Outlives restarts.
-    last: Arc<[AtomicU64; PRODUCERS as usize]>,
+    last: Arc<[AtomicU64; PRODUCERS]>,
 }
 
 #[actor]
@@ -134,7 +134,7 @@ fn hire(system: &ActorSystem, at: usize) -> CounterRef {
         2 => bounded(Overflow::DropOldest),
         _ => MailboxKind::Unbounded,
     };
-    let last = Arc::new([const { AtomicU64::new(0) }; PRODUCERS as usize]);
+    let last = Arc::new([const { AtomicU64::new(0) }; PRODUCERS]);
     let props = Props::new(move || Counter { last: Arc::clone(&last) }).mailbox(mailbox);
     system.spawn_with(format!("counter-{at}-{}", fastrand::u64(..)), props).unwrap()
 }
@@ -188,11 +188,11 @@ pub(crate) fn run(messages: u64) {
         let system = ActorSystem::builder("producers").event_capacity(1 << 16).start().unwrap();
         let mut events = system.events().subscribe();
         let counters = Arc::new(Counters::new(&system));
-        let producers: Vec<_> = (0..PRODUCERS as usize)
+        let producers: Vec<_> = (0..PRODUCERS)
             .map(|producer| {
                 let (told, counters, system) = (Arc::clone(&told), Arc::clone(&counters), system.clone());
                 tokio::task::spawn_blocking(move || {
-                    produce(&told, &counters, &system, producer, messages / PRODUCERS, seed);
+                    produce(&told, &counters, &system, producer, messages / PRODUCERS as u64, seed);
                 })
             })
             .collect();

@@ -98,7 +98,9 @@ impl Model {
 }
 
 fn join(threads: Vec<JoinHandle<()>>) {
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 #[test]
