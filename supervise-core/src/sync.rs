@@ -98,6 +98,8 @@ mod semaphore {
     }
 
     impl Permit {
-        pub(crate) fn forget(self) {}
+        pub(crate) fn forget(self) {
+            let Self = self;
+        }
     }
 }

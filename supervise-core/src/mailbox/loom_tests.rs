@@ -222,7 +222,9 @@ macro_rules! at_once {
             thread::spawn(move || $code)
         }),+];
         $here;
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     }};
 }
 
