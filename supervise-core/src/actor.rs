@@ -94,12 +94,16 @@ pub trait Actor: Supervisor + Send {
     /// Everything this actor can be told.
     type Message: Send + 'static;
 
-    /// Handles one message. An error is a failure of this actor and goes to its parent.
+    /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor and
+    /// goes to its parent. An actor has this, or that, or both.
     fn handle(
         &mut self,
         message: Self::Message,
         ctx: &mut Context<Self>,
-    ) -> impl Future<Output = Result<(), Failure>> + Send;
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let _ = (message, ctx);
+        async { unreachable!("an actor whose `handle_now` gives messages back has a `handle` for them") }
+    }
 
     /// Handles one message whose handler never waits, at the cost of a function call; gives any other back, and it goes to
     /// [`handle`](Self::handle). `#[actor]` writes it for the handlers that are no `async fn`.
@@ -129,6 +133,8 @@ pub trait Actor: Supervisor + Send {
     ///
     /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is
     /// logged, the restart goes on.
+    ///
+    /// Rules 4.3 and 4.4.
     fn pre_restart(
         &mut self,
         ctx: &mut Context<Self>,

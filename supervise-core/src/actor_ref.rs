@@ -13,7 +13,7 @@ use crate::dead_letter::DeadLetterReason;
 use crate::dispatch::Task;
 use crate::mailbox::{Control, Pushed};
 use crate::path::{ActorPath, Uid};
-use crate::request::{SendError, SendErrorReason};
+use crate::request::{AskError, SendError, SendErrorReason, drop_because};
 use crate::supervision::Effect;
 
 /// A ref to an actor of type `A`. Cheap to clone; dropping it stops nobody.
@@ -130,7 +130,7 @@ impl<A: Actor> ActorRef<A> {
             }
             Pushed::Displaced(message) => {
                 self.core().dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
-                crate::unwind::drop_quietly(message);
+                drop_because(AskError::MailboxFull, message);
                 Ok(())
             }
         }

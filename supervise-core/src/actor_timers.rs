@@ -5,6 +5,8 @@
 //!
 //! 1. A timer has at most one mark in the lane: the next tick of a periodic one is set when its mark comes up. So an
 //!    actor that is slower than its timer, or suspended, drowns in no ticks.
+//!
+//! Rules 15.1 and 15.2.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -24,7 +24,7 @@ mod user_code;
 mod visit;
 
 use std::any::{Any, TypeId};
-use std::cell::Cell as Local;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
@@ -55,8 +55,9 @@ pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
 pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
-    /// Effects live for one step; the room they take is used again.
-    static ROOM: Local<Effects> = const { Local::new(Effects::new()) };
+    /// Effects live for one step; the room they take is used again. Steps nest: carrying out an effect of one cell may
+    /// take a step of another.
+    static ROOMS: RefCell<Vec<Effects>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The largest number of effects whose room is kept.
@@ -64,12 +65,13 @@ const KEPT_ROOM: usize = 64;
 
 /// Runs `code` with room for effects, which it leaves empty.
 pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
-    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
+    // Out of reach only while the thread ends.
+    let room = ROOMS.try_with(|rooms| rooms.borrow_mut().pop());
+    let mut effects = room.ok().flatten().unwrap_or_default();
     let answer = code(&mut effects);
     effects.clear();
     if effects.capacity() <= KEPT_ROOM {
-        // Too late only while the thread ends.
-        let _late = ROOM.try_with(|room| room.set(effects));
+        let _late = ROOMS.try_with(|rooms| rooms.borrow_mut().push(effects));
     }
     answer
 }
@@ -120,6 +122,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     fn has_ended(&self) -> bool;
+    /// Whether system messages wait. A hint: others send meanwhile.
+    fn system_waits(&self) -> bool;
     /// After a turn. The task is given back if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
@@ -144,6 +148,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn has_ended(&self) -> bool {
         self.mailbox.is_closed()
+    }
+
+    fn system_waits(&self) -> bool {
+        self.mailbox.system_waits()
     }
 
     fn park(&self, task: Task) -> Result<(), Task> {

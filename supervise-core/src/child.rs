@@ -19,21 +19,62 @@ use crate::unwind::drop_quietly;
 /// A child that its parent's type declares: a field with `#[child(..)]`.
 ///
 /// Constructors write `Child::default()`; the field is filled in on the parent's turn, in field order and before
-/// `pre_start`. From then on it reaches the child's current incarnation, and so does every clone of it, which may go to
-/// siblings: a permanent child that was made anew is found through the same field.
+/// `pre_start` (rule 14.1). From then on it reaches the child's current incarnation, and so does every clone of it, which
+/// may go to siblings: a permanent child that was made anew is found through the same field.
 ///
-/// ```ignore
-/// #[actor]
+/// What `#[child(|_| || Reader)] reader: Child<Reader>` writes, by hand:
+///
+/// ```
+/// use supervise_core::{Actor, ActorRef, ActorSystem, Child, ChildSpec, Context, Declare, Failure, Supervisor};
+/// # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy};
+///
+/// struct Reader;
+/// # impl Supervisor for Reader {
+/// #     type Ref = ActorRef<Self>;
+/// # }
+/// # impl Actor for Reader {
+/// #     type Message = ();
+/// #     async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+/// #         Ok(())
+/// #     }
+/// # }
+/// # impl<P> FailuresDecidedBy<P> for Reader {}
+/// # impl<P> EscalationsDecidedBy<P> for Reader {}
+///
 /// struct Library {
-///     #[child(|_| || Reader { pages: 0 }, restart = permanent)]
 ///     reader: Child<Reader>,
 /// }
 ///
-/// #[actor]
-/// impl Library {
-///     #[handler]
-///     async fn turn(&self) -> Result<u32, AskError> { self.reader.actor().turn().await }
+/// impl Supervisor for Library {
+///     type Ref = ActorRef<Self>;
+///     const CHILDREN: &'static [ChildSpec] = &[ChildSpec::new("reader")];
+///
+///     fn declare_child(&mut self, name: &'static str, declare: Declare<'_, Self>) {
+///         if name == "reader" {
+///             declare.child(self, |library| &mut library.reader, |_| || Reader);
+///         }
+///     }
 /// }
+///
+/// impl Actor for Library {
+///     type Message = ();
+///
+///     async fn handle(&mut self, (): (), ctx: &mut Context<Self>) -> Result<(), Failure> {
+///         assert_eq!(ctx.child("reader"), Some(self.reader.actor().to_any()));
+///         ctx.stop_self();
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("town");
+/// let library = system.spawn("library", || Library { reader: Child::default() })?;
+/// library.tell(())?;
+/// system.ended(&library).await;
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
 /// ```
 pub struct Child<A> {
     slot: Option<Arc<Slot<A>>>,
@@ -160,7 +201,7 @@ impl<A> Drop for Slot<A> {
 /// How the instance of a parent says what the child of one field is made of.
 pub struct Declare<'a, P> {
     slot: Option<&'a mut Option<Arc<dyn ChildSlot>>>,
-    /// The field's child, if it outlived the parent's restart.
+    /// The field's child, if it outlived the parent's restart (rule 14.6).
     survivor: Option<AnyActorRef>,
     parent: PhantomData<fn() -> P>,
 }

@@ -12,7 +12,7 @@ use crate::actor_timers::{ActorTimers, TimerKey};
 use crate::cell::{Cell, NewName, SpawnError, System};
 use crate::path::ActorPath;
 use crate::props::Props;
-use crate::request::{ErasedSlot, Request};
+use crate::request::{AskError, ErasedSlot, Request};
 use crate::supervision::{Protocol, WatchKind};
 use crate::system::ActorSystem;
 use crate::unwind::drop_quietly;
@@ -23,10 +23,21 @@ pub struct Context<A: Actor> {
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
     /// What comes instead of `Terminated`. Appears with the first.
-    watch_messages: Option<Box<HashMap<AnyActorRef, A::Message>>>,
+    #[expect(
+        clippy::box_collection,
+        reason = "few actors watch with messages, and every actor pays for the room"
+    )]
+    watch_messages: Option<Box<HashMap<AnyActorRef, WatchMessage<A::Message>>>>,
     aborted: bool,
     /// Appears with the first timer.
     timers: Option<Box<ActorTimers<A::Message>>>,
+}
+
+/// What an instance wants to be sent when an actor ends.
+struct WatchMessage<M> {
+    message: M,
+    /// The instance that chose it is gone: the next one may choose its own.
+    inherited: bool,
 }
 
 impl<A: Actor> Context<A> {
@@ -226,30 +237,45 @@ impl<A: Actor> Context<A> {
 
     /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
     /// has ended already. A restart is no end. Watching oneself does nothing, watching twice is watching once.
+    ///
+    /// # Panics
+    ///
+    /// If the actor is watched already by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
+    /// [`unwatch`](Self::unwatch) it first.
     pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
-        self.watch_as(&subject.actor_ref().to_any(), WatchKind::Notify);
+        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::Notify);
     }
 
     /// Ends together with another actor: this one fails with [`DeathPact`](crate::FailureKind::DeathPact) when it ends.
+    ///
+    /// # Panics
+    ///
+    /// If the actor is watched already by [`watch`](Self::watch) or [`watch_with`](Self::watch_with);
+    /// [`unwatch`](Self::unwatch) it first.
     pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
-        self.watch_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
+        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
     }
 
-    /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`.
+    /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`. It outlives a
+    /// restart, as every watch does, and the new instance may replace it by its own.
     ///
     /// # Errors
     ///
-    /// If the actor is watched already; `unwatch` it first.
+    /// If this instance watches the actor already; `unwatch` it first.
     pub fn watch_with<R: TypedRef, T: Send + 'static>(
         &mut self,
         subject: &R,
         message: Request<'_, A, T>,
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
-        if self.watch_as(&subject, WatchKind::Message).is_some() {
+        let earlier = self.watch_as(&subject, WatchKind::Message);
+        let kept = self.watch_messages.as_ref().and_then(|messages| messages.get(&subject));
+        let inherited = kept.is_some_and(|message| message.inherited);
+        if earlier.is_some() && !inherited {
             return Err(AlreadyWatched { subject: subject.path() });
         }
-        self.watch_messages.get_or_insert_default().insert(subject, message.into_message());
+        let message = WatchMessage { message: message.into_message(), inherited: false };
+        drop_quietly(self.watch_messages.get_or_insert_default().insert(subject, message));
         Ok(())
     }
 
@@ -265,6 +291,17 @@ impl<A: Actor> Context<A> {
         self.watch_as(subject, WatchKind::Notify);
     }
 
+    fn watch_only_as(&mut self, subject: &AnyActorRef, kind: WatchKind) {
+        let earlier = self.watch_as(subject, kind);
+        // Rule 8.7.
+        assert!(
+            earlier.is_none_or(|earlier| earlier == kind),
+            "{} watches {} in another way already: unwatch it first",
+            self.path(),
+            subject.path()
+        );
+    }
+
     /// Answers the kind of an earlier watch.
     fn watch_as(&mut self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
         let me = self.me_any();
@@ -275,7 +312,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.as_mut()?.remove(subject)
+        self.watch_messages.as_mut()?.remove(subject).map(|message| message.message)
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -313,6 +350,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Forgets what belonged to the instance, and the messages of watches that ended with it.
+    ///
+    /// Rule 8.4.
     pub(crate) fn clear(&mut self) {
         self.cancel_all_timers();
         self.held = None;
@@ -320,6 +359,9 @@ impl<A: Actor> Context<A> {
         if let Some(messages) = &mut self.watch_messages {
             let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
             messages.extract_if(|subject, _| !watched.contains(subject)).for_each(drop_quietly);
+            for message in messages.values_mut() {
+                message.inherited = true;
+            }
         }
     }
 }
@@ -330,6 +372,15 @@ impl<A: Actor> Context<A> {
 pub struct AlreadyWatched {
     /// Which actor.
     pub subject: ActorPath,
+}
+
+/// The runtime went away under a handler: its asker is told (rule 6.6).
+impl<A: Actor> Drop for Context<A> {
+    fn drop(&mut self) {
+        if let Some(asker) = self.held.take() {
+            asker.fail(AskError::Stopped);
+        }
+    }
 }
 
 impl<A: Actor> fmt::Debug for Context<A> {

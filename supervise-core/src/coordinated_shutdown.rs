@@ -1,4 +1,5 @@
 //! Coordinated shutdown: tasks in named phases, one phase after another, before and while the system ends.
+//! Rule 16.2.
 //!
 //! ```text
 //!   run(reason) ──► phase ──► phase ──► … ──► actor-system-terminate

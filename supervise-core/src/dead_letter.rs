@@ -1,4 +1,6 @@
 //! Messages that reached nobody.
+//!
+//! Rule 10.1.
 
 use crate::failure::Failure;
 use crate::path::ActorPath;

@@ -235,27 +235,35 @@ impl Dispatcher {
         let outer = HERE.replace((std::ptr::from_ref(self).addr(), me));
         BUDGET_LEFT.set(BUDGET);
         let poll = loop {
-            if let Some(task) = self.next_task(me) {
-                task.turn();
-                charge(1);
-                if BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining() {
-                    cx.waker().wake_by_ref();
-                    break Poll::Pending;
-                }
-            } else if let Some(poll) = self.sleep(me, cx) {
-                break poll;
+            match self.next_task(me, cx) {
+                Poll::Ready(Some(task)) => task.turn(),
+                Poll::Ready(None) => break Poll::Ready(()),
+                Poll::Pending => break Poll::Pending,
+            }
+            charge(1);
+            if BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining() {
+                cx.waker().wake_by_ref();
+                break Poll::Pending;
             }
         };
         HERE.set(outer);
         poll
     }
 
-    fn next_task(&self, me: usize) -> Option<Task> {
-        let own = self.workers[me].lock().tasks.pop_front();
-        if own.is_some() || self.workers.len() == 1 {
-            return own;
+    /// What to do next. Pending: the worker sleeps. `None`: it is not needed any more.
+    fn next_task(&self, me: usize, cx: &TaskContext<'_>) -> Poll<Option<Task>> {
+        if self.workers.len() == 1 {
+            return self.workers[me].lock().next(cx);
         }
-        self.others(me).find_map(|victim| self.steal(me, victim))
+        loop {
+            let own = self.workers[me].lock().tasks.pop_front();
+            if let Some(task) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
+                return Poll::Ready(Some(task));
+            }
+            if let Some(poll) = self.sleep(me, cx) {
+                return poll;
+            }
+        }
     }
 
     fn others(&self, me: usize) -> impl Iterator<Item = &Worker> {
@@ -277,34 +285,27 @@ impl Dispatcher {
         first
     }
 
-    /// Goes to sleep, or for good. `None`: something has come.
-    fn sleep(&self, me: usize, cx: &TaskContext<'_>) -> Option<Poll<()>> {
+    /// Goes to sleep, if there is still nothing to do.
+    fn sleep(&self, me: usize, cx: &TaskContext<'_>) -> Option<Poll<Option<Task>>> {
         let worker = &self.workers[me];
         // Invariant 3.
         worker.asleep.store(true, Ordering::Relaxed);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let others_have_some =
-            self.workers.len() > 1 && self.others(me).any(|other| !other.lock().tasks.is_empty());
+        let others_have_some = self.others(me).any(|other| !other.lock().tasks.is_empty());
         let mut queue = worker.lock();
-        let slept = if others_have_some || !queue.tasks.is_empty() || std::mem::take(&mut queue.woken) {
-            None
-        } else if queue.over {
-            Some(Poll::Ready(()))
-        } else {
-            queue.waker = Some(cx.waker().clone());
-            Some(Poll::Pending)
-        };
+        let woken = std::mem::take(&mut queue.woken);
+        let next = if others_have_some || woken { None } else { Some(queue.next(cx)) };
         drop(queue);
-        if slept != Some(Poll::Pending) {
+        if !matches!(next, Some(Poll::Pending)) {
             self.rise(worker);
         }
-        slept
+        next
     }
 
     /// A worker sleeps no more.
     fn rise(&self, worker: &Worker) {
-        if worker.asleep.swap(false, Ordering::Relaxed) {
+        if self.workers.len() > 1 && worker.asleep.swap(false, Ordering::Relaxed) {
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -329,6 +330,20 @@ impl Dispatcher {
             queue.closed = true;
             std::mem::take(&mut queue.tasks)
         })
+    }
+}
+
+impl Queue {
+    /// What is first, or how to wake the worker when there is something.
+    fn next(&mut self, cx: &TaskContext<'_>) -> Poll<Option<Task>> {
+        match self.tasks.pop_front() {
+            Some(task) => Poll::Ready(Some(task)),
+            None if self.over => Poll::Ready(None),
+            None => {
+                self.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub enum Event {
         /// Which.
         actor: ActorPath,
     },
-    /// A supervisor decided about a failed child.
+    /// A supervisor decided about a failed child: once for each failure (rule 10.2).
     Decided {
         /// Who decided.
         supervisor: ActorPath,

@@ -2,6 +2,8 @@
 //!
 //! Keeps the user's value as it was thrown, so that a table can match on its type and a guard can look inside.
 //! What is done about a failure is not decided here but in [`supervision`](crate::supervision).
+//!
+//! Rule 2.1.
 
 use std::any::Any;
 use std::borrow::Cow;

@@ -1,4 +1,6 @@
 //! Waiting for the end of an actor from outside the tree.
+//!
+//! Rule 6.7.
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! The guardians `/`, `/user` and `/system`: actors that only supervise. How they end together is in
 //! [`system`](crate::system).
+//!
+//! Rules 9.1 and 9.2.
 
 use crate::actor::{Actor, Supervisor};
 use crate::actor_ref::{ActorRef, AnyActorRef};

@@ -13,6 +13,8 @@
 //! 4. No user code runs under the lock: what is refused or displaced is given back to be dropped outside.
 //!
 //! What the messages mean is not known here.
+//!
+//! Rules 1.2 and 1.6.
 
 use std::collections::VecDeque;
 use std::fmt;

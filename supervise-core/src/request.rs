@@ -2,8 +2,11 @@
 //!
 //! Every ask resolves exactly once: with the reply, with the failure it caused, because the actor stopped, because
 //! its mailbox was full, or by its timeout. Which of them is not decided here but by whoever holds the [`ReplyTo`].
+//!
+//! Rules 1.5 and 1.7.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -14,6 +17,7 @@ use std::time::Duration;
 use crate::actor::Actor;
 use crate::actor_ref::ActorRef;
 use crate::failure::Failure;
+use crate::unwind::drop_quietly;
 
 /// One message to one actor, not sent yet.
 ///
@@ -314,9 +318,21 @@ impl<T: Send + 'static> ReplyTo<T> {
 impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            slot.put(Err(AskError::Stopped));
+            slot.put(Err(WHY_DROPPED.take().unwrap_or(AskError::Stopped)));
         }
     }
+}
+
+thread_local! {
+    /// Why the message is dropped that this thread is dropping, where its actor lives on.
+    static WHY_DROPPED: Cell<Option<AskError>> = const { Cell::new(None) };
+}
+
+/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5).
+pub(crate) fn drop_because<M>(why: AskError, message: M) {
+    let outer = WHY_DROPPED.replace(Some(why));
+    drop_quietly(message);
+    WHY_DROPPED.set(outer);
 }
 
 impl<T> fmt::Debug for ReplyTo<T> {

@@ -2,6 +2,8 @@
 //!
 //! A search goes down from the root, or from where one stands, one step an element; it takes the lock of one actor at a
 //! time. What it finds was there when it was looked at, and may end at any moment: the refs stay what they are.
+//!
+//! Rule 16.1.
 
 mod pattern;
 

@@ -423,6 +423,8 @@ impl SystemCore {
     }
 
     /// The root guardian has no parent to decide: the system ends, and says why.
+    ///
+    /// Rule 9.3.
     pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
         crate::observe::root_failed(&failure);
         let _first = self.root_failure.set(failure);

@@ -6,6 +6,8 @@
 //!
 //! 1. A hook is done when it is dropped, so whoever dies with it counts as done.
 //! 2. A callback is run exactly once, or was refused: the root's end takes all of them and the list with them.
+//!
+//! Rule 9.4.
 
 use std::future::Future;
 use std::pin::Pin;

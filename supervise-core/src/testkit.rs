@@ -26,6 +26,7 @@ mod activity;
 mod probe;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -104,6 +105,8 @@ pub struct TestSystem {
 struct Log {
     events: Events,
     unseen: Vec<Event>,
+    /// How the last actor at each path ended.
+    ends: HashMap<ActorPath, HowEnded>,
     failures_allowed: bool,
     dead_letters_allowed: bool,
 }
@@ -123,7 +126,13 @@ impl TestSystem {
             Err(error) => panic!("{error}"),
         };
         let events = system.events().subscribe();
-        let log = Log { events, unseen: Vec::new(), failures_allowed: false, dead_letters_allowed: false };
+        let log = Log {
+            events,
+            unseen: Vec::new(),
+            ends: HashMap::new(),
+            failures_allowed: false,
+            dead_letters_allowed: false,
+        };
         Self { system, log: Rc::new(RefCell::new(log)) }
     }
 
@@ -154,7 +163,8 @@ impl TestSystem {
         self.log.borrow_mut().dead_letters_allowed = true;
     }
 
-    /// Waits until an actor has ended, and says how.
+    /// Waits until an actor has ended, and says how; also when it had ended before. Of several that ended at one path it
+    /// knows the last one.
     ///
     /// # Panics
     ///
@@ -164,7 +174,12 @@ impl TestSystem {
         match patience {
             Ok(how) => {
                 self.settle().await;
-                how
+                let mut log = self.log.borrow_mut();
+                log.read();
+                match log.ends.get(&actor.actor_ref().path()) {
+                    Some(seen) if how == HowEnded::AlreadyGone => *seen,
+                    _ => how,
+                }
             }
             Err(_) => panic!("expected {} to end, it did not", actor.actor_ref().path()),
         }
@@ -290,6 +305,9 @@ impl Log {
     fn read(&mut self) {
         while let Some(event) = self.events.try_recv() {
             assert!(!matches!(event, Event::Missed(_)), "more events than a test can hold");
+            if let Event::Stopped { actor, how } = &event {
+                self.ends.insert(actor.clone(), *how);
+            }
             self.unseen.push(event);
         }
     }

@@ -14,10 +14,13 @@ pub(crate) fn contained<T>(code: impl FnOnce() -> T) -> Result<T, Box<dyn Any + 
     catch_unwind(AssertUnwindSafe(code))
 }
 
-/// Drops a user's value. A panic is logged, and its payload is forgotten rather than dropped.
+/// Drops a user's value. A panic is logged. Its payload is a user's value too: what that panics with is forgotten, so that
+/// this comes to an end.
 pub(crate) fn drop_quietly<T>(value: T) {
     if let Err(payload) = contained(move || drop(value)) {
-        std::mem::forget(payload);
+        if let Err(another) = contained(move || drop(payload)) {
+            std::mem::forget(another);
+        }
         crate::observe::drop_panicked(std::any::type_name::<T>());
     }
 }

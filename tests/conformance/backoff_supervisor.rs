@@ -122,6 +122,7 @@ async fn poison_child(system: &TestSystem, supervisor: &SupervisorRef) {
     system.expect_terminated(&child).await;
 }
 
+/// Rule 13.2.
 #[supervise::test]
 async fn bks_01_a_child_that_stops_is_started_again(system: &TestSystem) {
     let probe = system.probe();
@@ -135,6 +136,7 @@ async fn bks_01_a_child_that_stops_is_started_again(system: &TestSystem) {
     assert_eq!(second.actor_ref().path(), first.actor_ref().path());
 }
 
+/// Rule 13.1.
 #[supervise::test]
 async fn bks_02_bkf_01_messages_go_to_the_child_with_their_reply_slots(system: &TestSystem) {
     for (name, options) in [("on_stop", on_stop as fn(&_) -> _), ("on_failure", on_failure)] {
@@ -147,6 +149,7 @@ async fn bks_02_bkf_01_messages_go_to_the_child_with_their_reply_slots(system: &
     }
 }
 
+/// Rule 13.3.
 #[supervise::test]
 async fn bks_04_the_stopping_strategy_delays_the_start_after_a_failure(system: &TestSystem) {
     let probe = system.probe();
@@ -159,6 +162,7 @@ async fn bks_04_the_stopping_strategy_delays_the_start_after_a_failure(system: &
     assert_eq!(count(&supervisor).await, 1);
 }
 
+/// Rule 13.5.
 #[supervise::test]
 async fn bks_05_bkf_03_a_count_that_is_reset_by_hand(system: &TestSystem) {
     let probe = system.probe();
@@ -181,6 +185,7 @@ async fn bks_05_bkf_03_a_count_that_is_reset_by_hand(system: &TestSystem) {
     }
 }
 
+/// Rule 13.6.
 #[supervise::test]
 async fn bks_06_bkf_04_a_constant_reply_while_there_is_no_child(system: &TestSystem) {
     let probe = system.probe();
@@ -201,6 +206,7 @@ async fn bks_06_bkf_04_a_constant_reply_while_there_is_no_child(system: &TestSys
     }
 }
 
+/// Rule 13.6.
 #[supervise::test]
 async fn bkf_05_another_actor_answers_while_there_is_no_child(system: &TestSystem) {
     let probe = system.probe();
@@ -218,6 +224,7 @@ async fn bkf_05_another_actor_answers_while_there_is_no_child(system: &TestSyste
     elsewhere.expect_none().await;
 }
 
+/// Rule 13.6.
 #[supervise::test]
 async fn bkf_06_without_an_answer_a_message_is_a_dead_letter(system: &TestSystem) {
     let probe = system.probe();
@@ -227,6 +234,7 @@ async fn bkf_06_without_an_answer_a_message_is_a_dead_letter(system: &TestSystem
     assert_eq!(system.expect_dead_letter(&supervisor).await.message, "Echo");
 }
 
+/// Rule 13.5.
 #[supervise::test]
 async fn bks_07_on_stop_gives_up_after_max_retries(system: &TestSystem) {
     let probe = system.probe();
@@ -240,6 +248,7 @@ async fn bks_07_on_stop_gives_up_after_max_retries(system: &TestSystem) {
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rule 13.5.
 #[supervise::test]
 async fn bkf_07_on_failure_gives_up_after_max_retries(system: &TestSystem) {
     let probe = system.probe();
@@ -253,6 +262,7 @@ async fn bkf_07_on_failure_gives_up_after_max_retries(system: &TestSystem) {
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rule 13.6.
 #[supervise::test]
 async fn bks_08_after_the_final_message_the_supervisor_stops_with_its_child(system: &TestSystem) {
     let probe = system.probe();
@@ -263,6 +273,7 @@ async fn bks_08_after_the_final_message_the_supervisor_stops_with_its_child(syst
     probe.expect_none().await;
 }
 
+/// Rule 13.6.
 #[supervise::test]
 async fn bks_09_bks_10_without_a_child_the_final_message_stops_the_supervisor(system: &TestSystem) {
     let probe = system.probe();
@@ -280,6 +291,7 @@ async fn bks_09_bks_10_without_a_child_the_final_message_stops_the_supervisor(sy
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rule 13.4.
 #[supervise::test]
 async fn bkf_08_a_child_that_stops_itself_ends_the_supervisor(system: &TestSystem) {
     let probe = system.probe();
@@ -288,6 +300,7 @@ async fn bkf_08_a_child_that_stops_itself_ends_the_supervisor(system: &TestSyste
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rule 13.4.
 #[supervise::test]
 async fn bkf_10_a_failure_decided_with_stop_ends_the_supervisor(system: &TestSystem) {
     let probe = system.probe();
@@ -348,6 +361,7 @@ impl Parent {
     }
 }
 
+/// Rule 13.1.
 #[supervise::test]
 async fn bkf_11_a_child_reaches_its_supervisors_parent_by_the_ref_it_was_given(system: &TestSystem) {
     let probe = system.probe();
@@ -366,6 +380,7 @@ fn five_in_a_row(probe: &TestProbe<Seen>) -> Options {
     BackoffSupervisor::on_failure("c1", making(probe), delays).max_retries(5).within(Duration::from_secs(30))
 }
 
+/// Rule 13.5.
 #[supervise::test]
 async fn bkf_13_lim_16_the_sixth_failure_in_a_row_is_the_last(system: &TestSystem) {
     let probe = system.probe();
@@ -379,6 +394,7 @@ async fn bkf_13_lim_16_the_sixth_failure_in_a_row_is_the_last(system: &TestSyste
     probe.expect_none().await;
 }
 
+/// Rule 13.5.
 #[supervise::test]
 async fn bkf_14_bkf_16_lim_17_the_retries_count_within_their_window(system: &TestSystem) {
     let probe = system.probe();
@@ -399,6 +415,7 @@ async fn bkf_14_bkf_16_lim_17_the_retries_count_within_their_window(system: &Tes
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rule 13.3.
 #[supervise::test]
 async fn z_37_on_stop_restarts_a_failed_child_in_place_and_at_once(system: &TestSystem) {
     let probe = system.probe();
@@ -411,6 +428,7 @@ async fn z_37_on_stop_restarts_a_failed_child_in_place_and_at_once(system: &Test
     assert_eq!(count(&supervisor).await, 0);
 }
 
+/// Rule 13.4.
 #[supervise::test]
 async fn z_38_on_failure_a_child_that_cannot_start_ends_the_supervisor(system: &TestSystem) {
     let broken = BackoffSupervisor::on_failure("c1", || Err::<Child, Bang>(Bang::Boom), delays());
@@ -419,6 +437,7 @@ async fn z_38_on_failure_a_child_that_cannot_start_ends_the_supervisor(system: &
     system.allow_failures();
 }
 
+/// Rule 13.3.
 #[supervise::test]
 async fn on_stop_a_child_that_cannot_start_is_tried_again_after_a_delay(system: &TestSystem) {
     let broken = BackoffSupervisor::on_stop("c1", || Err::<Child, Bang>(Bang::Boom), delays()).max_retries(2);
@@ -429,6 +448,7 @@ async fn on_stop_a_child_that_cannot_start_is_tried_again_after_a_delay(system: 
     system.allow_failures();
 }
 
+/// Rule 13.2.
 #[supervise::test]
 async fn delays_double_up_to_the_cap_and_jitter_comes_on_top(system: &TestSystem) {
     let probe = system.probe();
@@ -446,6 +466,7 @@ async fn delays_double_up_to_the_cap_and_jitter_comes_on_top(system: &TestSystem
     }
 }
 
+/// Rule 13.5.
 #[supervise::test]
 async fn a_quiet_time_resets_the_count(system: &TestSystem) {
     let probe = system.probe();
@@ -460,6 +481,7 @@ async fn a_quiet_time_resets_the_count(system: &TestSystem) {
     assert_eq!(count(&supervisor).await, 0);
 }
 
+/// Rule 13.5.
 #[supervise::test]
 async fn the_window_counts_across_quiet_times(system: &TestSystem) {
     let probe = system.probe();
@@ -475,6 +497,7 @@ async fn the_window_counts_across_quiet_times(system: &TestSystem) {
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rule 13.6.
 #[supervise::test]
 async fn the_supervisor_can_be_asked_while_its_child_is_dying(system: &TestSystem) {
     let probe = system.probe();
@@ -491,6 +514,7 @@ async fn the_supervisor_can_be_asked_while_its_child_is_dying(system: &TestSyste
     assert_eq!(count(&supervisor).await, 1);
 }
 
+/// Rule 13.7.
 #[supervise::test]
 async fn a_restarted_supervisor_starts_its_child_at_once_and_counts_anew(system: &TestSystem) {
     let probe = system.probe();
@@ -504,6 +528,7 @@ async fn a_restarted_supervisor_starts_its_child_at_once_and_counts_anew(system:
     probe.expect_none().await;
 }
 
+/// Rule 13.2.
 #[supervise::test]
 async fn a_stopped_supervisor_starts_no_child(system: &TestSystem) {
     let probe = system.probe();
@@ -516,6 +541,7 @@ async fn a_stopped_supervisor_starts_no_child(system: &TestSystem) {
     assert!(matches!(supervisor.actor_ref().restart_count().await, Err(AskError::Stopped)));
 }
 
+/// Rule 13.1.
 #[supervise::test]
 async fn a_full_child_holds_up_the_senders_of_its_supervisor(system: &TestSystem) {
     let probe = system.probe::<Seen>();
@@ -543,6 +569,7 @@ async fn a_full_child_holds_up_the_senders_of_its_supervisor(system: &TestSystem
     assert_eq!(lost.len(), 3);
 }
 
+/// Rule 13.5.
 #[test]
 #[should_panic(expected = "lies between its shortest and its longest delay")]
 fn a_quiet_time_shorter_than_the_shortest_delay_is_refused() {

@@ -1,8 +1,8 @@
 //! DLT: messages that reach nobody.
 
 use supervise::prelude::*;
-use supervise::testkit::TestSystem;
-use supervise::{DeadLetterReason, Event};
+use supervise::testkit::{self, TestSystem};
+use supervise::{DeadLetterReason, Event, ShutdownSettings};
 use tracing::Level;
 
 use crate::fixture::{PingPong, PingPongRef, ms, secs};
@@ -17,6 +17,7 @@ async fn ended(system: &TestSystem) -> PingPongRef {
 }
 
 /// Suppressed is what the runtime itself sends: that a poison pill or a stop request finds nobody is no loss.
+/// Rule 10.1.
 #[supervise::test]
 async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSystem) {
     let actor = ended(system).await;
@@ -37,6 +38,7 @@ async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSys
 }
 
 /// There is no sender to tell: recipient, message and reason are what is said, asked or told.
+/// Rules 1.7, 10.1.
 #[supervise::test]
 async fn dlt_03_dlt_04_a_dead_letter_is_logged_as_information(system: &TestSystem) {
     let log = Log::open();
@@ -67,6 +69,7 @@ impl Slow {
     }
 }
 
+/// Rule 10.1.
 #[supervise::test]
 async fn dlt_07_dead_letters_are_logged_while_the_system_ends(system: &TestSystem) {
     let log = Log::open();
@@ -80,4 +83,35 @@ async fn dlt_07_dead_letters_are_logged_while_the_system_ends(system: &TestSyste
     });
     assert_eq!(log.at(Level::INFO).len(), 1);
     system.expect_dead_letter(&actor).await;
+}
+
+/// Rules 10.1, 16.2.
+#[test]
+fn dlt_08_dlt_09_a_shutdown_that_leaves_the_system_running_silences_nothing() {
+    let shutdown = ShutdownSettings::new().leave_system_running().terminate_directly();
+    testkit::run_with(ActorSystem::builder("test").coordinated_shutdown(shutdown), async |system: &TestSystem| {
+        let log = Log::open();
+        let actor = ended(system).await;
+        let shutdown = system.coordinated_shutdown();
+        shutdown
+            .add_task("before-service-unbind", "send", {
+                let actor = actor.clone();
+                async move {
+                    assert!(actor.ping().tell().is_err());
+                    Ok::<(), std::convert::Infallible>(())
+                }
+            })
+            .unwrap();
+        shutdown.run("maintenance").await.unwrap();
+        assert!(!system.has_terminated());
+        assert_eq!(log.at(Level::INFO).iter().filter(|said| said.contains("reached nobody")).count(), 1);
+        assert!(actor.ping().tell().is_err());
+        assert_eq!(
+            log.at(Level::INFO).iter().filter(|said| said.contains("reached nobody")).count(),
+            2,
+            "and afterwards"
+        );
+        system.expect_dead_letter(&actor).await;
+        system.expect_dead_letter(&actor).await;
+    });
 }

@@ -57,6 +57,7 @@ impl Scene {
     }
 }
 
+/// Rule 8.1.
 #[supervise::test]
 async fn dw_01_one_terminated_when_a_watched_actor_ends(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -70,6 +71,7 @@ async fn dw_01_one_terminated_when_a_watched_actor_ends(system: &TestSystem) {
     scene.news.expect_none().await;
 }
 
+/// Rule 8.1.
 #[supervise::test]
 async fn dw_02_one_terminated_when_the_actor_had_ended_already(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -82,6 +84,7 @@ async fn dw_02_one_terminated_when_the_actor_had_ended_already(system: &TestSyst
     assert_eq!(scene.news.all().await.len(), 1, "watched anew, told anew");
 }
 
+/// Rule 8.3.
 #[supervise::test]
 async fn dw_04_only_those_who_still_watch_are_told(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -95,6 +98,7 @@ async fn dw_04_only_those_who_still_watch_are_told(system: &TestSystem) {
 }
 
 /// Unwatching takes back news that waits in the mailbox already.
+/// Rule 8.3.
 #[supervise::test]
 async fn dw_04_news_that_is_queued_is_taken_back(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -178,6 +182,7 @@ impl ShortLived {
     }
 }
 
+/// Rule 8.2.
 #[supervise::test]
 async fn dw_07_a_child_of_the_same_name_is_watched_anew(system: &TestSystem) {
     let probe = system.probe();
@@ -187,6 +192,7 @@ async fn dw_07_a_child_of_the_same_name_is_watched_anew(system: &TestSystem) {
 }
 
 /// Nobody can forge the news from outside, so this is asked of the protocol itself.
+/// Rule 8.1.
 #[test]
 fn dw_08_news_of_an_actor_that_is_not_watched_is_ignored() {
     let mut watcher = Protocol::<u32, Failure>::new(0);
@@ -268,6 +274,7 @@ fn tokens(system: &TestSystem) -> (TokensRef, supervise::testkit::TestProbe<&'st
     (tokens, probe)
 }
 
+/// Rule 8.1.
 #[supervise::test]
 async fn dw_10_a_custom_message_comes_in_place_of_terminated(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -278,6 +285,7 @@ async fn dw_10_a_custom_message_comes_in_place_of_terminated(system: &TestSystem
     assert!(!watcher.actor_ref().has_ended(), "`Terminated` would have been a death pact");
 }
 
+/// Rule 10.1.
 #[supervise::test]
 async fn dw_14_what_is_sent_after_the_end_is_a_dead_letter(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -292,6 +300,7 @@ async fn dw_14_what_is_sent_after_the_end_is_a_dead_letter(system: &TestSystem) 
     assert_eq!(format!("{:?}", refused.into_message()), "Perform", "the message is given back");
 }
 
+/// Rule 8.4.
 #[supervise::test]
 async fn dw_16_watch_tables_do_not_grow(system: &TestSystem) {
     let (tokens, heard) = tokens(system);
@@ -327,6 +336,7 @@ impl Doubly {
     }
 }
 
+/// Rule 8.1.
 #[supervise::test]
 async fn dw_17_stopping_twice_is_one_end(system: &TestSystem) {
     let probe = system.probe();

@@ -143,6 +143,7 @@ fn shelf(plan: &Plan) -> impl FnMut() -> Shelf + Send + 'static + use<> {
     move || Shelf { plan: plan.clone(), one: Child::default(), two: Child::default(), three: Child::default() }
 }
 
+/// Rule 14.1.
 #[supervise::test]
 async fn otp_01_fields_start_in_order_before_their_parent_and_are_reached_through_it(system: &TestSystem) {
     let (plan, steps) = Plan::new(system);
@@ -154,6 +155,7 @@ async fn otp_01_fields_start_in_order_before_their_parent_and_are_reached_throug
     assert_eq!(shelf.children().await.unwrap(), ["one", "two", "three", "other"]);
 }
 
+/// Rule 14.4.
 #[supervise::test]
 async fn otp_50_fields_stop_in_reverse_after_all_other_children(system: &TestSystem) {
     let (plan, steps) = Plan::new(system);
@@ -169,6 +171,7 @@ async fn otp_50_fields_stop_in_reverse_after_all_other_children(system: &TestSys
     assert!(shelf.actor_ref().has_ended());
 }
 
+/// Rule 14.1.
 #[supervise::test]
 async fn otp_08_a_field_that_cannot_start_is_its_parents_initialization_failure(system: &TestSystem) {
     let (plan, steps) = Plan::new(system);
@@ -255,6 +258,7 @@ impl End {
 
 supervisor!(OneForOne, one_for_one(), permanent, transient, temporary);
 
+/// Rule 14.2.
 #[supervise::test]
 async fn otp_23_a_permanent_child_always_comes_back(system: &TestSystem) {
     let (supervisor, _, steps) = OneForOne::run(system).await;
@@ -278,6 +282,7 @@ async fn otp_23_a_permanent_child_always_comes_back(system: &TestSystem) {
     assert_eq!(supervisor.children().await.unwrap().len(), 3);
 }
 
+/// Rule 14.2.
 #[supervise::test]
 async fn otp_24_a_transient_child_comes_back_after_a_failure_only(system: &TestSystem) {
     let (supervisor, _, steps) = OneForOne::run(system).await;
@@ -294,6 +299,7 @@ async fn otp_24_a_transient_child_comes_back_after_a_failure_only(system: &TestS
     system.expect_dead_letter(&two).await;
 }
 
+/// Rule 14.2.
 #[supervise::test]
 async fn otp_25_a_temporary_child_never_comes_back(system: &TestSystem) {
     for end in [End::ByItself, End::Poisoned, End::Failing] {
@@ -314,6 +320,7 @@ async fn otp_25_a_temporary_child_never_comes_back(system: &TestSystem) {
 supervisor!(AllWithBystander, all_for_one(), permanent, temporary, transient);
 supervisor!(RestWithBystander, rest_for_one(), permanent, temporary, transient);
 
+/// Rule 14.2.
 #[supervise::test]
 async fn otp_26_a_temporary_bystander_is_gone_after_its_group_restarts(system: &TestSystem) {
     let (supervisor, _, steps) = AllWithBystander::run(system).await;
@@ -346,6 +353,7 @@ supervisor!(
     permanent
 );
 
+/// Rule 7.6.
 #[supervise::test]
 async fn otp_28_one_for_one_replaces_the_child_until_the_supervisor_gives_up(system: &TestSystem) {
     let (supervisor, _, steps) = TwiceForOne::run(system).await;
@@ -365,6 +373,7 @@ async fn otp_28_one_for_one_replaces_the_child_until_the_supervisor_gives_up(sys
 
 supervisor!(FourForOne, one_for_one(max_retries = 4, on_limit = Escalate), transient, transient, transient);
 
+/// Rule 7.6.
 #[supervise::test]
 async fn otp_29_one_for_one_gives_up_on_a_child_that_cannot_restart(system: &TestSystem) {
     system.allow_failures();
@@ -391,6 +400,7 @@ supervisor!(
 const WHOLE_GROUP: [Step; 6] =
     [("three", "stop"), ("two", "stop"), ("one", "stop"), ("one", "start"), ("two", "start"), ("three", "start")];
 
+/// Rule 14.3.
 #[supervise::test]
 async fn otp_30_all_for_one_restarts_all_in_order_until_the_supervisor_gives_up(system: &TestSystem) {
     let (supervisor, _, steps) = AllForOne::run(system).await;
@@ -409,6 +419,7 @@ async fn otp_30_all_for_one_restarts_all_in_order_until_the_supervisor_gives_up(
     system.expect_decision(&two).await;
 }
 
+/// Rule 14.3.
 #[supervise::test]
 async fn otp_31_all_for_one_gives_up_on_a_child_that_cannot_restart(system: &TestSystem) {
     system.allow_failures();
@@ -425,6 +436,7 @@ async fn otp_31_all_for_one_gives_up_on_a_child_that_cannot_restart(system: &Tes
 
 supervisor!(Everyone, all_for_one(), permanent, permanent, permanent);
 
+/// Rule 14.3.
 #[supervise::test]
 async fn otp_32_a_failing_start_in_a_group_restarts_those_that_had_just_started(system: &TestSystem) {
     system.allow_failures();
@@ -447,6 +459,7 @@ async fn otp_32_a_failing_start_in_a_group_restarts_those_that_had_just_started(
 
 supervisor!(Rest, rest_for_one(), transient, transient, transient);
 
+/// Rule 14.3.
 #[supervise::test]
 async fn otp_49_a_supervisor_stays_responsive_while_a_restart_keeps_failing(system: &TestSystem) {
     system.allow_failures();
@@ -469,6 +482,7 @@ async fn otp_49_a_supervisor_stays_responsive_while_a_restart_keeps_failing(syst
     assert_eq!(three.count().await.unwrap(), 2);
 }
 
+/// Rule 14.3.
 #[supervise::test]
 async fn otp_49_a_supervisor_can_be_stopped_while_a_restart_keeps_failing(system: &TestSystem) {
     system.allow_failures();
@@ -483,6 +497,7 @@ async fn otp_49_a_supervisor_can_be_stopped_while_a_restart_keeps_failing(system
     assert_eq!(steps.all().await, [("one", "stop")], "the others have no instance");
 }
 
+/// Rule 14.3.
 #[supervise::test]
 async fn otp_50_rest_for_one_halts_in_reverse_and_starts_in_order(system: &TestSystem) {
     let (supervisor, _, steps) = Rest::run(system).await;
@@ -519,6 +534,7 @@ impl Tree {
     }
 }
 
+/// Rule 14.3.
 #[supervise::test]
 async fn otp_43_a_branch_that_gives_up_restarts_the_whole_tree(system: &TestSystem) {
     system.allow_failures();
@@ -595,6 +611,7 @@ macro_rules! mortal {
 mortal!(Any, any_significant);
 mortal!(All, all_significant);
 
+/// Rule 14.5.
 #[supervise::test]
 async fn otp_13_any_significant_end_ends_the_supervisor(system: &TestSystem) {
     let (supervisor, steps) = Any::run(system).await;
@@ -607,6 +624,7 @@ async fn otp_13_any_significant_end_ends_the_supervisor(system: &TestSystem) {
     assert_eq!(steps.all().await, [("one", "stop"), ("two", "stop")]);
 }
 
+/// Rule 14.5.
 #[supervise::test]
 async fn otp_13_a_temporary_significant_child_counts_when_it_fails(system: &TestSystem) {
     system.allow_failures();
@@ -619,6 +637,7 @@ async fn otp_13_a_temporary_significant_child_counts_when_it_fails(system: &Test
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rule 14.5.
 #[supervise::test]
 async fn otp_13_an_end_the_supervisor_asked_for_is_not_significant(system: &TestSystem) {
     let (supervisor, steps) = Any::run(system).await;
@@ -629,6 +648,7 @@ async fn otp_13_an_end_the_supervisor_asked_for_is_not_significant(system: &Test
     assert!(!supervisor.actor_ref().has_ended());
 }
 
+/// Rule 14.5.
 #[supervise::test]
 async fn otp_13_all_significant_ends_end_the_supervisor(system: &TestSystem) {
     let (supervisor, _) = All::run(system).await;
@@ -691,6 +711,7 @@ fn keeper(plan: &Plan) -> impl FnMut() -> Keeper + Send + 'static + use<> {
     move || Keeper { plan: plan.clone(), lives: 0, kept: Child::default(), stubborn: Child::default() }
 }
 
+/// Rule 14.6.
 #[supervise::test]
 async fn a_child_that_outlives_its_parents_restart_is_bound_to_the_new_instance(system: &TestSystem) {
     let (plan, steps) = Plan::new(system);
@@ -710,6 +731,7 @@ async fn a_child_that_outlives_its_parents_restart_is_bound_to_the_new_instance(
     system.expect_decision(&renewed).await;
 }
 
+/// Rule 14.4.
 #[supervise::test]
 async fn each_field_stops_within_a_timeout_of_its_own(system: &TestSystem) {
     let (plan, _) = Plan::new(system);
@@ -724,6 +746,7 @@ async fn each_field_stops_within_a_timeout_of_its_own(system: &TestSystem) {
     assert!(keeper.actor_ref().has_ended());
 }
 
+/// Rule 14.6.
 #[supervise::test]
 async fn the_name_of_a_field_is_taken_while_its_child_is_down(system: &TestSystem) {
     let (plan, _) = Plan::new(system);

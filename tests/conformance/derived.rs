@@ -26,6 +26,7 @@ fn restarting(children: usize) -> Outcome {
     Outcome::Restarting { children, delay: None }
 }
 
+/// Rule 7.2.
 #[supervise::test]
 async fn z_01_an_all_for_one_limit_counts_every_child(system: &TestSystem) {
     let probe = system.probe();
@@ -41,6 +42,7 @@ async fn z_01_an_all_for_one_limit_counts_every_child(system: &TestSystem) {
     assert!(children.iter().all(|child| child.actor_ref().has_ended()));
 }
 
+/// Rule 7.2.
 #[supervise::test]
 async fn z_02_a_newcomer_shares_the_fate_of_its_worn_out_siblings(system: &TestSystem) {
     let probe = system.probe();
@@ -54,6 +56,7 @@ async fn z_02_a_newcomer_shares_the_fate_of_its_worn_out_siblings(system: &TestS
     assert!(old.actor_ref().has_ended() && new.actor_ref().has_ended());
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn z_04_a_window_opens_at_a_failure_and_includes_its_end(system: &TestSystem) {
     for (name, retries, times, last_restarts) in [
@@ -76,6 +79,7 @@ async fn z_04_a_window_opens_at_a_failure_and_includes_its_end(system: &TestSyst
     }
 }
 
+/// Rule 7.7.
 #[supervise::test]
 async fn z_05_statistics_survive_the_parent_s_restart_with_the_child(system: &TestSystem) {
     let probe = system.probe();
@@ -93,6 +97,7 @@ async fn z_05_statistics_survive_the_parent_s_restart_with_the_child(system: &Te
     assert_eq!(failing(system, &again).await, Outcome::LimitReached { children: 1 });
 }
 
+/// Rule 3.6.
 #[supervise::test]
 async fn z_07_an_escalated_failure_is_charged_to_the_supervisor(system: &TestSystem) {
     let probe = system.probe();
@@ -108,6 +113,7 @@ async fn z_07_an_escalated_failure_is_charged_to_the_supervisor(system: &TestSys
     assert!(middle.actor_ref().has_ended());
 }
 
+/// Rule 3.4.
 #[supervise::test]
 async fn z_08_a_resume_from_above_undoes_an_escalation(system: &TestSystem) {
     let probe = system.probe();
@@ -183,6 +189,7 @@ async fn deferring(
     (middle, leaf)
 }
 
+/// Rule 2.5.
 #[supervise::test]
 async fn z_10_a_deferred_failure_is_dropped_when_the_supervisor_stops(system: &TestSystem) {
     let probe = system.probe();
@@ -197,6 +204,7 @@ async fn z_10_a_deferred_failure_is_dropped_when_the_supervisor_stops(system: &T
     system.expect_decision(&middle).await;
 }
 
+/// Rule 2.5.
 #[supervise::test]
 async fn z_11_a_kept_child_whose_failure_was_deferred_restarts_twice(system: &TestSystem) {
     let probe = system.probe();
@@ -214,6 +222,7 @@ async fn z_11_a_kept_child_whose_failure_was_deferred_restarts_twice(system: &Te
     system.expect_restarts(&middle, 1).await;
 }
 
+/// Rule 4.2.
 #[supervise::test]
 async fn z_13_the_order_of_a_default_restart(system: &TestSystem) {
     let probe = system.probe();
@@ -232,6 +241,7 @@ async fn z_13_the_order_of_a_default_restart(system: &TestSystem) {
     system.expect_restarts(&parent, 1).await;
 }
 
+/// Rule 6.2.
 #[supervise::test]
 async fn z_14_the_order_of_a_stop(system: &TestSystem) {
     let probe = system.probe();
@@ -256,6 +266,7 @@ fn broken_at(calls: &'static [u32], probe: ProbeHandle<String>) -> impl FnMut() 
     }
 }
 
+/// Rule 6.4.
 #[supervise::test]
 async fn z_16_an_instance_that_was_replaced_is_not_stopped_again(system: &TestSystem) {
     let probe = system.probe();
@@ -267,6 +278,7 @@ async fn z_16_an_instance_that_was_replaced_is_not_stopped_again(system: &TestSy
     assert_eq!(system.expect_decision(&actor).await.failure.stage(), Stage::PostRestart);
 }
 
+/// Rule 4.6.
 #[supervise::test]
 async fn z_17_a_failed_restart_is_forgotten_after_a_successful_one(system: &TestSystem) {
     let probe = system.probe();
@@ -305,6 +317,7 @@ impl Innocent {
     }
 }
 
+/// Rule 4.4.
 #[supervise::test]
 async fn z_19_a_supervisor_that_escalated_has_no_failing_message(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -348,6 +361,7 @@ impl HalfHearted {
     }
 }
 
+/// Rule 4.5.
 #[supervise::test]
 async fn z_20_a_pre_restart_that_fails_half_way_leaves_survivors(system: &TestSystem) {
     let log = Log::open();
@@ -370,6 +384,7 @@ async fn z_20_a_pre_restart_that_fails_half_way_leaves_survivors(system: &TestSy
     system.expect_restarts(&parent, 1).await;
 }
 
+/// Rule 6.5.
 #[supervise::test]
 async fn z_22_a_poison_pill_behind_a_failure(system: &TestSystem) {
     let probe = system.probe();
@@ -414,6 +429,7 @@ async fn suspended(system: &TestSystem, name: &'static str, probe: &ProbeHandle<
     actor
 }
 
+/// Rule 6.5.
 #[supervise::test]
 async fn z_23_a_suspended_actor_takes_a_stop_but_neither_poison_nor_kill(system: &TestSystem) {
     let probe = system.probe();
@@ -433,6 +449,7 @@ async fn z_23_a_suspended_actor_takes_a_stop_but_neither_poison_nor_kill(system:
     assert_eq!(system.expect_decision(&killed).await.failure.kind(), FailureKind::Killed);
 }
 
+/// Rule 8.4.
 #[supervise::test]
 async fn z_25_a_watch_survives_the_watcher_s_restart(system: &TestSystem) {
     let probe = system.probe();
@@ -488,6 +505,7 @@ impl Listener {
     }
 }
 
+/// Rule 8.2.
 #[supervise::test]
 async fn z_26_terminated_comes_after_all_that_the_subject_sent(system: &TestSystem) {
     let probe = system.probe();
@@ -499,6 +517,7 @@ async fn z_26_terminated_comes_after_all_that_the_subject_sent(system: &TestSyst
     probe.expect(1000).await;
 }
 
+/// Rule 8.5.
 #[supervise::test]
 async fn z_28_a_watcher_that_ends_is_told_nothing_any_more(system: &TestSystem) {
     let probe = system.probe();
@@ -560,6 +579,7 @@ impl Indecisive {
     }
 }
 
+/// Rule 8.7.
 #[supervise::test]
 async fn z_29_the_first_watch_stays_until_it_is_taken_back(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -604,6 +624,7 @@ impl Reticent {
     }
 }
 
+/// Rules 3.2, 3.6.
 #[supervise::test]
 async fn z_31_what_a_table_does_not_name_escalates_unchanged(system: &TestSystem) {
     let voice = system.probe();
@@ -621,6 +642,7 @@ async fn z_31_what_a_table_does_not_name_escalates_unchanged(system: &TestSystem
     assert!(system.expect_decision(&reticent).await.failure.is_same(&cause));
 }
 
+/// Rule 5.2.
 #[supervise::test]
 async fn z_32_a_top_level_actor_that_cannot_start_harms_nobody(system: &TestSystem) {
     let log = Log::open();
@@ -635,6 +657,7 @@ async fn z_32_a_top_level_actor_that_cannot_start_harms_nobody(system: &TestSyst
     probe.expect("actor starts".to_owned()).await;
 }
 
+/// Rule 9.3.
 #[supervise::test]
 async fn z_34_a_failure_of_the_root_is_how_the_system_ends(system: &TestSystem) {
     let probe = system.probe();
@@ -647,6 +670,7 @@ async fn z_34_a_failure_of_the_root_is_how_the_system_ends(system: &TestSystem) 
     assert!(system.when_terminated().await.unwrap_err().is_same(&failure), "however often one asks");
 }
 
+/// Rules 2.3, 7.1.
 #[supervise::test]
 async fn z_35_two_siblings_that_fail_at_once_make_two_rounds(system: &TestSystem) {
     let probe = system.probe();
@@ -681,6 +705,7 @@ impl Hopeless {
     }
 }
 
+/// Rule 7.9.
 #[supervise::test]
 async fn z_40_a_linear_backoff_starts_anew_past_its_window(system: &TestSystem) {
     for (name, window, expected) in
@@ -700,6 +725,7 @@ async fn z_40_a_linear_backoff_starts_anew_past_its_window(system: &TestSystem) 
     }
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn z_41_messages_wait_out_a_backoff_and_a_stop_ends_it(system: &TestSystem) {
     let probe = system.probe();
@@ -742,6 +768,7 @@ impl Worker {
     }
 }
 
+/// Rules 2.3, 2.4.
 #[supervise::test]
 async fn z_44_a_handler_that_fails_while_its_actor_is_being_restarted(system: &TestSystem) {
     let keeper = keeper(system, Strategy::all_for_one());
@@ -767,6 +794,7 @@ async fn z_44_a_handler_that_fails_while_its_actor_is_being_restarted(system: &T
     }
 }
 
+/// Rule 10.2.
 #[supervise::test]
 async fn z_46_a_restart_is_said_once_and_an_escalation_one_level_up(system: &TestSystem) {
     let log = Log::open();
@@ -805,6 +833,7 @@ struct Small {
 #[actor]
 impl Small {}
 
+/// Rules 4.3, 5.4.
 #[supervise::test]
 async fn z_47_a_parent_of_ten_thousand_restarts_and_its_names_are_free(system: &TestSystem) {
     let probe = system.probe();
@@ -830,6 +859,7 @@ async fn z_47_a_parent_of_ten_thousand_restarts_and_its_names_are_free(system: &
     }
 }
 
+/// Rule 5.2.
 #[supervise::test]
 async fn z_50_a_resume_from_above_does_not_create_what_failed_to_start(system: &TestSystem) {
     let calls = Arc::new(AtomicU32::new(0));
@@ -902,6 +932,7 @@ impl Mourner {
     }
 }
 
+/// Rules 6.4, 8.1.
 #[test]
 fn z_48_a_storm_of_stops_is_one_stop() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -945,6 +976,7 @@ fn z_48_a_storm_of_stops_is_one_stop() {
 }
 
 /// A dead letter says why; what waits in a mailbox that closes is one, in order.
+/// Rule 6.5.
 #[supervise::test]
 async fn z_22_what_waits_behind_a_stop_is_dead_letters_in_order(system: &TestSystem) {
     let probe = system.probe();

@@ -12,6 +12,7 @@ use crate::fixture::{
     names_of_children, secs, within,
 };
 
+/// Rule 4.2.
 #[supervise::test]
 async fn field_the_new_start_does_not_overlap_the_old_stop(system: &TestSystem) {
     let probe = system.probe();
@@ -26,6 +27,7 @@ async fn field_the_new_start_does_not_overlap_the_old_stop(system: &TestSystem) 
     system.expect_restarts(&actor, 1).await;
 }
 
+/// Rule 4.1.
 #[supervise::test]
 async fn field_a_ref_from_before_a_restart_still_reaches_the_actor(system: &TestSystem) {
     let probe = system.probe();
@@ -41,6 +43,7 @@ async fn field_a_ref_from_before_a_restart_still_reaches_the_actor(system: &Test
     assert!(old.actor_ref().has_ended());
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn field_a_failure_now_and_then_does_not_exhaust_a_limit(system: &TestSystem) {
     for (name, window) in [("tumbling", Window::Tumbling), ("sliding", Window::Sliding)] {
@@ -56,6 +59,7 @@ async fn field_a_failure_now_and_then_does_not_exhaust_a_limit(system: &TestSyst
     }
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn field_a_group_restart_does_not_bring_back_who_had_ended_and_keeps_the_order(system: &TestSystem) {
     let probe = system.probe();
@@ -76,6 +80,7 @@ async fn field_a_group_restart_does_not_bring_back_who_had_ended_and_keeps_the_o
     assert_eq!(decision.outcome, Outcome::Restarting { children: 4, delay: None });
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn field_an_earlier_sibling_that_fails_during_a_rest_for_one_loses_nobody(system: &TestSystem) {
     let probe = system.probe();
@@ -119,6 +124,7 @@ impl Stuck {
     }
 }
 
+/// Rules 1.3, 1.6.
 #[supervise::test]
 async fn field_supervision_does_not_wait_behind_a_full_mailbox(system: &TestSystem) {
     let probe = system.probe();
@@ -139,6 +145,7 @@ async fn field_supervision_does_not_wait_behind_a_full_mailbox(system: &TestSyst
     system.expect_dead_letter(&stuck).await;
 }
 
+/// Rule 2.1.
 #[supervise::test]
 async fn field_an_error_is_a_failure_told_or_asked(system: &TestSystem) {
     let probe = system.probe();
@@ -157,6 +164,7 @@ async fn field_an_error_is_a_failure_told_or_asked(system: &TestSystem) {
     assert_eq!(probe.all().await.len(), 3);
 }
 
+/// Rule 8.1.
 #[supervise::test]
 async fn field_the_end_of_a_child_is_no_failure_of_its_parent(system: &TestSystem) {
     let probe = system.probe();
@@ -183,6 +191,7 @@ impl Ephemeral {
     }
 }
 
+/// Rule 6.4.
 #[supervise::test]
 async fn field_an_actor_that_stops_while_it_starts_ends_once(system: &TestSystem) {
     let starts = Arc::new(AtomicU32::new(0));
@@ -195,6 +204,7 @@ async fn field_an_actor_that_stops_while_it_starts_ends_once(system: &TestSystem
 }
 
 /// Children wait while their parent is failing, however deep.
+/// Rule 2.2.
 #[supervise::test]
 async fn field_the_whole_subtree_waits_while_an_actor_is_failing(system: &TestSystem) {
     let probe = system.probe();
@@ -245,6 +255,7 @@ impl Candid {
     }
 }
 
+/// Rule 4.4.
 #[supervise::test]
 async fn lif_11_pre_restart_sees_the_message_that_failed_and_no_other(system: &TestSystem) {
     let probe = system.probe();

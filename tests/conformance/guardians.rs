@@ -22,6 +22,7 @@ impl Lingering {
     }
 }
 
+/// Rule 9.2.
 #[supervise::test]
 async fn grd_06_creation_is_refused_while_the_system_ends(system: &TestSystem) {
     let begun = tokio::time::Instant::now();
@@ -53,6 +54,7 @@ async fn grd_06_creation_is_refused_while_the_system_ends(system: &TestSystem) {
     assert!(begun.elapsed() < secs(5));
 }
 
+/// Rule 9.1.
 #[test]
 fn grd_09_the_guardian_s_strategy_is_a_setting() {
     let settings =
@@ -73,6 +75,7 @@ fn grd_09_the_guardian_s_strategy_is_a_setting() {
     });
 }
 
+/// Rule 9.1.
 #[test]
 fn grd_10_the_system_ends_when_its_guardian_escalates() {
     let settings = ActorSystem::builder("test").guardian(Strategy::one_for_one(), |_, _| Ok(Directive::Escalate));
@@ -96,11 +99,13 @@ fn grd_10_the_system_ends_when_its_guardian_escalates() {
 }
 
 proptest! {
+    /// Rule 16.1.
     #[test]
     fn grd_19_valid_system_names_are_allowed(name in "[a-zA-Z0-9][a-zA-Z0-9_-]{0,20}") {
         prop_assert_eq!(start_error(&name), StartError::NoRuntime, "the name is fine");
     }
 
+    /// Rule 16.1.
     #[test]
     fn grd_19_invalid_system_names_are_refused(
         name in "[-_][a-z]{0,3}|[a-z]{0,3}[ *@#$%/.~ü][a-z]{0,3}",
@@ -111,6 +116,7 @@ proptest! {
     }
 }
 
+/// Rule 16.1.
 #[test]
 fn grd_19_an_empty_system_name_is_refused() {
     assert_eq!(start_error(""), StartError::InvalidName(InvalidName::Empty));
@@ -135,6 +141,7 @@ impl Holder {
     }
 }
 
+/// Rule 6.3.
 #[supervise::test]
 async fn grd_20_the_factory_is_let_go_when_its_actor_ends(system: &TestSystem) {
     let token = Arc::new(());

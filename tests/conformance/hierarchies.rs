@@ -16,6 +16,7 @@ use crate::log::Log;
 /// What a hook returns that fails in several ways.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
+/// Rules 3.6, 7.1.
 #[supervise::test]
 async fn hie_01_an_escalating_manager_is_restarted_with_all_its_workers(system: &TestSystem) {
     let probe = system.probe();
@@ -38,6 +39,7 @@ async fn hie_01_an_escalating_manager_is_restarted_with_all_its_workers(system: 
     }
 }
 
+/// Rule 3.4.
 #[supervise::test]
 async fn hie_02_resuming_the_middle_resumes_its_children(system: &TestSystem) {
     let log = Log::open();
@@ -93,6 +95,7 @@ struct Idle;
 #[actor]
 impl Idle {}
 
+/// Rule 5.2.
 #[supervise::test]
 async fn hie_04_a_creation_that_fails_is_tried_again_by_restart_and_by_resume(system: &TestSystem) {
     let log = Log::open();
@@ -121,6 +124,7 @@ async fn hie_04_a_creation_that_fails_is_tried_again_by_restart_and_by_resume(sy
     assert_eq!(decided.len(), 5);
 }
 
+/// Rules 4.2, 8.4.
 #[supervise::test]
 async fn hie_07_a_restart_waits_for_the_children_and_keeps_other_watches(system: &TestSystem) {
     let probe = system.probe();
@@ -185,6 +189,7 @@ impl Namer {
     }
 }
 
+/// Rule 8.4.
 #[supervise::test]
 async fn hie_08_a_restart_forgets_the_messages_for_children_and_keeps_the_others(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -254,6 +259,7 @@ fn breeder(probe: ProbeHandle<String>, fails: &'static [bool]) -> Props<Breeder>
     })
 }
 
+/// Rule 5.2.
 #[supervise::test]
 async fn hie_10_children_of_a_failed_setup_are_gone_before_the_next(system: &TestSystem) {
     for (name, fails) in [("first setup", &[true, false][..]), ("later setup", &[false, true, false])] {
@@ -285,6 +291,7 @@ async fn hie_10_children_of_a_failed_setup_are_gone_before_the_next(system: &Tes
     }
 }
 
+/// Rule 4.6.
 #[supervise::test]
 async fn hie_11_a_failure_among_the_messages_that_waited_for_the_first_restart(system: &TestSystem) {
     let probe = system.probe();

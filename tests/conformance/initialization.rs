@@ -53,6 +53,7 @@ impl Patient {
     }
 }
 
+/// Rules 5.1, 5.2.
 #[supervise::test]
 async fn ini_01_a_failing_pre_start_is_supervised(system: &TestSystem) {
     let patient = system.spawn("patient", || Patient { child: None }).unwrap();
@@ -119,6 +120,7 @@ impl Outer {
 
 /// An actor is an ordinary value, so there is no forbidden place to build one; what remains of the rule is that a
 /// failing factory or start is a failure of that level alone, said once, with its cause, and leaves nothing behind.
+/// Rule 5.1.
 #[supervise::test]
 async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSystem) {
     use Fate::{Fails, Fine, Panics};
@@ -163,6 +165,7 @@ async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSyst
     }
 }
 
+/// Rule 5.1.
 #[supervise::test]
 async fn ini_04_a_top_level_actor_that_cannot_be_made_ends(system: &TestSystem) {
     let log = crate::log::Log::open();
@@ -191,6 +194,7 @@ impl Misconfigured {
     }
 }
 
+/// Rule 5.1.
 #[supervise::test]
 async fn ini_05_a_child_that_cannot_be_made_is_the_parent_s_failure(system: &TestSystem) {
     let top =
@@ -237,6 +241,7 @@ impl Nesting {
     }
 }
 
+/// Rule 5.1.
 #[supervise::test]
 async fn ini_08_an_actor_made_while_another_starts_is_one_of_its_own(system: &TestSystem) {
     let outer = system.spawn("outer", || Nesting { inner: None }).unwrap();
@@ -287,6 +292,7 @@ impl Ripple {
     }
 }
 
+/// Rule 5.1.
 #[test]
 fn ini_09_dsp_04_waves_of_actors_come_and_go() {
     // Nobody reads the events of this one: they are many.
@@ -315,6 +321,7 @@ impl StillBorn {
     }
 }
 
+/// Rule 5.2.
 #[supervise::test]
 async fn ini_11_stop_is_carried_out_when_an_actor_fails_to_start(system: &TestSystem) {
     let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
@@ -336,6 +343,7 @@ impl Helpless {
     }
 }
 
+/// Rule 9.1.
 #[test]
 fn ini_12_what_nobody_else_decides_the_guardian_does() {
     let ten = Strategy::one_for_one().max_retries(10).within(crate::fixture::secs(10));

@@ -90,6 +90,7 @@ impl Default {
     }
 }
 
+/// Rule 4.2.
 #[supervise::test]
 async fn lif_01_overridden_restart_hooks_run_in_place_of_start_and_stop(system: &TestSystem) {
     let probe = system.probe();
@@ -114,6 +115,7 @@ async fn lif_01_overridden_restart_hooks_run_in_place_of_start_and_stop(system: 
     system.expect_restarts(&actor, 3).await;
 }
 
+/// Rules 4.2, 4.3.
 #[supervise::test]
 async fn lif_02_the_default_restart_hooks_stop_the_old_and_start_the_new(system: &TestSystem) {
     let probe = system.probe();
@@ -146,6 +148,7 @@ impl Untidy {
     }
 }
 
+/// Rule 6.4.
 #[supervise::test]
 async fn lif_04_a_failing_post_stop_is_logged_and_changes_nothing(system: &TestSystem) {
     let log = crate::log::Log::open();
@@ -201,6 +204,7 @@ impl Chameleon {
     }
 }
 
+/// Rule 4.1.
 #[supervise::test]
 async fn lif_05_a_restart_brings_back_the_initial_behaviour(system: &TestSystem) {
     let actor = system.spawn("chameleon", || Chameleon::Initially).unwrap();
@@ -242,6 +246,7 @@ impl Landlord {
     }
 }
 
+/// Rules 4.2, 5.4.
 #[supervise::test]
 async fn lif_07_a_named_child_made_at_the_start_is_gone_before_the_next_start(system: &TestSystem) {
     let probe = system.probe();
@@ -294,6 +299,7 @@ impl Replacer {
     }
 }
 
+/// Rules 5.4, 8.2.
 #[supervise::test]
 async fn lif_08_a_child_is_made_anew_in_the_handler_of_its_end(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -310,6 +316,7 @@ async fn lif_08_a_child_is_made_anew_in_the_handler_of_its_end(system: &TestSyst
     assert!(!new.actor_ref().has_ended());
 }
 
+/// Rule 5.4.
 #[supervise::test]
 async fn lif_10_a_parent_forgets_children_that_ended(system: &TestSystem) {
     let probe = system.probe();
@@ -363,6 +370,7 @@ impl Rude {
     }
 }
 
+/// Rule 4.4.
 #[supervise::test]
 async fn lif_11_pre_restart_is_told_the_cause_and_the_message_and_so_is_the_asker(system: &TestSystem) {
     let told = system.probe();
@@ -380,6 +388,7 @@ async fn lif_11_pre_restart_is_told_the_cause_and_the_message_and_so_is_the_aske
     system.expect_restarts(&rude, 3).await;
 }
 
+/// Rule 6.4.
 #[supervise::test]
 async fn lif_13_a_life_without_failure_starts_once_and_ends_once(system: &TestSystem) {
     let probe = system.probe();
@@ -400,6 +409,7 @@ async fn lif_13_a_life_without_failure_starts_once_and_ends_once(system: &TestSy
     assert!(matches!(&life[..], [Event::Started { .. }, Event::Stopped { .. }]), "{life:?}");
 }
 
+/// Rules 4.2, 4.3.
 #[supervise::test]
 async fn lif_02_a_restart_runs_the_children_s_hooks_before_the_new_instance_starts(system: &TestSystem) {
     let probe = system.probe();

@@ -24,6 +24,7 @@ async fn outcomes(system: &TestSystem, strategy: Strategy, pauses: &[Duration]) 
     granted
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn lim_01_stays_dead_after_max_restarts_within_the_window(system: &TestSystem) {
     let probe = system.probe();
@@ -48,6 +49,7 @@ async fn lim_01_stays_dead_after_max_restarts_within_the_window(system: &TestSys
     system.expect_restarts(&actor, 2).await;
 }
 
+/// Rule 3.3.
 #[supervise::test]
 async fn lim_02_is_immortal_without_limit(system: &TestSystem) {
     let probe = system.probe();
@@ -61,12 +63,14 @@ async fn lim_02_is_immortal_without_limit(system: &TestSystem) {
     assert!(!actor.actor_ref().has_ended());
 }
 
+/// Rule 7.5.
 #[supervise::test]
 async fn lim_04_a_quota_without_window_is_for_life(system: &TestSystem) {
     let strategy = Strategy::one_for_one().max_retries(2);
     assert_eq!(outcomes(system, strategy, &[ms(0), ms(0), ms(700)]).await, [true, true, false]);
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn lim_05_a_window_alone_grants_one_restart_and_keeps_what_is_queued(system: &TestSystem) {
     let probe = system.probe();
@@ -82,6 +86,7 @@ async fn lim_05_a_window_alone_grants_one_restart_and_keeps_what_is_queued(syste
     system.expect_restarts(&actor, 1).await;
 }
 
+/// Rule 7.5.
 #[supervise::test]
 async fn lim_07_neither_limit_nor_window_grants_any_number(system: &TestSystem) {
     let probe = system.probe();
@@ -97,12 +102,14 @@ async fn lim_07_neither_limit_nor_window_grants_any_number(system: &TestSystem) 
     system.expect_restarts(&actor, 7).await;
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn lim_08_a_window_alone_counts_as_one_retry(system: &TestSystem) {
     let strategy = Strategy::one_for_one().within(secs(10));
     assert_eq!(outcomes(system, strategy, &[ms(0), ms(500)]).await, [true, false]);
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn lim_10_a_window_of_thirty_days_counts_one_for_one(system: &TestSystem) {
     let month = secs(30 * 24 * 3600);
@@ -110,6 +117,7 @@ async fn lim_10_a_window_of_thirty_days_counts_one_for_one(system: &TestSystem) 
     assert_eq!(outcomes(system, strategy, &[ms(0), ms(1), ms(1)]).await, [true, true, false]);
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn lim_11_a_window_of_thirty_days_counts_all_for_one(system: &TestSystem) {
     let month = secs(30 * 24 * 3600);
@@ -117,6 +125,7 @@ async fn lim_11_a_window_of_thirty_days_counts_all_for_one(system: &TestSystem) 
     assert_eq!(outcomes(system, strategy, &[ms(0), ms(1), ms(1)]).await, [true, true, false]);
 }
 
+/// Rules 7.6, 8.1.
 #[supervise::test]
 async fn lim_13_a_watching_supervisor_hears_of_a_permanent_failure(system: &TestSystem) {
     let seen = system.probe();
@@ -162,6 +171,7 @@ impl Watching {
     }
 }
 
+/// Rule 8.1.
 #[supervise::test]
 async fn lim_14_dw_05_one_terminated_when_it_stops_none_when_it_restarts(system: &TestSystem) {
     let probe = system.probe();
@@ -197,6 +207,7 @@ async fn lim_14_dw_05_one_terminated_when_it_stops_none_when_it_restarts(system:
 
 /// The rows that apply to us: what is not set is unlimited, zero retries grant none, fractions of a millisecond are
 /// kept, for each strategy. A zero window is refused rather than given a meaning.
+/// Rule 7.5.
 #[test]
 fn lim_18_what_a_strategy_is_built_with_is_what_it_has() {
     for scope in [Strategy::one_for_one, Strategy::all_for_one, Strategy::rest_for_one] {

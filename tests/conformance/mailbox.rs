@@ -56,11 +56,13 @@ fn from_many_threads(threads: u32, each: u32) -> u32 {
     handled.load(Ordering::SeqCst) - 1
 }
 
+/// Rule 1.1.
 #[test]
 fn dsp_01_messages_are_handled_one_at_a_time() {
     assert_eq!(from_many_threads(4, 500), 2000);
 }
 
+/// Rule 1.2.
 #[test]
 fn dsp_02_nothing_is_lost_from_ten_threads() {
     assert_eq!(from_many_threads(10, 20), 200);
@@ -131,6 +133,7 @@ impl Awaiting {
     }
 }
 
+/// Rule 2.4.
 #[supervise::test]
 async fn dsp_08_an_async_failure_is_escalated_exactly_once(system: &TestSystem) {
     let top = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);

@@ -1,9 +1,12 @@
 //! The conformance cases, by id. `README.md` beside this file says where the ids come from.
 
 mod backoff_supervisor;
+mod citations;
+mod clauses;
 mod dead_letters;
 mod death_watch;
 mod declared;
+mod declined;
 mod derived;
 mod field;
 mod fixture;

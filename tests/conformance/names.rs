@@ -14,6 +14,7 @@ struct Nobody;
 #[actor]
 impl Nobody {}
 
+/// Rule 5.4.
 #[test]
 fn nam_01_one_of_many_concurrent_creations_of_a_name_wins() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -47,6 +48,7 @@ impl Careless {
     }
 }
 
+/// Rule 5.4.
 #[supervise::test]
 async fn nam_02_the_same_name_twice_in_one_handler_fails_it(system: &TestSystem) {
     let log = crate::log::Log::open();
@@ -59,6 +61,7 @@ async fn nam_02_the_same_name_twice_in_one_handler_fails_it(system: &TestSystem)
 }
 
 /// The name is free when the parent has been told of the end, not when the stop is requested.
+/// Rule 5.4.
 #[supervise::test]
 async fn nam_02_the_name_of_a_child_that_is_ending_is_taken(system: &TestSystem) {
     let probe = system.probe();
@@ -75,6 +78,7 @@ async fn nam_02_the_name_of_a_child_that_is_ending_is_taken(system: &TestSystem)
     child(&keeper, "name", || Nobody).await;
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_04_an_encoded_name_is_a_name(system: &TestSystem) {
     let name = "akka%3A%2F%2FClusterSystem%40127.0.0.1%3A2552";
@@ -89,6 +93,7 @@ async fn nam_04_an_encoded_name_is_a_name(system: &TestSystem) {
     assert!(matches!(refused, SpawnError::InvalidName { reason: InvalidName::Character { .. }, .. }));
 }
 
+/// Rules 2.6, 16.1.
 #[supervise::test]
 async fn nam_05_incarnations_share_a_path_and_differ_as_refs(system: &TestSystem) {
     let probe = system.probe();
@@ -106,6 +111,7 @@ async fn nam_05_incarnations_share_a_path_and_differ_as_refs(system: &TestSystem
     assert!(first.has_ended() && !second.has_ended(), "the old ref does not reach the new actor");
 }
 
+/// Rule 16.1.
 #[test]
 fn nam_12_what_is_no_path_is_refused() {
     for text in ["", "user/a", "/user/a", "http://s/user", "supervise:/s/user", "akka://s/user/a"] {
@@ -131,6 +137,7 @@ fn nam_12_what_is_no_path_is_refused() {
 const NAME: &str = "[a-zA-Z0-9._*+:@&=,!~';-]([a-zA-Z0-9$._*+:@&=,!~';-]|%[0-9a-fA-F]{2}){0,12}";
 
 proptest! {
+    /// Rule 16.1.
     #[test]
     fn nam_12_a_path_survives_printing_and_parsing(
         system in "[a-zA-Z0-9][a-zA-Z0-9_-]{0,10}",
@@ -150,6 +157,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
+    /// Rule 16.1.
     #[test]
     fn nam_13_a_child_s_path_is_its_parent_s_and_its_name(name in prop_oneof![NAME, ".{0,8}"]) {
         testkit::run(async |system: &TestSystem| {
@@ -174,6 +182,7 @@ proptest! {
 }
 
 /// A made-up name is a name like any other wherever it is read: in paths and in what is told about its actor.
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_12_a_made_up_name_is_part_of_a_path(system: &TestSystem) {
     let probe = system.probe();

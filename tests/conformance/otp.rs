@@ -37,6 +37,7 @@ async fn gives_up(system: &TestSystem, supervisor: &KeeperRef) {
     assert_eq!(system.expect_decision(supervisor).await.outcome, Outcome::Stopped { children: 1 });
 }
 
+/// Rule 6.3.
 #[supervise::test]
 async fn otp_01_a_supervisor_without_children_starts_and_stops(system: &TestSystem) {
     let supervisor = supervisor(system, Strategy::one_for_one(), 1).await;
@@ -57,6 +58,7 @@ impl Misfit {
     }
 }
 
+/// Rule 5.1.
 #[supervise::test]
 async fn otp_08_a_supervisor_whose_start_fails_is_not_there(system: &TestSystem) {
     let misfit = system.spawn("misfit", || Misfit).unwrap();
@@ -66,6 +68,7 @@ async fn otp_08_a_supervisor_whose_start_fails_is_not_there(system: &TestSystem)
     assert_eq!(decision.failure.downcast_ref(), Some(&Boom("init failed")));
 }
 
+/// Rule 5.2.
 #[supervise::test]
 async fn otp_09_a_child_whose_start_fails_is_not_kept(system: &TestSystem) {
     let probe = system.probe();
@@ -81,6 +84,7 @@ async fn otp_09_a_child_whose_start_fails_is_not_kept(system: &TestSystem) {
     system.expect_decision(&anonymous).await;
 }
 
+/// Rule 7.2.
 #[supervise::test]
 async fn otp_28_one_for_one_counts_for_the_supervisor(system: &TestSystem) {
     let probe = system.probe();
@@ -121,11 +125,13 @@ async fn escalation(system: &TestSystem, strategy: Strategy) {
     assert_eq!(decided.len(), 5, "one death and four failed restarts");
 }
 
+/// Rule 7.6.
 #[supervise::test]
 async fn otp_29_one_for_one_gives_up_when_a_child_does_not_come_back(system: &TestSystem) {
     escalation(system, Strategy::one_for_one()).await;
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn otp_30_one_for_all_replaces_both(system: &TestSystem) {
     let probe = system.probe();
@@ -140,11 +146,13 @@ async fn otp_30_one_for_all_replaces_both(system: &TestSystem) {
     gives_up(system, &supervisor).await;
 }
 
+/// Rule 7.6.
 #[supervise::test]
 async fn otp_31_one_for_all_gives_up_when_a_child_does_not_come_back(system: &TestSystem) {
     escalation(system, Strategy::all_for_one()).await;
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn otp_32_a_sibling_that_does_not_come_back_takes_the_others_along_again(system: &TestSystem) {
     let probe = system.probe();
@@ -166,6 +174,7 @@ async fn otp_32_a_sibling_that_does_not_come_back_takes_the_others_along_again(s
     system.expect_restarts(&second, 1).await;
 }
 
+/// Rule 5.4.
 #[supervise::test]
 async fn otp_36_made_up_names_are_children_like_any_other(system: &TestSystem) {
     let probe = system.probe();
@@ -182,6 +191,7 @@ async fn otp_36_made_up_names_are_children_like_any_other(system: &TestSystem) {
     gives_up(system, &supervisor).await;
 }
 
+/// Rule 6.2.
 #[supervise::test]
 async fn otp_38_dynamic_children_stop_at_the_same_time_each_within_its_own(system: &TestSystem) {
     let probe = system.probe();
@@ -205,6 +215,7 @@ async fn otp_38_dynamic_children_stop_at_the_same_time_each_within_its_own(syste
     assert_eq!(how, [HowEnded::Graceful, HowEnded::Graceful, HowEnded::Aborted]);
 }
 
+/// Rule 6.3.
 #[supervise::test]
 async fn otp_40_a_child_that_ended_holds_nothing(system: &TestSystem) {
     let probe = system.probe();
@@ -222,6 +233,7 @@ async fn otp_40_a_child_that_ended_holds_nothing(system: &TestSystem) {
     assert_eq!(Arc::strong_count(&big), 1);
 }
 
+/// Rule 7.6.
 #[supervise::test]
 async fn otp_41_dynamic_children_give_up_too(system: &TestSystem) {
     let probe = system.probe();
@@ -260,6 +272,7 @@ impl Hanging {
     }
 }
 
+/// Rule 7.8.
 #[supervise::test]
 async fn otp_49_a_supervisor_stays_responsive_while_a_child_fails_to_restart(system: &TestSystem) {
     for (name, strategy) in [("one", Strategy::one_for_one()), ("rest", Strategy::rest_for_one())] {
@@ -321,6 +334,7 @@ struct Idle;
 #[actor]
 impl Idle {}
 
+/// Rule 6.2.
 #[test]
 fn otp_51_many_children_cost_in_proportion() {
     let few = (0..3).map(|_| start_and_stop(1_000)).min().unwrap_or_default();
@@ -328,6 +342,7 @@ fn otp_51_many_children_cost_in_proportion() {
     assert!(many <= few * 100 * 10, "1 000 children took {few:?}, 100 000 took {many:?}");
 }
 
+/// Rule 5.4.
 #[supervise::test]
 async fn otp_60_children_are_listed_in_start_order_until_they_are_gone(system: &TestSystem) {
     let probe = system.probe();
@@ -351,6 +366,7 @@ async fn otp_60_children_are_listed_in_start_order_until_they_are_gone(system: &
     assert!(any_child(&keeper, "a").await.is_none());
 }
 
+/// Rule 10.2.
 #[supervise::test]
 async fn otp_61_a_restart_is_reported_with_supervisor_reason_and_offender(system: &TestSystem) {
     let log = Log::open();

@@ -1,14 +1,16 @@
 //! OTP-36 and on, and the pool's own rules: workers of one template behind one ref.
+//!
+//! Rules 13.8, 13.9.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, RestartType, TooManyReplacements};
+use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, TooManyReplacements};
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
-use supervise::{Backoff, Count, Directive, Event, FailureKind, HowEnded, Outcome, Strategy};
+use supervise::{Backoff, Count, Directive, Event, FailureKind, HowEnded, Outcome, RestartType, Strategy};
 use tokio::time::Instant;
 
 #[derive(Debug, thiserror::Error)]
@@ -124,7 +126,7 @@ async fn otp_37_a_transient_worker_that_does_not_want_to_start_is_forgotten(syst
         system.expect_restarts(&worker, 1).await;
     }
     system.expect_terminated(&worker).await;
-    assert_eq!(system.expect_terminated(&pool).await, HowEnded::AlreadyGone);
+    assert_eq!(system.expect_terminated(&pool).await, HowEnded::Graceful);
 }
 
 #[supervise::test]

@@ -16,6 +16,7 @@ use crate::log::Log;
 ///
 /// Their row "two failures five seconds ago, one allowed in ten" asks about a history that only exists when the limit was
 /// lowered meanwhile: it is built here the same way.
+/// Rule 7.4.
 #[test]
 fn pro_01_pro_02_pro_03_pro_04_pro_05_pro_06_who_may_restart() {
     let now = secs(100);
@@ -44,6 +45,7 @@ fn pro_01_pro_02_pro_03_pro_04_pro_05_pro_06_who_may_restart() {
     }
 }
 
+/// Rule 7.3.
 #[test]
 fn pro_07_ten_restarts_then_the_end() {
     let settings = ActorSystem::builder("test")
@@ -97,6 +99,7 @@ impl Living {
     }
 }
 
+/// Rule 10.2.
 #[supervise::test]
 async fn pro_09_every_decision_is_an_event(system: &TestSystem) {
     let backoff = Backoff::linear(secs(10), secs(1));
@@ -130,16 +133,19 @@ fn counted(age: Duration) -> u32 {
     count.count()
 }
 
+/// Rule 7.9.
 #[test]
 fn pro_10_old_failures_are_forgotten() {
     assert_eq!(counted(secs(11)), 1);
 }
 
+/// Rule 7.9.
 #[test]
 fn pro_11_recent_failures_are_counted() {
     assert_eq!(counted(secs(9)), 11);
 }
 
+/// Rule 7.9.
 #[test]
 fn pro_12_pro_13_a_count_grows_and_starts_anew() {
     let backoff = Backoff::linear(secs(10), ms(500));
@@ -167,6 +173,7 @@ async fn all_for_one(system: &TestSystem, directive: Directive) -> (PingPongRef,
     (culprit, sibling, probe)
 }
 
+/// Rule 3.4.
 #[supervise::test]
 async fn pro_22_all_for_one_resumes_only_the_culprit(system: &TestSystem) {
     let (culprit, sibling, probe) = all_for_one(system, Directive::Resume).await;
@@ -182,6 +189,7 @@ async fn pro_22_all_for_one_resumes_only_the_culprit(system: &TestSystem) {
     system.expect_decision(&culprit).await;
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn pro_23_all_for_one_stops_both(system: &TestSystem) {
     let (culprit, sibling, probe) = all_for_one(system, Directive::Stop).await;
@@ -190,6 +198,7 @@ async fn pro_23_all_for_one_stops_both(system: &TestSystem) {
     assert_eq!(system.expect_decision(&culprit).await.outcome, Outcome::Stopped { children: 2 });
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn pro_24_all_for_one_restarts_both_with_the_same_reason(system: &TestSystem) {
     let (culprit, sibling, probe) = all_for_one(system, Directive::Restart).await;
@@ -205,6 +214,7 @@ async fn pro_24_all_for_one_restarts_both_with_the_same_reason(system: &TestSyst
     system.expect_decision(&culprit).await;
 }
 
+/// Rule 3.6.
 #[supervise::test]
 async fn pro_25_all_for_one_escalates_the_culprit_s_reason(system: &TestSystem) {
     let (culprit, sibling, probe) = all_for_one(system, Directive::Escalate).await;
@@ -223,6 +233,7 @@ async fn pro_25_all_for_one_escalates_the_culprit_s_reason(system: &TestSystem) 
     }
 }
 
+/// Rule 7.4.
 #[test]
 fn pro_26_failures_in_a_window() {
     let sliding = |within| {
@@ -250,6 +261,7 @@ fn pro_26_failures_in_a_window() {
 }
 
 /// Who decides for top-level actors is a setting of each system, so two strategies are two guardians.
+/// Rule 9.1.
 #[test]
 fn pro_28_each_system_has_a_guardian_of_its_own() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
@@ -266,6 +278,7 @@ fn pro_28_each_system_has_a_guardian_of_its_own() {
     });
 }
 
+/// Rule 6.3.
 #[supervise::test]
 async fn pro_29_started_messages_stopped(system: &TestSystem) {
     let probe = system.probe();
@@ -303,6 +316,7 @@ impl Attentive {
     }
 }
 
+/// Rule 6.1.
 #[supervise::test]
 async fn pro_31_a_handler_that_waits_for_the_stop_completes_first(system: &TestSystem) {
     let probe = system.probe();
@@ -317,6 +331,7 @@ async fn pro_31_a_handler_that_waits_for_the_stop_completes_first(system: &TestS
     assert_eq!(how_ended(system, &actor).await, HowEnded::Graceful);
 }
 
+/// Rule 9.2.
 #[supervise::test]
 async fn pro_32_nothing_goes_on_after_the_end_of_the_system(system: &TestSystem) {
     let probe = system.probe();
@@ -329,6 +344,7 @@ async fn pro_32_nothing_goes_on_after_the_end_of_the_system(system: &TestSystem)
     system.expect_dead_letter(&actor).await;
 }
 
+/// Rule 6.5.
 #[supervise::test]
 async fn pro_33_poison_ends_the_living_and_spares_the_dead(system: &TestSystem) {
     let log = Log::open();

@@ -75,6 +75,7 @@ fn identify(system: &ActorSystem, pattern: &str) -> Vec<AnyActorRef> {
     system.select(pattern).unwrap().identify()
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_04_a_name_with_encoded_characters_is_found(system: &TestSystem) {
     let parent = system.spawn("parent", || Folder).unwrap();
@@ -90,6 +91,7 @@ async fn nam_04_a_name_with_encoded_characters_is_found(system: &TestSystem) {
     }
 }
 
+/// Rules 2.6, 16.1.
 #[supervise::test]
 async fn nam_05_incarnations_share_the_path_and_nothing_else(system: &TestSystem) {
     let first = system.spawn("abcdefg", || Folder).unwrap();
@@ -112,6 +114,7 @@ async fn nam_05_incarnations_share_the_path_and_nothing_else(system: &TestSystem
     assert_eq!(identify(system, &text), [any(&second)]);
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_07_actors_are_found_by_path_text_and_from_where_one_stands(system: &TestSystem) {
     let [a, b1, b2, c, _] = tree(system).await;
@@ -134,6 +137,7 @@ async fn nam_07_actors_are_found_by_path_text_and_from_where_one_stands(system: 
     assert_eq!(identify(system, "/user/a/*/.."), [any(&a)], "each actor once");
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_08_the_systems_own_actors_are_found(system: &TestSystem) {
     let (user, runtime) = (system.user_guardian(), system.system_guardian());
@@ -154,6 +158,7 @@ async fn nam_08_the_systems_own_actors_are_found(system: &TestSystem) {
     assert_eq!(system.find(unnamed.actor_ref().path()), Some(any(&unnamed)));
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_09_what_does_not_exist_is_not_found(system: &TestSystem) {
     let [_, _, b2, _, _] = tree(system).await;
@@ -175,6 +180,7 @@ async fn nam_09_what_does_not_exist_is_not_found(system: &TestSystem) {
     assert_eq!(identify(system, "supervise://elsewhere/user/*"), []);
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_10_wildcards_select_by_element(system: &TestSystem) {
     let [a, b1, b2, c, d] = &tree(system).await.map(|folder| any(&folder));
@@ -198,6 +204,7 @@ async fn nam_10_wildcards_select_by_element(system: &TestSystem) {
     }
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_10_a_selection_tells_the_actors_of_one_type(system: &TestSystem) {
     let count = Arc::new(AtomicUsize::new(0));
@@ -219,6 +226,7 @@ async fn nam_10_a_selection_tells_the_actors_of_one_type(system: &TestSystem) {
     assert_eq!(counters.tell(|counter| counter.add(1)), 3, "a selection is looked up whenever it is used");
 }
 
+/// Rule 10.1.
 #[supervise::test]
 async fn dlt_10_what_is_sent_to_nobody_names_the_selected_path(system: &TestSystem) {
     let [_, _, b2, ..] = tree(system).await;
@@ -251,6 +259,7 @@ async fn dlt_10_what_is_sent_to_nobody_names_the_selected_path(system: &TestSyst
     drop(b2);
 }
 
+/// Rule 16.1.
 #[supervise::test]
 async fn nam_12_a_wrong_selection_is_refused_at_its_place(system: &TestSystem) {
     for (text, place) in [("/user//a", "byte 6"), ("/user/a b", "byte 7"), ("/user/a#seven", "byte 7")] {
@@ -263,6 +272,7 @@ proptest! {
     // Each case starts a system.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
+    /// Rule 16.1.
     #[test]
     fn nam_12_no_text_breaks_a_search(text in "[/#.*?a-z$:%]{0,12}|\\PC{0,12}") {
         testkit::run(async |system| {
@@ -271,6 +281,7 @@ proptest! {
         });
     }
 
+    /// Rule 16.1.
     #[test]
     fn nam_13_a_child_is_found_whatever_its_name(
         name in "[a-zA-Z0-9_.*+:@&=,!~';-][a-zA-Z0-9$_.*+:@&=,!~';-]{0,12}",
@@ -339,6 +350,7 @@ async fn the_last_ref_into_a_deep_tree_can_be_dropped() {
     drop(bottom);
 }
 
+/// Rule 6.6.
 #[test]
 fn a_runtime_that_ends_under_a_deep_tree_lets_it_go() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -351,6 +363,7 @@ fn a_runtime_that_ends_under_a_deep_tree_lets_it_go() {
     drop(bottom);
 }
 
+/// Rule 6.6.
 #[test]
 fn a_runtime_that_ends_under_actors_leaks_no_system() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

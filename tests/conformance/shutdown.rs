@@ -1,4 +1,6 @@
 //! Coordinated shutdown (CSD).
+//!
+//! Rule 16.2.
 
 use std::future::pending;
 use std::sync::Arc;

@@ -56,6 +56,7 @@ fn forgetful(said: ProbeHandle<&'static str>) -> impl FnMut() -> Host + Send + '
     }
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_01_a_message_waits_until_another_was_handled(system: &TestSystem) {
     let said = system.probe();
@@ -113,6 +114,7 @@ impl File {
     }
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_02_a_protocol_takes_its_messages_in_its_own_order(system: &TestSystem) {
     let did = system.probe();
@@ -126,6 +128,7 @@ async fn sta_02_a_protocol_takes_its_messages_in_its_own_order(system: &TestSyst
     assert_eq!(did.all().await, ["open", "write", "close", "open", "write", "close", "done"]);
 }
 
+/// Rules 4.7, 15.3.
 #[supervise::test]
 async fn sta_04_the_new_instance_gets_what_was_set_aside_before_the_rest(system: &TestSystem) {
     let said = system.probe();
@@ -138,6 +141,7 @@ async fn sta_04_the_new_instance_gets_what_was_set_aside_before_the_rest(system:
     system.expect_restarts(&host, 1).await;
 }
 
+/// Rules 4.7, 15.3.
 #[supervise::test]
 async fn sta_04_a_resumed_instance_keeps_what_it_set_aside(system: &TestSystem) {
     let said = system.probe();
@@ -216,6 +220,7 @@ fn ticket(number: u32) -> Ticket {
     Ticket { number, torn: None }
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_05_the_same_message_is_set_aside_again_and_handled_once(system: &TestSystem) {
     let (asked, admitted) = (system.probe(), system.probe());
@@ -228,6 +233,7 @@ async fn sta_05_the_same_message_is_set_aside_again_and_handled_once(system: &Te
     assert_eq!(admitted.all().await, [1]);
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_05_two_equal_messages_are_two_messages(system: &TestSystem) {
     let (asked, admitted) = (system.probe(), system.probe());
@@ -261,6 +267,7 @@ async fn one_too_many<R: TypedRef>(system: &TestSystem, actor: &R, admit: impl F
     }
 }
 
+/// Rule 10.1.
 #[supervise::test]
 async fn sta_08_one_more_than_fit_is_a_dead_letter_at_once_and_the_rest_at_the_end(system: &TestSystem) {
     let (asked, admitted) = (system.probe(), system.probe());
@@ -286,12 +293,14 @@ impl Studio {
     }
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_09_the_same_with_a_bounded_mailbox(system: &TestSystem) {
     let studio = system.spawn("studio", || Studio).unwrap();
     one_too_many(system, &studio, |ticket| studio.admit(ticket).tell().unwrap()).await;
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_09_what_is_set_aside_takes_no_room_in_the_mailbox(system: &TestSystem) {
     let studio = system.spawn("studio", || Studio).unwrap();
@@ -335,6 +344,7 @@ impl Actor for Barn {
     }
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_12_the_same_where_the_capacity_is_declared_by_hand(system: &TestSystem) {
     let barn = system.spawn("barn", || Barn).unwrap();
@@ -428,6 +438,7 @@ fn friend(system: &TestSystem) -> PingPongRef {
     system.spawn("friend", PingPong::factory(&system.probe().handle())).unwrap()
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_13_a_timer_s_message_is_set_aside_as_it_is(system: &TestSystem) {
     let heard = system.probe();
@@ -441,6 +452,7 @@ async fn sta_13_a_timer_s_message_is_set_aside_as_it_is(system: &TestSystem) {
     heard.expect_none().await;
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_13_so_are_those_of_a_periodic_timer(system: &TestSystem) {
     let heard = system.probe();
@@ -454,6 +466,7 @@ async fn sta_13_so_are_those_of_a_periodic_timer(system: &TestSystem) {
     assert_eq!(heard.all().await, ["asked about again", "tick again"], "the next one is a new message");
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn sta_13_so_is_that_of_the_receive_timeout(system: &TestSystem) {
     let heard = system.probe();
@@ -465,6 +478,7 @@ async fn sta_13_so_is_that_of_the_receive_timeout(system: &TestSystem) {
     assert_eq!(heard.all().await, ["asked about idle", "tick idle"]);
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn dw_11_the_message_of_a_watch_is_set_aside_as_it_is(system: &TestSystem) {
     let heard = system.probe();
@@ -476,6 +490,7 @@ async fn dw_11_the_message_of_a_watch_is_set_aside_as_it_is(system: &TestSystem)
     assert_eq!(heard.all().await, ["asked about lost", "lost"]);
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn dw_11_and_handed_to_the_next_instance(system: &TestSystem) {
     let heard = system.probe();
@@ -490,6 +505,7 @@ async fn dw_11_and_handed_to_the_next_instance(system: &TestSystem) {
     system.expect_restarts(&dreamer, 1).await;
 }
 
+/// Rule 15.3.
 #[supervise::test]
 async fn dw_13_the_news_itself_is_never_set_aside_and_moves_nothing_else(system: &TestSystem) {
     let heard = system.probe();
@@ -500,4 +516,54 @@ async fn dw_13_the_news_itself_is_never_set_aside_and_moves_nothing_else(system:
     assert_eq!(heard.all().await, ["asked about set aside", "friend gone", "asked about set aside"]);
     dreamer.wake_up().tell().unwrap();
     assert_eq!(heard.all().await, ["asked about set aside", "tick set aside"]);
+}
+
+/// Keeps everything for later until it is restarted, and overrides the hook that hands a stash back elsewhere.
+#[actor]
+struct Stubborn {
+    open: bool,
+    said: ProbeHandle<&'static str>,
+}
+
+#[actor]
+impl Stubborn {
+    #[handler]
+    fn say(&mut self, what: &'static str) {
+        self.said.note(what);
+    }
+
+    #[handler]
+    fn fail(&mut self) -> Result<(), Boom> {
+        Err(Boom("boom"))
+    }
+
+    #[pre_restart]
+    fn replaced(&mut self) {
+        panic!("not even this one is clean");
+    }
+
+    #[stash_while]
+    fn closed(&self, message: &StubbornMessage) -> bool {
+        !self.open && matches!(message, StubbornMessage::Say { .. })
+    }
+}
+
+/// Rules 4.7, 15.3.
+#[supervise::test]
+async fn s21_3_an_overridden_pre_restart_loses_no_stash(system: &TestSystem) {
+    let said = system.probe();
+    let handle = said.handle();
+    let mut lives = 0;
+    let stubborn = system.spawn("stubborn", move || {
+        lives += 1;
+        Stubborn { open: lives > 1, said: handle.clone() }
+    });
+    let stubborn = stubborn.unwrap();
+    let asked = stubborn.say("one").ask().unwrap();
+    stubborn.say("two").tell().unwrap();
+    stubborn.fail().tell().unwrap();
+    stubborn.say("three").tell().unwrap();
+    assert_eq!(said.all().await, ["one", "two", "three"]);
+    asked.await.unwrap();
+    system.expect_restarts(&stubborn, 1).await;
 }

@@ -6,6 +6,7 @@ use supervise::{Directive, Event, HowEnded, Props, Strategy};
 
 use crate::fixture::{Keeper, PingPong, always_restart, how_ended, keeper_deciding, keeper_under, kept, ms, secs};
 
+/// Rule 6.5.
 #[supervise::test]
 async fn kil_01_a_poison_pill_stops_after_what_was_sent_before(system: &TestSystem) {
     let probe = system.probe();
@@ -20,6 +21,7 @@ async fn kil_01_a_poison_pill_stops_after_what_was_sent_before(system: &TestSyst
     system.expect_dead_letter(&actor).await;
 }
 
+/// Rule 6.5.
 #[supervise::test]
 async fn kil_02_a_killed_actor_is_restarted_where_the_table_says_so(system: &TestSystem) {
     let probe = system.probe();
@@ -32,6 +34,7 @@ async fn kil_02_a_killed_actor_is_restarted_where_the_table_says_so(system: &Tes
     system.expect_restarts(&child, 1).await;
 }
 
+/// Rule 6.7.
 #[supervise::test]
 async fn kil_04_a_graceful_stop_of_an_ended_actor_completes_at_once(system: &TestSystem) {
     let probe = system.probe();
@@ -56,6 +59,7 @@ impl Busy {
     }
 }
 
+/// Rule 6.7.
 #[supervise::test]
 async fn kil_05_a_graceful_stop_that_takes_too_long_gives_up_and_does_no_harm(system: &TestSystem) {
     let busy = system.spawn_with("busy", Props::new(|| Busy).stop_timeout(secs(60))).unwrap();
@@ -68,6 +72,7 @@ async fn kil_05_a_graceful_stop_that_takes_too_long_gives_up_and_does_no_harm(sy
     assert_eq!(how_ended(system, &busy).await, HowEnded::Graceful);
 }
 
+/// Rule 9.1.
 #[supervise::test]
 async fn kil_07_killing_the_user_guardian_ends_the_system(system: &TestSystem) {
     let log = crate::log::Log::open();

@@ -38,6 +38,7 @@ fn limited(strategy: Strategy) -> Strategy {
     strategy.max_retries(3).within(secs(5))
 }
 
+/// Rule 7.5.
 #[supervise::test]
 async fn sup_01_zero_retries_make_a_temporary_actor(system: &TestSystem) {
     let probe = system.probe();
@@ -51,6 +52,7 @@ async fn sup_01_zero_retries_make_a_temporary_actor(system: &TestSystem) {
     assert_eq!(system.expect_decision(&child).await.outcome, Outcome::LimitReached { children: 1 });
 }
 
+/// Rule 3.6.
 #[supervise::test]
 async fn sup_02_a_hierarchy_of_supervisors_starts(system: &TestSystem) {
     let probe = system.probe();
@@ -75,11 +77,13 @@ async fn call_kill_call(system: &TestSystem, strategy: Strategy) {
     system.expect_restarts(&child, 1).await;
 }
 
+/// Rule 4.1.
 #[supervise::test]
 async fn sup_04_a_single_child_answers_before_and_after_its_restart_one_for_one(system: &TestSystem) {
     call_kill_call(system, Strategy::one_for_one()).await;
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn sup_05_a_single_child_is_restarted_all_for_one(system: &TestSystem) {
     let probe = system.probe();
@@ -89,11 +93,13 @@ async fn sup_05_a_single_child_is_restarted_all_for_one(system: &TestSystem) {
     system.expect_restarts(&child, 1).await;
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn sup_06_a_single_child_answers_before_and_after_its_restart_all_for_one(system: &TestSystem) {
     call_kill_call(system, Strategy::all_for_one()).await;
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn sup_08_one_of_three_is_restarted_alone_one_for_one(system: &TestSystem) {
     let probe = system.probe();
@@ -108,6 +114,7 @@ async fn sup_08_one_of_three_is_restarted_alone_one_for_one(system: &TestSystem)
     }
 }
 
+/// Rule 7.1.
 #[supervise::test]
 async fn sup_09_all_three_are_restarted_with_the_same_cause_all_for_one(system: &TestSystem) {
     let probe = system.probe();
@@ -125,6 +132,7 @@ async fn sup_09_all_three_are_restarted_with_the_same_cause_all_for_one(system: 
     all_answer(&children, &probe).await;
 }
 
+/// Rule 2.1.
 #[supervise::test]
 async fn sup_11_a_told_failure_restarts_too(system: &TestSystem) {
     let probe = system.probe();
@@ -134,6 +142,7 @@ async fn sup_11_a_told_failure_restarts_too(system: &TestSystem) {
     system.expect_restarts(&child, 1).await;
 }
 
+/// Rules 1.2, 2.2.
 #[supervise::test]
 async fn sup_12_the_mailbox_survives_in_order_without_the_failing_message(system: &TestSystem) {
     let probe = system.probe();
@@ -169,6 +178,7 @@ impl Reluctant {
     }
 }
 
+/// Rules 4.5, 4.6.
 #[supervise::test]
 async fn sup_14_a_restart_is_attempted_again_when_it_fails(system: &TestSystem) {
     let calls = Arc::new(AtomicU32::new(0));
@@ -199,6 +209,7 @@ async fn sup_14_a_restart_is_attempted_again_when_it_fails(system: &TestSystem) 
     );
 }
 
+/// Rule 4.3.
 #[supervise::test]
 async fn sup_15_killing_the_middle_restarts_what_is_below_and_nothing_above(system: &TestSystem) {
     let probe = system.probe();
@@ -255,6 +266,7 @@ impl Mourner {
     }
 }
 
+/// Rule 5.4.
 #[supervise::test]
 async fn sup_17_a_dead_child_is_replaced_under_its_name_but_not_while_the_parent_ends(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());
@@ -341,6 +353,7 @@ impl Careless {
     }
 }
 
+/// Rule 3.7.
 #[supervise::test]
 async fn sup_18_a_decider_that_fails_loses_no_system_messages(system: &TestSystem) {
     let probe = system.probe();
@@ -370,6 +383,7 @@ async fn sup_18_a_decider_that_fails_loses_no_system_messages(system: &TestSyste
     assert_eq!(again.ping().await.unwrap(), "child pong");
 }
 
+/// Rules 1.5, 2.2.
 #[supervise::test]
 async fn sup_20_messages_are_processed_after_a_failure(system: &TestSystem) {
     let probe = system.probe();
@@ -387,6 +401,7 @@ async fn sup_20_messages_are_processed_after_a_failure(system: &TestSystem) {
     system.expect_restarts(&child, 2).await;
 }
 
+/// Rule 7.3.
 #[supervise::test]
 async fn sup_21_a_limit_stops_and_a_pause_resets_it(system: &TestSystem) {
     let log = crate::log::Log::open();
@@ -415,6 +430,7 @@ async fn sup_21_a_limit_stops_and_a_pause_resets_it(system: &TestSystem) {
 }
 
 /// Escalation reaches the next supervisor that decides, with the same cause, and what it decides reaches down again.
+/// Rule 3.6.
 #[supervise::test]
 async fn sup_02_an_escalated_failure_restarts_the_middle_and_keeps_its_children(system: &TestSystem) {
     let probe = system.probe();

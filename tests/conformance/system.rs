@@ -25,6 +25,7 @@ struct Registrant {
 #[actor]
 impl Registrant {}
 
+/// Rule 9.4.
 #[supervise::test]
 async fn grd_01_callbacks_run_last_first(system: &TestSystem) {
     let probe = system.probe();
@@ -41,6 +42,7 @@ async fn grd_01_callbacks_run_last_first(system: &TestSystem) {
     assert_eq!(probe.all().await, (1..=10).rev().collect::<Vec<_>>());
 }
 
+/// Rule 9.4.
 #[supervise::test]
 async fn grd_01_a_callback_that_panics_keeps_no_other_from_running(system: &TestSystem) {
     let probe = system.probe();
@@ -51,6 +53,7 @@ async fn grd_01_a_callback_that_panics_keeps_no_other_from_running(system: &Test
     probe.expect("ran").await;
 }
 
+/// Rule 9.4.
 #[supervise::test]
 async fn grd_02_the_end_comes_after_the_callbacks(system: &TestSystem) {
     let done = Arc::new(AtomicBool::new(false));
@@ -69,6 +72,7 @@ async fn grd_02_the_end_comes_after_the_callbacks(system: &TestSystem) {
     assert_eq!(begun.elapsed(), Duration::from_secs(50));
 }
 
+/// Rule 9.2.
 #[supervise::test]
 async fn grd_03_a_system_says_whether_it_has_ended(system: &TestSystem) {
     system.spawn("idle", || Idle).unwrap();
@@ -78,6 +82,7 @@ async fn grd_03_a_system_says_whether_it_has_ended(system: &TestSystem) {
     system.when_terminated().await.unwrap();
 }
 
+/// Rule 9.4.
 #[supervise::test]
 async fn grd_04_what_comes_after_the_end_is_refused(system: &TestSystem) {
     system.terminate().await;
@@ -89,6 +94,7 @@ async fn grd_04_what_comes_after_the_end_is_refused(system: &TestSystem) {
     assert!(system.user_guardian().has_ended());
 }
 
+/// Rule 9.4.
 #[test]
 fn grd_05_a_callback_registered_during_the_end_is_run_once_or_refused() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
@@ -120,6 +126,7 @@ fn grd_05_a_callback_registered_during_the_end_is_run_once_or_refused() {
     });
 }
 
+/// Rule 9.2.
 #[test]
 fn grd_06_once_a_spawn_is_refused_all_are() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
@@ -152,6 +159,7 @@ fn grd_06_once_a_spawn_is_refused_all_are() {
     });
 }
 
+/// Rule 9.4.
 #[supervise::test]
 async fn grd_15_hooks_are_called_when_the_top_level_actors_are_gone(system: &TestSystem) {
     let probe = system.probe();
@@ -173,6 +181,7 @@ async fn grd_15_hooks_are_called_when_the_top_level_actors_are_gone(system: &Tes
     drop(waiting.await.unwrap());
 }
 
+/// Rule 9.4.
 #[supervise::test]
 async fn grd_16_the_system_ends_when_its_hooks_are_done(system: &TestSystem) {
     let mut hooks = [(); 2].map(|()| system.termination_hook().unwrap());
@@ -191,6 +200,7 @@ async fn grd_16_the_system_ends_when_its_hooks_are_done(system: &TestSystem) {
     assert!(system.system_guardian().has_ended());
 }
 
+/// Rule 9.4.
 #[supervise::test]
 async fn grd_17_a_hook_whose_registrant_died_is_done(system: &TestSystem) {
     let mut hook = Some(system.termination_hook().unwrap());
@@ -208,6 +218,7 @@ async fn grd_17_a_hook_whose_registrant_died_is_done(system: &TestSystem) {
     assert!(task.await.unwrap_err().is_panic());
 }
 
+/// Rule 9.4.
 #[supervise::test]
 async fn hooks_are_called_although_the_system_guardian_ends_first(system: &TestSystem) {
     let mut hook = system.termination_hook().unwrap();

@@ -107,6 +107,7 @@ fn listener(system: &TestSystem, said: ProbeHandle<Said>, when_idle: WhenIdle) -
     system.spawn("listener", Listener::factory(said, when_idle)).unwrap()
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_01_looking_an_actor_up_and_marked_messages_do_not_count(system: &TestSystem) {
     let said = system.probe();
@@ -123,6 +124,7 @@ async fn rto_01_looking_an_actor_up_and_marked_messages_do_not_count(system: &Te
     assert_eq!(said.all().await, [Said::Idle(secs(10))]);
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_02_silence_brings_one_timeout(system: &TestSystem) {
     let said = system.probe();
@@ -134,6 +136,7 @@ async fn rto_02_silence_brings_one_timeout(system: &TestSystem) {
     assert_eq!(said.all().await.len(), 1);
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_03_it_carries_what_was_set(system: &TestSystem) {
     let said = system.probe();
@@ -144,6 +147,7 @@ async fn rto_03_it_carries_what_was_set(system: &TestSystem) {
     assert_eq!(said.all().await, [Said::Idle(ms(500))], "the last setting, and it alone");
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_04_messages_put_it_off(system: &TestSystem) {
     let said = system.probe();
@@ -159,6 +163,7 @@ async fn rto_04_messages_put_it_off(system: &TestSystem) {
     assert_eq!(said.all().await, [Said::Idle(secs(1))]);
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_04_so_do_the_actor_s_own_timers(system: &TestSystem) {
     let said = system.probe();
@@ -169,6 +174,7 @@ async fn rto_04_so_do_the_actor_s_own_timers(system: &TestSystem) {
     said.expect_none().await;
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_05_it_can_be_turned_off_when_it_comes(system: &TestSystem) {
     let said = system.probe();
@@ -181,6 +187,7 @@ async fn rto_05_it_can_be_turned_off_when_it_comes(system: &TestSystem) {
     said.expect_none().await;
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_06_it_does_not_come_unasked(system: &TestSystem) {
     let said = system.probe();
@@ -190,6 +197,7 @@ async fn rto_06_it_does_not_come_unasked(system: &TestSystem) {
     said.expect_none().await;
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_07_marked_messages_do_not_put_it_off(system: &TestSystem) {
     let said = system.probe();
@@ -204,6 +212,7 @@ async fn rto_07_marked_messages_do_not_put_it_off(system: &TestSystem) {
     assert_eq!(said.all().await, [Said::Idle(secs(1))]);
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_07_but_what_their_handler_sets_holds(system: &TestSystem) {
     let said = system.probe();
@@ -220,6 +229,7 @@ async fn rto_07_but_what_their_handler_sets_holds(system: &TestSystem) {
     said.expect_none().await;
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_08_it_comes_again_although_it_sends_marked_messages(system: &TestSystem) {
     let said = system.probe();
@@ -229,6 +239,7 @@ async fn rto_08_it_comes_again_although_it_sends_marked_messages(system: &TestSy
     assert_eq!(said.all().await.len(), 3);
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_09_and_although_a_timer_sends_them(system: &TestSystem) {
     let said = system.probe();
@@ -276,6 +287,7 @@ impl OnceBitten {
     }
 }
 
+/// Rule 4.7.
 #[supervise::test]
 async fn rto_14_one_that_is_set_in_a_restart_counts_from_there(system: &TestSystem) {
     let said = system.probe();
@@ -297,6 +309,7 @@ async fn rto_14_one_that_is_set_in_a_restart_counts_from_there(system: &TestSyst
     system.expect_restarts(&actor, 1).await;
 }
 
+/// Rule 4.7.
 #[supervise::test]
 async fn z_43_it_survives_a_restart_and_counts_from_there(system: &TestSystem) {
     let said = system.probe();
@@ -312,6 +325,7 @@ async fn z_43_it_survives_a_restart_and_counts_from_there(system: &TestSystem) {
     said.expect(Said::Idle(secs(1))).await;
 }
 
+/// Rule 15.2.
 #[supervise::test]
 async fn rto_15_it_does_not_come_after_the_end(system: &TestSystem) {
     let said = system.probe();
@@ -409,6 +423,7 @@ fn seen<const N: usize>(at: &'static str, life: u32, active: [&'static str; N]) 
     Seen { at, life, active: active.to_vec() }
 }
 
+/// Rule 4.7.
 #[supervise::test]
 async fn lif_15_a_timer_lasts_until_the_restart_begins(system: &TestSystem) {
     let probe = system.probe();
@@ -422,6 +437,7 @@ async fn lif_15_a_timer_lasts_until_the_restart_begins(system: &TestSystem) {
     system.expect_restarts(&actor, 1).await;
 }
 
+/// Rule 4.7.
 #[supervise::test]
 async fn lif_16_a_timer_that_pre_restart_sets_ends_with_its_instance(system: &TestSystem) {
     let probe = system.probe();
@@ -436,6 +452,7 @@ async fn lif_16_a_timer_that_pre_restart_sets_ends_with_its_instance(system: &Te
     system.expect_restarts(&actor, 1).await;
 }
 
+/// Rule 4.7.
 #[supervise::test]
 async fn lif_17_a_timer_that_post_restart_sets_lasts_until_the_end(system: &TestSystem) {
     let probe = system.probe();
@@ -453,6 +470,7 @@ async fn lif_17_a_timer_that_post_restart_sets_lasts_until_the_end(system: &Test
     system.expect_restarts(&actor, 1).await;
 }
 
+/// Rule 4.7.
 #[supervise::test]
 async fn lif_17_unless_that_post_restart_fails(system: &TestSystem) {
     let probe = system.probe();

@@ -86,6 +86,7 @@ impl Keeping {
     fn keep_children(&mut self) {}
 }
 
+/// Rule 3.4.
 #[supervise::test]
 async fn doc_01_resume_keeps_the_state(system: &TestSystem) {
     let log = Log::open();
@@ -99,6 +100,7 @@ async fn doc_01_resume_keeps_the_state(system: &TestSystem) {
     assert_eq!(system.expect_decision(&worker).await.directive, Directive::Resume);
 }
 
+/// Rule 4.1.
 #[supervise::test]
 async fn doc_02_restart_loses_the_state(system: &TestSystem) {
     let log = Log::open();
@@ -112,6 +114,7 @@ async fn doc_02_restart_loses_the_state(system: &TestSystem) {
 }
 
 /// The step between the two: a failure that the table stops.
+/// Rule 3.5.
 #[supervise::test]
 async fn doc_03_stop_ends_the_worker(system: &TestSystem) {
     let supervisor = system.spawn("supervisor", || Stopping).unwrap();
@@ -121,6 +124,7 @@ async fn doc_03_stop_ends_the_worker(system: &TestSystem) {
     assert_eq!(system.expect_decision(&worker).await.outcome, Outcome::Stopped { children: 1 });
 }
 
+/// Rule 3.6.
 #[supervise::test]
 async fn doc_04_an_escalated_failure_kills_the_worker_with_its_supervisor(system: &TestSystem) {
     let log = Log::open();
@@ -141,6 +145,7 @@ async fn doc_04_an_escalated_failure_kills_the_worker_with_its_supervisor(system
     assert!(supervisor.worker().await.unwrap().is_ok());
 }
 
+/// Rule 4.3.
 #[supervise::test]
 async fn doc_05_an_escalated_failure_restarts_the_worker_that_is_kept(system: &TestSystem) {
     let supervisor = system.spawn("supervisor", || Keeping).unwrap();
@@ -323,6 +328,7 @@ impl Clicker {
     }
 }
 
+/// Rule 7.6.
 #[supervise::test]
 async fn doc_07_a_counter_stays_available_while_its_storage_fails(system: &TestSystem) {
     let database = Database::default();

@@ -1,4 +1,6 @@
 //! `#[handler(redeliver = N)]`: a failed message is tried again after the restart, and then put aside for good.
+//!
+//! Rule 4.8.
 
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};

@@ -1,4 +1,6 @@
 //! `#[stash_while]`: messages set aside keep their order and their askers.
+//!
+//! Rules 4.7, 15.3.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! Keyed timers and the receive timeout.
+//!
+//! Rules 15.1, 15.2.
 
 use std::time::Duration;
 

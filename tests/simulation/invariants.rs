@@ -49,6 +49,8 @@ pub(crate) enum Invariant {
     EndInOrder,
     /// I18. Nobody waits for parked code without a limit once it has to restart or stop.
     StopIsBounded,
+    /// I19. The protocol does what the naive model does, and is in the state the model is in.
+    AgreesWithModel,
 }
 
 /// An invariant that does not hold.

@@ -3,6 +3,7 @@
 
 mod explore;
 mod invariants;
+mod model;
 mod random;
 mod small_worlds;
 mod trace;

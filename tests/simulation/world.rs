@@ -15,7 +15,8 @@ use supervise_core::supervision::{
     SystemMessage, Time, Timer, WatchKind,
 };
 
-use crate::invariants::{Ledger, Violation, Watchdog};
+use crate::invariants::{Invariant, Ledger, Violation, Watchdog};
+use crate::model::{Model, agree};
 
 pub(crate) type Id = u32;
 pub(crate) type Message = SystemMessage<Id, Fault>;
@@ -155,6 +156,15 @@ fn pick<T: Copy>(choices: &mut impl Choices, menu: &[(T, u32)]) -> T {
     menu[choices.pick(&mut menu.iter().map(|(_, weight)| *weight))].0
 }
 
+/// What user code asks of its context.
+#[derive(Debug, Clone, Copy)]
+enum Command {
+    StopChild(ChildId),
+    StopChildren,
+    Watch(Id, WatchKind),
+    Unwatch(Id),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Entry {
     Message(u32),
@@ -193,6 +203,7 @@ pub(crate) struct Cell {
     pub(crate) timers: Vec<(Time, Timer)>,
     pub(crate) closed: bool,
     pub(crate) watchdog: Watchdog,
+    pub(crate) model: Model,
 }
 
 #[derive(Debug, Clone)]
@@ -211,6 +222,8 @@ pub(crate) struct World {
     pub(crate) living: Index,
     next_message: u32,
     scratch: Effects,
+    /// A command that the model took otherwise.
+    disagreement: Option<Violation>,
     /// Tells each turn on standard error.
     pub(crate) loud: bool,
 }
@@ -232,6 +245,7 @@ impl World {
             living: Index::default(),
             next_message: 0,
             scratch: Vec::new(),
+            disagreement: None,
             loud: false,
         };
         world.add(None, ChildId::ROOT, 0, 0, 0);
@@ -255,6 +269,7 @@ impl World {
             timers: Vec::new(),
             closed: false,
             watchdog: Watchdog::new(inherited),
+            model: Model::new(inherited),
         }));
         self.living.insert(id);
         self.ready.insert(id);
@@ -306,6 +321,11 @@ impl World {
         if self.loud {
             eprintln!("{:>9.3?}  {}", self.now, self.describe(action));
         }
+        let taken = self.take_action(action, choices);
+        self.disagreement.take().map_or(taken, Err)
+    }
+
+    fn take_action(&mut self, action: Action, choices: &mut impl Choices) -> Step {
         match action {
             Action::Turn(id) => self.turn(id, choices),
             Action::Return(id) => self.come_back(id, choices),
@@ -345,7 +365,7 @@ impl World {
         match self.cell(id).parent {
             Some(parent) => {
                 let child = self.cell(id).child;
-                self.command(parent, |protocol, effects| protocol.stop_child(child, effects));
+                self.command(parent, Command::StopChild(child));
             }
             None => self.send(id, SystemMessage::Terminate),
         }
@@ -403,12 +423,12 @@ impl World {
                 self.cell_mut(id).watchdog.in_order(id, number)?;
                 self.handler(id, Some(number), choices)
             }
-            Entry::Terminated(subject) => match self.cell_mut(id).protocol.dequeued(&subject) {
+            Entry::Terminated(subject) => match self.dequeued(id, subject)? {
                 None => {
                     self.refresh(id);
                     Ok(())
                 }
-                Some((kind, _)) => {
+                Some(kind) => {
                     Watchdog::told_of_end(self, id, subject)?;
                     match kind {
                         WatchKind::DeathPact => self.step(id, Input::Returned(Returned::Err(fault)), choices),
@@ -419,6 +439,15 @@ impl World {
             Entry::Kill => self.step(id, Input::Returned(Returned::Err(fault)), choices),
             Entry::Poison => self.step(id, Input::Message(SystemMessage::Terminate), choices),
         }
+    }
+
+    fn dequeued(&mut self, id: Id, subject: Id) -> Result<Option<WatchKind>, Violation> {
+        let cell = self.cell_mut(id);
+        let (news, modelled) = (cell.protocol.dequeued(&subject), cell.model.dequeued(subject));
+        if news != modelled {
+            disagreement(format!("{id} is told of {subject}: {news:?}, the model: {modelled:?}"))?;
+        }
+        Ok(news.map(|(kind, _)| kind))
     }
 
     fn handler(&mut self, id: Id, message: Option<u32>, choices: &mut impl Choices) -> Step {
@@ -574,7 +603,7 @@ impl World {
                 for child in children {
                     watchdog.watches.remove(&child);
                 }
-                self.command(id, Protocol::stop_children);
+                self.command(id, Command::StopChildren);
             }
             Deed::StopItself => self.send(id, SystemMessage::Terminate),
             Deed::WatchAnother => {
@@ -585,16 +614,14 @@ impl World {
                     } else {
                         WatchKind::Notify
                     };
-                    self.command(id, |protocol, effects| {
-                        protocol.watch(&subject, kind, effects);
-                    });
+                    self.command(id, Command::Watch(subject, kind));
                     self.cell_mut(id).watchdog.watches.insert(subject);
                 }
             }
             Deed::UnwatchAnother => {
                 let subject = self.cell(id).protocol.watched().next().copied();
                 if let Some(subject) = subject {
-                    self.command(id, |protocol, effects| protocol.unwatch(&subject, effects));
+                    self.command(id, Command::Unwatch(subject));
                     self.cell_mut(id).watchdog.watches.remove(&subject);
                 }
             }
@@ -626,14 +653,43 @@ impl World {
             child
         });
         Watchdog::spawned(self, parent, name, child, spawned.is_ok());
+        let granted = self.cell_mut(parent).model.spawn(name, made.map(|(id, _)| (id, child)));
+        if granted != spawned.is_ok() {
+            let what = format!("{parent} spawns {name}: {spawned:?}, the model: {granted}");
+            self.disagreement = self.disagreement.take().or(disagreement(what).err());
+        }
         if let Some((id, inherited)) = made {
             self.add(Some(parent), id, name, role, inherited);
         }
     }
 
-    fn command(&mut self, id: Id, command: impl FnOnce(&mut Protocol<Id, Fault>, &mut Effects)) {
+    fn command(&mut self, id: Id, command: Command) {
         let mut effects = Effects::new();
-        command(&mut self.cell_mut(id).protocol, &mut effects);
+        let Cell { protocol, model, .. } = self.cell_mut(id);
+        let expected = match command {
+            Command::StopChild(child) => {
+                protocol.stop_child(child, &mut effects);
+                model.stop_child(child)
+            }
+            Command::StopChildren => {
+                protocol.stop_children(&mut effects);
+                model.stop_children()
+            }
+            Command::Watch(subject, kind) => {
+                protocol.watch(&subject, kind, &mut effects);
+                model.watch(subject, kind)
+            }
+            Command::Unwatch(subject) => {
+                protocol.unwatch(&subject, &mut effects);
+                model.unwatch(subject)
+            }
+        };
+        let agreed = if agree(&expected, &effects, false) {
+            Self::agree_about_state(self.cell(id))
+        } else {
+            disagreement(format!("at {command:?} the protocol does {effects:?}, the model {expected:?}"))
+        };
+        self.disagreement = self.disagreement.take().or(agreed.err());
         for effect in effects {
             match effect {
                 Effect::Send(to, message) => {
@@ -658,7 +714,7 @@ impl World {
         let mut effects = std::mem::take(&mut self.scratch);
         let mut next = Some(input);
         while let Some(input) = next.take() {
-            self.cell_mut(id).protocol.step(input, &mut effects);
+            Self::ask_both(self.cell_mut(id), input, &mut effects)?;
             Watchdog::inspect(self, id, &effects)?;
             for effect in effects.drain(..) {
                 if self.loud {
@@ -675,6 +731,30 @@ impl World {
         self.scratch = effects;
         self.refresh(id);
         Ok(())
+    }
+
+    /// Asks the protocol and the model, which have to agree about what to do and how they are.
+    fn ask_both(cell: &mut Cell, input: Input<'_, Id, Fault>, effects: &mut Effects) -> Step {
+        let aborts = cell.model.aborts();
+        let expected = cell.model.step(&input);
+        cell.protocol.step(input, effects);
+        if !agree(&expected, effects, aborts) {
+            return disagreement(format!("the protocol does {effects:?}, the model {expected:?}"));
+        }
+        Self::agree_about_state(cell)
+    }
+
+    fn agree_about_state(Cell { model, protocol, .. }: &Cell) -> Step {
+        let state = (protocol.suspensions(), protocol.is_stopping(), protocol.accepts_messages());
+        let modelled = (model.suspensions(), model.is_stopping(), model.accepts_messages());
+        let agreed = state == modelled
+            && protocol.children().map(|(_, child)| child).eq(model.children())
+            && protocol.watched().eq(model.watched());
+        if protocol.has_ended() || agreed {
+            Ok(())
+        } else {
+            disagreement(format!("the protocol is {protocol:?}, the model {model:?}"))
+        }
     }
 
     fn ruling<'a>(
@@ -817,6 +897,10 @@ impl World {
             self.refresh(id);
         }
     }
+}
+
+fn disagreement(what: String) -> Step {
+    Err(Violation { invariant: Invariant::AgreesWithModel, what })
 }
 
 impl Cell {

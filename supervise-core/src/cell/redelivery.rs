@@ -9,6 +9,8 @@
 //!                ▼                             ▼
 //!               due ──── begin_next ─►      quarantined
 //! ```
+//!
+//! Rule 4.8.
 
 use std::any::Any;
 use std::collections::VecDeque;

@@ -16,7 +16,7 @@ use crate::death_watch::Terminated;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry};
 use crate::props::{Factory, Props};
-use crate::request::{AskError, ErasedSlot};
+use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
 use crate::unwind::{contained, drop_quietly};
 
@@ -73,6 +73,10 @@ impl<A: Actor> Runner<A> {
     }
 
     /// The cell's life.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` would hold the runner twice: as argument and as variable"
+    )]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         // Borrowed by the inner future rather than moved into it, so that there is one copy of it.
         async move { self.live().await }
@@ -147,6 +151,8 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Does one thing: what the protocol wants first, then the system lane, then timers, then the user lane.
+    ///
+    /// Rules 1.1 and 1.3.
     #[inline]
     fn one(&mut self) -> Next {
         if self.shell.call.is_some() {
@@ -182,6 +188,7 @@ impl<A: Actor> Runner<A> {
 
     // ---- the user lane -------------------------------------------------------------------------------------------
 
+    /// Rule 6.5.
     #[cold]
     fn control(&mut self, control: Control) -> Next {
         match control {
@@ -225,7 +232,7 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Handles a message, unless its handler may wait.
-    #[inline(always)]
+    #[inline]
     fn handle(&mut self, message: A::Message) -> Next {
         let (instance, ctx, shell) = self.parts();
         shell.handled += 1;
@@ -246,8 +253,9 @@ impl<A: Actor> Runner<A> {
             Ok(()) => Next::Again,
             Err(message) => {
                 self.shell.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::StashFull);
-                drop_quietly(message);
-                self.failed(Failure::new(StashOverflow { capacity: A::STASH_CAPACITY }))
+                let failure = Failure::new(StashOverflow { capacity: A::STASH_CAPACITY });
+                drop_because(AskError::Failed(failure.clone()), message);
+                self.failed(failure)
             }
         };
         self.rearm_idle();
@@ -318,7 +326,7 @@ impl<A: Actor> Runner<A> {
     }
 
     /// A handler came back.
-    #[inline(always)]
+    #[inline]
     fn handled(&mut self, outcome: Outcome) {
         if matches!(outcome, Ok(Ok(())))
             && !self.shell.parked
@@ -409,6 +417,8 @@ impl<A: Actor> Runner<A> {
     }
 
     /// A new instance is there, or none.
+    ///
+    /// Rule 4.7.
     fn built(&mut self, outcome: Outcome) -> Next {
         if matches!(outcome, Ok(Ok(()))) {
             self.shell.unstash_all();

@@ -24,7 +24,7 @@ use crate::observe;
 use crate::path::ActorPath;
 use crate::props::Policy;
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Ruling, Strategy, Timer,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Ruling, Strategy, Time, Timer,
 };
 use crate::timers::Timers;
 use crate::unwind::{contained, drop_quietly};
@@ -284,9 +284,41 @@ impl<A: Actor> Shell<A> {
     fn report(&self, cause: Failure) {
         let core = &self.cell.core;
         match &core.parent {
-            Some(parent) => parent.send_system(System::Failed { child: core.id, cause }),
+            Some(parent) => {
+                if let Err(cause) = self.decide_here(parent, cause) {
+                    parent.send_system(System::Failed { child: core.id, cause });
+                }
+            }
             None => core.system.root_failed(&self.me(), cause),
         }
+    }
+
+    /// Decides a failure of this actor in place of its idle parent, by the parent's compiled table and in its own state, so
+    /// that neither has to wait for a turn. Gives the cause back where the parent has to do it.
+    fn decide_here(&self, parent: &AnyActorRef, cause: Failure) -> Result<(), Failure> {
+        let (core, above) = (&self.cell.core, parent.core());
+        let Some((strategy, decide)) = above.kind().compiled() else { return Err(cause) };
+        if !strategy.is_plain() || parent.0.system_waits() {
+            return Err(cause);
+        }
+        let Some(restarts) = above.protocol().restarts_if_idle(core.id) else { return Err(cause) };
+        let info = ChildInfo { name: Arc::clone(&core.name), restarts };
+        // Where the table itself fails, the parent asks it again and fails with it.
+        let Ok(Ok(directive)) = contained(|| decide(&cause, &info)) else { return Err(cause) };
+        // Without a limit nobody looks at the clock.
+        let now = if strategy.limit.is_unlimited() { Time::ZERO } else { core.system.now() };
+        let ruling = Ruling { verdict: Ok(directive), strategy, now, draw: 0.0 };
+        with_effects(|effects| {
+            above.protocol().decide_if_idle(core.id, cause, ruling, effects)?;
+            for effect in effects.drain(..) {
+                match effect {
+                    Effect::Send(to, message) => to.send_system(message),
+                    Effect::Note(note) => observe::note(above, note, |_| Some(core.path()), strategy),
+                    other => unreachable!("deciding for an idle supervisor has no such effect: {other:?}"),
+                }
+            }
+            Ok(())
+        })
     }
 
     fn tell_parent(&self, how: HowEnded) {
@@ -360,6 +392,8 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Sets a message aside. Gives it back if the stash is full.
+    ///
+    /// Rule 15.3.
     pub(super) fn stash(&mut self, message: A::Message) -> Result<(), A::Message> {
         let stash = &mut self.aside().stash;
         if stash.len() >= A::STASH_CAPACITY {

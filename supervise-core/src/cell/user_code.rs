@@ -24,6 +24,8 @@ pub(super) trait WhileParked {
 }
 
 /// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained.
+///
+/// Rule 11.1.
 pub(super) async fn finish<F: Future>(
     mut code: Pin<&mut Option<F>>,
     meanwhile: &mut impl WhileParked,

@@ -318,7 +318,7 @@ impl<C: Actor> BackoffSupervisor<C> {
         }
     }
 
-    /// Invariant 1.
+    /// Invariant 1 (rule 13.2).
     fn start_child(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
         if self.child.is_some() {
             return Ok(());
@@ -341,6 +341,7 @@ impl<C: Actor> BackoffSupervisor<C> {
             && (limit.within.is_none() || self.ends.permit(limit, now))
     }
 
+    /// Begins the wait for the next life, or gives up (rules 13.3, 13.4).
     fn child_ended(&mut self, ctx: &mut Context<Self>) {
         self.child = None;
         let failed = self.plan.failed.swap(false, Ordering::Relaxed);
@@ -379,6 +380,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
                 self.is_final |= is_final;
                 pass_on(message, child, ctx).await;
             }
+            // Rule 13.6.
             None if is_final => {
                 drop_quietly(message);
                 ctx.stop_self();
@@ -391,6 +393,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
         Ok(())
     }
 
+    /// A restarted supervisor begins like a new one (rule 13.7).
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
         self.start_child(ctx)
     }

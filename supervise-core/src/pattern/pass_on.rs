@@ -1,4 +1,4 @@
-//! Passing a message on, with its reply slot.
+//! Passing a message on, with its reply slot (rule 13.1).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

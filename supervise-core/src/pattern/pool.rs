@@ -7,8 +7,10 @@
 //! | a restart is refused by the limit | the pool fails | as the strategy says | – |
 //! | ends by itself, or by somebody's stop | replaced | leaves | leaves |
 //!
+//! The table is rule 13.8.
+//!
 //! 1. A worker keeps its name, and so its path, when it is replaced: the name is free when its end is processed.
-//! 2. A pool whose last worker has left stops (rule 13.8).
+//! 2. A pool whose last worker has left stops.
 //!
 //! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
 
@@ -33,7 +35,9 @@ use crate::mailbox::MailboxKind;
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{AskError, Request};
-use crate::supervision::{Directive, OnLimit, RestartStatistics, Strategy};
+use crate::supervision::{
+    BackoffCount, CREATION_BACKOFF, Directive, OnLimit, RestartStatistics, RestartType, Strategy,
+};
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///
@@ -56,6 +60,8 @@ pub struct Pool<C: Actor> {
 struct Worker<C: Actor> {
     name: String,
     actor: ActorRef<C>,
+    /// How often it ended and was replaced.
+    ends: BackoffCount,
 }
 
 struct Plan<C: Actor> {
@@ -72,17 +78,6 @@ enum Routing<M> {
     RoundRobin,
     SmallestMailbox,
     Broadcast(fn(&M) -> M),
-}
-
-/// What becomes of a worker that ended. OTP's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RestartType {
-    /// It is always there: restarted when it fails, replaced when it ends by itself.
-    Permanent,
-    /// Restarted when it fails, as the decider says. When it ends by itself it has done its work.
-    Transient,
-    /// Never restarted.
-    Temporary,
 }
 
 impl<C: Actor> Pool<C> {
@@ -159,6 +154,12 @@ impl<C: Actor> PoolProps<C> {
     }
 
     /// What becomes of workers that end. [`Transient`](RestartType::Transient) by default.
+    ///
+    /// | | permanent | transient | temporary |
+    /// |---|---|---|---|
+    /// | fails, decided `Restart` | restarted | restarted | stops |
+    /// | fails, decided `Stop` | restarted | stops | stops |
+    /// | ends by itself, or by somebody's stop | replaced | leaves | leaves |
     ///
     /// A pool of permanent workers goes the way of OTP's supervisors at the limit: it fails itself, whatever the
     /// strategy says, since a permanent worker cannot be given up.
@@ -265,6 +266,7 @@ impl<C: Actor> Pool<C> {
         }
     }
 
+    /// Those that are too many finish their work (rule 13.9).
     fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
             surplus.actor.poison();
@@ -273,7 +275,7 @@ impl<C: Actor> Pool<C> {
             self.names += 1;
             let name = format!("worker-{}", self.names);
             let Some(actor) = self.start(&name, ctx)? else { break };
-            self.workers.push(Worker { name, actor });
+            self.workers.push(Worker { name, actor, ends: BackoffCount::default() });
         }
         Ok(())
     }
@@ -312,7 +314,27 @@ impl<C: Actor> Pool<C> {
         if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
             return Err(Failure::new(TooManyReplacements { worker: self.workers[at].actor.path() }));
         }
-        if let Some(actor) = self.start(&self.workers[at].name, ctx)? {
+        let (now, unlimited) = (system_time(ctx), limit.is_unlimited());
+        let worker = &mut self.workers[at];
+        let at_once = worker.ends.count_at(&CREATION_BACKOFF, now) == 0;
+        let delay = worker.ends.failed(&CREATION_BACKOFF, now, 0.0);
+        if at_once || !unlimited {
+            return self.renew(&self.workers[at].name.clone(), ctx);
+        }
+        // Rule 5.3.
+        let (pool, name) = (ctx.me().actor_ref().clone(), worker.name.clone());
+        let runtime = pool.core().system.runtime().clone();
+        drop(runtime.spawn(async move {
+            tokio::time::sleep(delay).await;
+            pool.visit(move |pool, ctx| pool.renew(&name, ctx));
+        }));
+        Ok(())
+    }
+
+    /// Starts the worker of this name, unless it is one too many by now.
+    fn renew(&mut self, name: &str, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let Some(at) = self.workers.iter().position(|worker| worker.name == name) else { return Ok(()) };
+        if let Some(actor) = self.start(name, ctx)? {
             self.workers[at].actor = actor;
         }
         Ok(())

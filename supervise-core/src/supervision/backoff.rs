@@ -1,4 +1,6 @@
 //! How long to wait before a restart: plain arithmetic on counts and times. Who waits is not known here.
+//!
+//! Rules 7.8 and 7.9.
 
 use std::time::Duration;
 

@@ -29,6 +29,8 @@ pub(crate) struct Child<R> {
 }
 
 /// What a supervisor remembers of a child's failures.
+///
+/// Rule 7.7.
 #[derive(Debug, Clone, Default, Hash)]
 pub(crate) struct History {
     pub(crate) restarts: RestartStatistics,
@@ -156,6 +158,7 @@ impl<R: Clone, C> Children<R, C> {
         ChildId(self.next)
     }
 
+    /// Rule 5.4.
     pub(crate) fn is_taken(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
     }

@@ -32,6 +32,8 @@ pub struct ChildInfo {
 }
 
 /// The default table: an actor that could not start, was killed, or broke a death pact stops; everything else restarts.
+///
+/// Rule 3.3.
 pub fn default_decider(failure: &Failure) -> Directive {
     if failure.is_initialization() {
         return Directive::Stop;

@@ -26,6 +26,7 @@ mod watch;
 pub use backoff::{Backoff, BackoffCount, Growth, Reset};
 pub use child_spec::{ChildSpec, RestartType};
 pub use directive::{ChildInfo, Directive, default_decider, stopping_decider};
+pub(crate) use protocol::CREATION_BACKOFF;
 pub use protocol::{Protocol, SpawnRefusal};
 pub use restart_window::RestartStatistics;
 pub use strategy::{AutoShutdown, Count, Limit, Log, LogLevel, OnLimit, Scope, Strategy, Window};

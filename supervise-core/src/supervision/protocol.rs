@@ -47,6 +47,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use self::declared::Declared;
+pub(crate) use self::fault::CREATION_BACKOFF;
 use super::children::{Child, Children};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
@@ -388,6 +389,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// # Errors
     ///
     /// If the name is taken or the actor is ending.
+    ///
+    /// Rules 2.3 and 5.1.
     pub fn spawn(&mut self, name: &Arc<str>, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
         if self.is_terminating() {
             return Err(SpawnRefusal::Stopping);

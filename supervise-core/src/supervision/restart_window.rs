@@ -19,6 +19,8 @@ pub struct RestartStatistics {
 
 impl RestartStatistics {
     /// Counts a restart wanted at `now` and says whether it is granted.
+    ///
+    /// Rules 7.3, 7.4 and 7.5.
     #[must_use]
     pub fn permit(&mut self, limit: &Limit, now: Time) -> bool {
         match (limit.max_retries, limit.within) {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::backoff::Backoff;
 
 /// Which children a directive reaches.
+///
+/// Rule 7.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The failed child alone.
@@ -132,6 +134,13 @@ impl Limit {
 }
 
 impl Strategy {
+    /// Whether what it does about a failure is one message to the child that failed, unless the table asks for more.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.scope == Scope::OneForOne
+            && self.backoff.is_none()
+            && (self.limit.is_unlimited() || self.on_limit == OnLimit::Stop)
+    }
+
     /// Directives reach the failed child alone.
     pub const fn one_for_one() -> Self {
         Self {

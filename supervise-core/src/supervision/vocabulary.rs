@@ -17,6 +17,8 @@ impl ChildId {
 }
 
 /// How an actor ended.
+///
+/// Rule 8.6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HowEnded {

@@ -3,6 +3,8 @@
 //! 1. One piece of news per watch: a subject's end is queued once, and delivered only if it is still watched when
 //!    the news is dequeued.
 //! 2. Taking back a watch takes back news that is queued already.
+//!
+//! Rules 8.1 and 8.3.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,9 +16,9 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
     let mixed = Span::mixed_site();
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let hooks = block.hooks.iter().map(|hook| hook_method(block, hook));
-    let arms = block.handlers.iter().map(|handler| arm(block, handler));
-    let never = never_arm(block);
-    let tiers = (!block.handlers.is_empty()).then(|| tiers(krate));
+    let (waiting, prompt): (Vec<_>, Vec<_>) = block.handlers.iter().partition(|handler| handler.is_async);
+    let handle_now = handle_now(block, &prompt);
+    let handle = handle(block, &waiting, prompt.is_empty());
     let terminated = terminated(block);
     let stash = block.stash.as_ref().map(|stash| {
         let (ident, cfgs) = (&stash.ident, &stash.cfgs);
@@ -40,27 +40,13 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
     // the same place. `Self::Message` in a signature would be another place.
     let at_name = spans::path_at(krate, block.name.span());
     let as_actor = quote_spanned!(block.name.span()=> #at_name::Actor);
-    let returns = quote_spanned! {block.name.span()=>
-        -> ::core::result::Result<(), #at_name::Failure>
-    };
     quote_spanned! {mixed=>
         #[automatically_derived]
         impl #impl_generics #as_actor for #actor #where_clause {
             type Message = #message #ty_generics;
 
-            async fn handle(
-                &mut self,
-                message: #message #ty_generics,
-                __ctx: &mut #krate::Context<Self>,
-            ) #returns {
-                #tiers
-                let _ = &__ctx;
-                match message {
-                    #(#arms)*
-                    #never
-                }
-            }
-
+            #handle
+            #handle_now
             #(#hooks)*
             #terminated
             #stash
@@ -69,6 +55,62 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
             #redelivery
         }
     }
+}
+
+/// The handlers that may wait.
+fn handle(block: &Block, handlers: &[&Handler], are_all: bool) -> Option<TokenStream> {
+    let Block { krate, message, generics, .. } = block;
+    let mixed = Span::mixed_site();
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let arms = handlers.iter().map(|handler| arm(block, handler));
+    let rest = if are_all {
+        never_arm(block)
+    } else {
+        Some(quote_spanned!(mixed=> _ => ::core::unreachable!("`handle_now` has handled it"),))
+    };
+    let tiers = tiers(krate);
+    let at_name = spans::path_at(krate, block.name.span());
+    let returns = quote_spanned! {block.name.span()=>
+        -> ::core::result::Result<(), #at_name::Failure>
+    };
+    let method = quote_spanned! {mixed=>
+        async fn handle(
+            &mut self,
+            message: #message #ty_generics,
+            __ctx: &mut #krate::Context<Self>,
+        ) #returns {
+            #tiers
+            match message {
+                #(#arms)*
+                #rest
+            }
+        }
+    };
+    (!handlers.is_empty()).then_some(method)
+}
+
+/// The handlers that never wait.
+fn handle_now(block: &Block, handlers: &[&Handler]) -> Option<TokenStream> {
+    let Block { krate, message, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let arms = handlers.iter().map(|handler| arm(block, handler));
+    let tiers = tiers(krate);
+    let method = quote_spanned! {Span::mixed_site()=>
+        fn handle_now(
+            &mut self,
+            message: #message #ty_generics,
+            __ctx: &mut #krate::Context<Self>,
+        ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
+            #tiers
+            let _ = &__ctx;
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(match message {
+                #(#arms)*
+                message => return ::core::ops::ControlFlow::Continue(message),
+            })
+        }
+    };
+    (!handlers.is_empty()).then_some(method)
 }
 
 fn never_arm(block: &Block) -> Option<TokenStream> {

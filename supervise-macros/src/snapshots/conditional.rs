@@ -95,43 +95,51 @@ impl FeedRef {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = FeedMessage;
-    async fn handle(
+    fn handle_now(
         &mut self,
         message: FeedMessage,
         __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
+    ) -> ::core::ops::ControlFlow<
+        ::core::result::Result<(), ::supervise::Failure>,
+        FeedMessage,
+    > {
         #[allow(unused_imports)]
         use ::supervise::__private::{
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
         let _ = &__ctx;
-        match message {
-            FeedMessage::Peek { __reply } => {
-                let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
-                Self::peek(self);
-                __held.answer(__ctx, ());
-                ::core::result::Result::Ok(())
-            }
-            #[cfg(unix)]
-            FeedMessage::Read { __reply } => {
-                let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
-                match Self::read(self) {
-                    ::core::result::Result::Ok(reply) => {
-                        __held.answer(__ctx, reply);
-                        ::core::result::Result::Ok(())
-                    }
-                    ::core::result::Result::Err(error) => {
-                        ::core::result::Result::Err({
-                            let error = ::supervise::__private::error_value::<
-                                UnixError,
-                            >(error);
-                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
-                        })
+        #[allow(unreachable_patterns)]
+        ::core::ops::ControlFlow::Break(
+            match message {
+                FeedMessage::Peek { __reply } => {
+                    let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
+                    Self::peek(self);
+                    __held.answer(__ctx, ());
+                    ::core::result::Result::Ok(())
+                }
+                #[cfg(unix)]
+                FeedMessage::Read { __reply } => {
+                    let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
+                    match Self::read(self) {
+                        ::core::result::Result::Ok(reply) => {
+                            __held.answer(__ctx, reply);
+                            ::core::result::Result::Ok(())
+                        }
+                        ::core::result::Result::Err(error) => {
+                            ::core::result::Result::Err({
+                                let error = ::supervise::__private::error_value::<
+                                    UnixError,
+                                >(error);
+                                (&&&&::supervise::__private::Tier::of(&error))
+                                    .failure(error)
+                            })
+                        }
                     }
                 }
-            }
-        }
+                message => return ::core::ops::ControlFlow::Continue(message),
+            },
+        )
     }
     #[cfg(windows)]
     async fn pre_start(

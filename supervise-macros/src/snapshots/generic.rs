@@ -230,33 +230,39 @@ where
     S: Clone,
 {
     type Message = ReaderMessage<S, N>;
-    async fn handle(
+    fn handle_now(
         &mut self,
         message: ReaderMessage<S, N>,
         __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
+    ) -> ::core::ops::ControlFlow<
+        ::core::result::Result<(), ::supervise::Failure>,
+        ReaderMessage<S, N>,
+    > {
         #[allow(unused_imports)]
         use ::supervise::__private::{
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
         let _ = &__ctx;
-        match message {
-            ReaderMessage::Next { other, __reply } => {
-                let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
-                let __held = ::supervise::__private::hold::<
-                    _,
-                    Option<S::Item>,
-                >(__ctx, __reply);
-                ::supervise::__private::plain_reply(
-                    ::supervise::__private::Probe::<Option<S::Item>>::reply(),
-                );
-                let reply = Self::next(self, other);
-                __held.answer(__ctx, reply);
-                ::core::result::Result::Ok(())
-            }
-            ReaderMessage::__Never(never, _) => match never {}
-        }
+        #[allow(unreachable_patterns)]
+        ::core::ops::ControlFlow::Break(
+            match message {
+                ReaderMessage::Next { other, __reply } => {
+                    let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
+                    let __held = ::supervise::__private::hold::<
+                        _,
+                        Option<S::Item>,
+                    >(__ctx, __reply);
+                    ::supervise::__private::plain_reply(
+                        ::supervise::__private::Probe::<Option<S::Item>>::reply(),
+                    );
+                    let reply = Self::next(self, other);
+                    __held.answer(__ctx, reply);
+                    ::core::result::Result::Ok(())
+                }
+                message => return ::core::ops::ControlFlow::Continue(message),
+            },
+        )
     }
     fn message_name(message: &ReaderMessage<S, N>) -> &'static ::core::primitive::str {
         message.message_name()

@@ -168,7 +168,6 @@ impl ::supervise::Actor for Feed {
             AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
             ReportedError as _,
         };
-        let _ = &__ctx;
         match message {
             FeedMessage::Fetch { id, __reply } => {
                 let id = ::supervise::__private::sendable::<MatchId>(id);
@@ -192,45 +191,70 @@ impl ::supervise::Actor for Feed {
                     }
                 }
             }
-            #[cfg(unix)]
-            FeedMessage::Read { __reply } => {
-                let __held = ::supervise::__private::hold::<
-                    _,
-                    <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
-                >(__ctx, __reply);
-                match <io::Result<
-                    u8,
-                > as ::supervise::__private::ResultLike>::into_result(Self::read(self)) {
-                    ::core::result::Result::Ok(reply) => {
-                        __held.answer(__ctx, reply);
-                        ::core::result::Result::Ok(())
-                    }
-                    ::core::result::Result::Err(error) => {
-                        ::core::result::Result::Err({
-                            let error = ::supervise::__private::error_value::<
-                                <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
-                            >(error);
-                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
-                        })
+            _ => ::core::unreachable!("`handle_now` has handled it"),
+        }
+    }
+    fn handle_now(
+        &mut self,
+        message: FeedMessage,
+        __ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::ops::ControlFlow<
+        ::core::result::Result<(), ::supervise::Failure>,
+        FeedMessage,
+    > {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        let _ = &__ctx;
+        #[allow(unreachable_patterns)]
+        ::core::ops::ControlFlow::Break(
+            match message {
+                #[cfg(unix)]
+                FeedMessage::Read { __reply } => {
+                    let __held = ::supervise::__private::hold::<
+                        _,
+                        <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+                    >(__ctx, __reply);
+                    match <io::Result<
+                        u8,
+                    > as ::supervise::__private::ResultLike>::into_result(
+                        Self::read(self),
+                    ) {
+                        ::core::result::Result::Ok(reply) => {
+                            __held.answer(__ctx, reply);
+                            ::core::result::Result::Ok(())
+                        }
+                        ::core::result::Result::Err(error) => {
+                            ::core::result::Result::Err({
+                                let error = ::supervise::__private::error_value::<
+                                    <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
+                                >(error);
+                                (&&&&::supervise::__private::Tier::of(&error))
+                                    .failure(error)
+                            })
+                        }
                     }
                 }
-            }
-            FeedMessage::Check { strict, __reply } => {
-                let __held = ::supervise::__private::hold::<
-                    _,
-                    Result<u8, No>,
-                >(__ctx, __reply);
-                let ::supervise::Reply(reply) = Self::check(self, strict);
-                __held.answer(__ctx, reply);
-                ::core::result::Result::Ok(())
-            }
-            FeedMessage::Close { __reply } => {
-                let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
-                Self::close(self);
-                __held.answer(__ctx, ());
-                ::core::result::Result::Ok(())
-            }
-        }
+                FeedMessage::Check { strict, __reply } => {
+                    let __held = ::supervise::__private::hold::<
+                        _,
+                        Result<u8, No>,
+                    >(__ctx, __reply);
+                    let ::supervise::Reply(reply) = Self::check(self, strict);
+                    __held.answer(__ctx, reply);
+                    ::core::result::Result::Ok(())
+                }
+                FeedMessage::Close { __reply } => {
+                    let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
+                    Self::close(self);
+                    __held.answer(__ctx, ());
+                    ::core::result::Result::Ok(())
+                }
+                message => return ::core::ops::ControlFlow::Continue(message),
+            },
+        )
     }
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
         message.message_name()

@@ -60,14 +60,6 @@ impl FeedRef {}
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = FeedMessage;
-    async fn handle(
-        &mut self,
-        message: FeedMessage,
-        __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
-        let _ = &__ctx;
-        match message {}
-    }
     async fn pre_start(
         &mut self,
         ctx: &mut ::supervise::Context<Self>,

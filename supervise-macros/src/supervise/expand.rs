@@ -1,5 +1,7 @@
 //! A table as code: the strategy, `decide`, the trait impls that let a parent's compiler see what is decided, and
 //! the same table for the documentation. Cannot fail.
+//!
+//! Rules 3.1 and 3.2.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};

@@ -18,6 +18,8 @@
 //! 2. `owed` is how many suspensions a condemned or halted child's restart has to undo. Zero: nobody has granted it.
 //! 3. A child in `line` is dying, and its stop request is sent when all that were asked before it are gone.
 //! 4. The name of a field is taken whether or not its child is there.
+//!
+//! Rules 14.2, 14.3, 14.4 and 14.5.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -10,7 +10,8 @@ use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
 
-/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin.
+/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
+/// child that ended by itself skips the first delay.
 pub(crate) const CREATION_BACKOFF: Backoff =
     Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
 
@@ -26,6 +27,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     ///
     /// The perpetrator is suspended already by its own failure; children with an id below `excluded_below` are
     /// suspended still from before the restart that failed now.
+    ///
+    /// Rules 2.2 and 2.4.
     pub(super) fn fail(
         &mut self,
         cause: C,
@@ -50,6 +53,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rules 3.4 and 4.6.
     pub(super) fn resume(&mut self, cause: Option<C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(cause) = &cause
             && matches!(self.phase, Phase::Running)
@@ -92,6 +96,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rules 2.5 and 2.6.
     pub(super) fn child_failed(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
         if !self.is_stopping() && self.field_failed(child, &cause, effects) {
             return;
@@ -108,6 +113,47 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// How many restarts a child's limit has counted, if its failure would be decided the moment it was delivered, with
+    /// nothing to do before or after. Then who delivers it may ask the table and [decide](Self::decide_if_idle).
+    pub fn restarts_if_idle(&self, child: ChildId) -> Option<u32> {
+        let idle = self.decides_now()
+            && matches!(self.phase, Phase::Running)
+            && self.deciding.is_none()
+            && self.wanted.is_none()
+            && self.pending.is_none()
+            && self.declared.is_none()
+            && self.deferrals() == 0;
+        let child = self.children.as_ref().filter(|_| idle)?.find(child)?;
+        (!child.is_dying() && child.delayed().is_none()).then(|| child.restarts())
+    }
+
+    /// Delivers a failure together with what the table says, under a [plain](Strategy::is_plain) strategy. All effects
+    /// are messages and notes.
+    ///
+    /// # Errors
+    ///
+    /// The cause, if the actor is not idle, or what the table says takes more than a message to the child.
+    pub fn decide_if_idle(
+        &mut self,
+        child: ChildId,
+        cause: C,
+        ruling: Ruling<'_, C>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) -> Result<(), C> {
+        let at_once = match &ruling.verdict {
+            Ok(Directive::Stop) => true,
+            Ok(Directive::Resume | Directive::Restart) => !cause.is_initialization(),
+            Ok(Directive::RestartAfter(_) | Directive::Escalate) | Err(_) => false,
+        };
+        if !at_once || self.restarts_if_idle(child).is_none() {
+            return Err(cause);
+        }
+        self.deciding = Some((child, cause));
+        self.decided(ruling, effects);
+        Ok(())
+    }
+
+    /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.deciding.is_some(), "an answer to a question nobody asked");
         let Some((child, cause)) = self.deciding.take() else {
@@ -176,6 +222,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     ) -> Outcome {
         let strategy = ruling.strategy;
         let affected = self.affected(strategy.scope, culprit);
+        let renewed = self.is_gone(culprit);
         let Some(children) = &mut self.children else {
             return Outcome::Resumed;
         };
@@ -190,10 +237,15 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 }
             };
         }
-        let creation = || (cause.is_initialization() && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF);
-        let delay = backoff.or(strategy.backoff).or_else(creation).and_then(|backoff| {
-            let history = children.find_mut(culprit)?.history_mut();
-            Some(history.backoff.failed(&backoff, ruling.now, ruling.draw))
+        let declared = backoff.or(strategy.backoff);
+        let creation = || {
+            ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
+        };
+        let delay = declared.or_else(creation).and_then(|backoff| {
+            let count = &mut children.find_mut(culprit)?.history_mut().backoff;
+            let at_once = renewed && declared.is_none() && count.count_at(&backoff, ruling.now) == 0;
+            let delay = count.failed(&backoff, ruling.now, ruling.draw);
+            (!at_once).then_some(delay)
         });
         let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
         let children = reach.affected.len();
@@ -302,6 +354,8 @@ pub(super) fn answer<R: Clone, C: Clone>(target: R, cause: C, owed: u32, effects
 }
 
 /// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.
+///
+/// Rules 7.2 and 7.6.
 fn permitted<R: Clone, C>(
     children: &mut Children<R, C>,
     affected: &[ChildId],

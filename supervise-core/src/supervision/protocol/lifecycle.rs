@@ -18,12 +18,15 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Creation failed and is tried again, after the children of the failed attempt are gone.
+    ///
+    /// Rule 5.2.
     pub(super) fn create_again(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.stop_children(effects);
         self.phase = Phase::Waiting(Goal::Create);
         self.go_on_without_dying(effects);
     }
 
+    /// Rules 4.1, 4.2 and 4.6.
     pub(super) fn recreate(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
         match self.phase {
             Phase::Terminating | Phase::Stopping | Phase::Ended => {
@@ -94,11 +97,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     pub(super) fn parked(&mut self, effects: &mut Vec<Effect<R, C>>) {
         let out = *self.out.get_or_insert(Out::Handler);
-        if out == Out::PostStop || self.pending.is_some() {
+        if matches!(out, Out::PreRestart | Out::PostStop) || self.pending.is_some() {
             self.arm_abort(effects);
         }
     }
 
+    /// Rule 6.1.
     pub(super) fn arm_abort(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if !self.armed && self.out.is_some() {
             self.armed = true;
@@ -159,6 +163,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rule 4.5.
     fn pre_restarted(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
         if let Returned::Err(cause) = returned {
             Self::note(effects, Note::HookFailed(Hook::PreRestart, cause));
@@ -235,6 +240,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rules 6.2 and 8.5.
     pub(super) fn begin_terminate(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.wanted = None;
         self.pending = None;
@@ -265,6 +271,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rules 6.3 and 6.4.
     fn end(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.phase = Phase::Ended;
         self.instance = Instance::None;
@@ -278,6 +285,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// Rule 8.2.
     pub(super) fn ended(
         &mut self,
         subject: &R,

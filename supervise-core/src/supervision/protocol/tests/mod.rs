@@ -7,6 +7,7 @@
 //! | `restart` | Restarting, Waiting, Rebuilding; invariant 5 |
 //! | `resume` | Resume, with and without a cause |
 //! | `escalation` | failing for a child |
+//! | `declared` | children that are fields |
 //! | `strategies` | whom a directive reaches, limits |
 //! | `backoff` | delayed rounds |
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
@@ -16,6 +17,7 @@
 
 mod backoff;
 mod creation;
+mod declared;
 mod deferral;
 mod escalation;
 mod failure;

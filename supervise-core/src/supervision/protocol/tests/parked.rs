@@ -97,11 +97,18 @@ fn an_aborted_pre_start_is_tried_again_by_a_restart() {
 #[test]
 fn a_stop_during_pre_restart_makes_no_new_instance() {
     let mut actor = restarting(0);
-    step(&mut actor, Input::Parked);
-    assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop, ABORT]);
+    assert_eq!(step(&mut actor, Input::Parked), [ABORT]);
+    assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop]);
     let end = back(&mut actor, Returned::Ok);
     assert_eq!(end[..2], [Effect::Disarm(Timer::Abort), DropInstance]);
     assert_eq!(end[2..], the_end(HowEnded::Graceful));
+}
+
+#[test]
+fn a_pre_restart_that_never_returns_holds_its_restart_up_for_the_stop_timeout() {
+    let mut actor = restarting(0);
+    assert_eq!(step(&mut actor, Input::Parked), [ABORT]);
+    assert_eq!(aborted(&mut actor), [DropInstance, rebuild(X)]);
 }
 
 #[test]

@@ -1,0 +1,240 @@
+//! `supervise` itself. Every actor has a name, a path, a parent with a table.
+
+use std::sync::Arc;
+
+use supervise::prelude::*;
+use supervise::{MailboxKind, Overflow, Props};
+use tokio::sync::mpsc;
+
+use super::{Cause, Flavour, Framework, Group, Node, Probe};
+
+#[derive(Debug)]
+pub struct Supervise {
+    system: ActorSystem,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("as told")]
+pub struct AsTold;
+
+/// Adds up what it is told.
+#[actor]
+pub struct Counter {
+    total: u64,
+    starts: Arc<Probe>,
+}
+
+impl Counter {
+    fn new(starts: &Arc<Probe>) -> Self {
+        Self { total: 0, starts: Arc::clone(starts) }
+    }
+}
+
+#[actor]
+impl Counter {
+    #[pre_start]
+    fn count_start(&mut self) {
+        self.starts.hit();
+    }
+
+    #[handler]
+    fn add(&mut self, amount: u64) {
+        self.total += amount;
+    }
+
+    #[handler]
+    fn total(&self) -> u64 {
+        self.total
+    }
+
+    #[handler]
+    fn fail(&mut self, cause: Cause) -> Result<(), AsTold> {
+        match cause {
+            Cause::Error => Err(AsTold),
+            Cause::Panic => panic!("as told"),
+        }
+    }
+}
+
+/// Passes on what it gets.
+#[actor]
+pub struct Runner {
+    next: Option<RunnerRef>,
+    done: mpsc::UnboundedSender<()>,
+}
+
+#[actor]
+impl Runner {
+    #[handler]
+    fn follow(&mut self, next: RunnerRef) {
+        self.next = Some(next);
+    }
+
+    #[handler]
+    fn run(&mut self, hops: u64) {
+        // An error of either says that the ring is ending.
+        match &self.next {
+            Some(next) if hops > 0 => drop(next.run(hops - 1).tell()),
+            _ => drop(self.done.send(())),
+        }
+    }
+}
+
+#[actor]
+pub struct TreeNode {
+    node: Node,
+}
+
+#[actor]
+impl TreeNode {
+    #[pre_start]
+    fn populate(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        for _ in 0..self.node.children() {
+            let node = self.node.child();
+            ctx.spawn_anonymous(move || Self { node: node.clone() })?;
+        }
+        self.node.started();
+        Ok(())
+    }
+
+    #[post_stop]
+    fn count_end(&mut self) {
+        self.node.ended();
+    }
+}
+
+#[actor]
+#[supervise(one_for_one, on(AsTold) = Restart, on(Panic) = Restart)]
+pub struct OneForOne;
+
+#[actor]
+impl OneForOne {
+    #[handler]
+    fn hire(
+        &mut self,
+        children: usize,
+        starts: Arc<Probe>,
+        ctx: &mut Context<Self>,
+    ) -> Result<Vec<CounterRef>, SpawnError> {
+        (0..children)
+            .map(|_| {
+                let starts = Arc::clone(&starts);
+                ctx.spawn_anonymous(move || Counter::new(&starts))
+            })
+            .collect()
+    }
+}
+
+#[actor]
+#[supervise(all_for_one, on(AsTold) = Restart, on(Panic) = Restart)]
+pub struct AllForOne;
+
+#[actor]
+impl AllForOne {
+    #[handler]
+    fn hire(
+        &mut self,
+        children: usize,
+        starts: Arc<Probe>,
+        ctx: &mut Context<Self>,
+    ) -> Result<Vec<CounterRef>, SpawnError> {
+        (0..children)
+            .map(|_| {
+                let starts = Arc::clone(&starts);
+                ctx.spawn_anonymous(move || Counter::new(&starts))
+            })
+            .collect()
+    }
+}
+
+impl Framework for Supervise {
+    const NAME: &'static str = "supervise";
+
+    fn start(_: Flavour) -> Self {
+        Self { system: ActorSystem::new("benchmark") }
+    }
+
+    type Counter = CounterRef;
+
+    async fn counter(&self) -> CounterRef {
+        let starts = Probe::new(1);
+        self.system.spawn("counter", move || Counter::new(&starts)).expect("a free name")
+    }
+
+    async fn bounded_counter(&self, capacity: usize) -> CounterRef {
+        let starts = Probe::new(1);
+        let mailbox = MailboxKind::Bounded { capacity, overflow: Overflow::Fail };
+        let props = Props::new(move || Counter::new(&starts)).mailbox(mailbox);
+        self.system.spawn_with("counter", props).expect("a free name")
+    }
+
+    async fn add(counter: &CounterRef, amount: u64) {
+        counter.add(amount).tell().expect("a counter that runs");
+    }
+
+    async fn add_when_room(counter: &CounterRef, amount: u64) {
+        counter.add(amount).send().await.expect("a counter that runs");
+    }
+
+    async fn total(counter: &CounterRef) -> u64 {
+        counter.total().await.expect("a counter that answers")
+    }
+
+    type Runner = RunnerRef;
+
+    async fn ring(&self, runners: usize, done: mpsc::UnboundedSender<()>) -> RunnerRef {
+        let spawn = |next: Option<RunnerRef>| {
+            let done = done.clone();
+            let factory = move || Runner { next: next.clone(), done: done.clone() };
+            self.system.spawn_anonymous(factory).expect("a system that runs")
+        };
+        let first = spawn(None);
+        let mut next = first.clone();
+        for _ in 1..runners {
+            next = spawn(Some(next));
+        }
+        first.follow(next).await.expect("a runner that runs");
+        first
+    }
+
+    async fn run(runner: &RunnerRef, hops: u64) {
+        runner.run(hops).tell().expect("a runner that runs");
+    }
+
+    type Tree = TreeNodeRef;
+
+    async fn tree(&self, root: Node) -> TreeNodeRef {
+        self.system.spawn_anonymous(move || TreeNode { node: root.clone() }).expect("a system that runs")
+    }
+
+    async fn stop(tree: &mut TreeNodeRef) {
+        tree.actor_ref().stop();
+    }
+
+    type Family = Vec<CounterRef>;
+
+    async fn family(&self, children: usize, group: Group, starts: &Arc<Probe>) -> Vec<CounterRef> {
+        let starts = Arc::clone(starts);
+        let hired = match group {
+            Group::OneForOne => {
+                let parent = self.system.spawn("parent", || OneForOne).expect("a free name");
+                parent.hire(children, starts).await
+            }
+            Group::AllForOne => {
+                let parent = self.system.spawn("parent", || AllForOne).expect("a free name");
+                parent.hire(children, starts).await
+            }
+        };
+        hired.expect("a system that runs")
+    }
+}
+
+impl super::Family for Vec<CounterRef> {
+    async fn fail(&mut self, child: usize, cause: Cause) {
+        self[child].fail(cause).tell().expect("a child that runs");
+    }
+
+    async fn total(&mut self, child: usize) -> u64 {
+        self[child].total().await.expect("a child that answers")
+    }
+}

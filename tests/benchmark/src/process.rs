@@ -1,0 +1,33 @@
+//! This program as a process of its own, so that what is measured starts from nothing.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// No measurement takes longer, unless it hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Runs this program again and gives what it prints.
+pub fn run_again(arguments: &[&str]) -> Result<String, Box<dyn Error>> {
+    run(&std::env::current_exe()?, arguments)
+}
+
+/// Runs a build of this program and gives what it prints.
+pub fn run(program: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
+    let mut process = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let began = Instant::now();
+    while process.try_wait()?.is_none() {
+        if began.elapsed() > LIMIT {
+            process.kill()?;
+            process.wait()?;
+            return Err(format!("not done within {LIMIT:?}").into());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = process.wait_with_output()?;
+    if !output.status.success() {
+        return Err(format!("ended with {}", output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}

@@ -1,0 +1,382 @@
+//! The workloads, each the same for all frameworks. What one measures is what its documentation here says.
+//!
+//! Each checks its answer, so that what was measured has happened.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::framework::{Cause, Family, Flavour, Framework, Group, Node, Probe, TreeProbes, nodes};
+use crate::measure::{Stopwatch, nanoseconds_per, resident_bytes};
+use crate::scale::Scale;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Workload {
+    /// One task tells a counter, and lets others run after every 256 messages.
+    Tell1,
+    /// Four tasks do.
+    Tell4,
+    /// Four tasks wait for room in a mailbox of 1024 messages.
+    TellBounded,
+    /// One task asks a counter again and again.
+    Ask,
+    /// 64 tasks do.
+    Ask64,
+    /// Two actors pass a message to and fro.
+    PingPong,
+    /// 1000 actors pass a message round.
+    Ring,
+    /// From the spawn of an actor until each of its children has started.
+    SpawnWide,
+    /// The same for a tree in which each actor has ten children.
+    SpawnTree,
+    /// Resident memory of actors that have started and wait.
+    Idle,
+    /// From the message that makes a child fail with an error until the restarted child has answered the next one.
+    RestartByError,
+    /// The same for a panic.
+    RestartByPanic,
+    /// The same for an error of one child among many, another one each time.
+    RestartAmongMany,
+    /// From the failure of one child until all have started anew.
+    AllForOne,
+    /// From the stop of a tree's root until every actor of it has ended.
+    StopTree,
+}
+
+/// What a figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Nanoseconds,
+    Milliseconds,
+    Bytes,
+}
+
+impl Workload {
+    pub const ALL: [Self; 15] = [
+        Self::Tell1,
+        Self::Tell4,
+        Self::TellBounded,
+        Self::Ask,
+        Self::Ask64,
+        Self::PingPong,
+        Self::Ring,
+        Self::SpawnWide,
+        Self::SpawnTree,
+        Self::Idle,
+        Self::RestartByError,
+        Self::RestartByPanic,
+        Self::RestartAmongMany,
+        Self::AllForOne,
+        Self::StopTree,
+    ];
+
+    /// For the command line.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Tell1 => "tell-1",
+            Self::Tell4 => "tell-4",
+            Self::TellBounded => "tell-bounded",
+            Self::Ask => "ask",
+            Self::Ask64 => "ask-64",
+            Self::PingPong => "ping-pong",
+            Self::Ring => "ring",
+            Self::SpawnWide => "spawn-wide",
+            Self::SpawnTree => "spawn-tree",
+            Self::Idle => "idle",
+            Self::RestartByError => "restart-error",
+            Self::RestartByPanic => "restart-panic",
+            Self::RestartAmongMany => "restart-among-many",
+            Self::AllForOne => "all-for-one",
+            Self::StopTree => "stop-tree",
+        }
+    }
+
+    /// For the table.
+    pub fn title(self, scale: &Scale) -> String {
+        match self {
+            Self::Tell1 => "tell, 1 producer (ns/message)".to_owned(),
+            Self::Tell4 => "tell, 4 producers (ns/message)".to_owned(),
+            Self::TellBounded => format!("tell, 4 producers, bounded({}) (ns/message)", scale.capacity),
+            Self::Ask => "ask, sequential (ns/round trip)".to_owned(),
+            Self::Ask64 => "ask, 64 askers (ns/round trip)".to_owned(),
+            Self::PingPong => "ping-pong (ns/message)".to_owned(),
+            Self::Ring => format!("ring of {} (ns/hop)", scale.ring),
+            Self::SpawnWide => format!("spawn {} under one parent (ns/actor)", scale.children),
+            Self::SpawnTree => format!("spawn tree of {} (ns/actor)", nodes(10, scale.depth)),
+            Self::Idle => "idle actor (resident bytes)".to_owned(),
+            Self::RestartByError => "restart by `Err` (ns, fail → next answer)".to_owned(),
+            Self::RestartByPanic => "restart by panic (ns, fail → next answer)".to_owned(),
+            Self::RestartAmongMany => format!("1 failure among {} siblings (ns)", scale.siblings),
+            Self::AllForOne => format!("all-for-one restart of {} (ms)", scale.siblings),
+            Self::StopTree => format!("ordered stop of {} (ns/actor)", nodes(10, scale.depth)),
+        }
+    }
+
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Idle => Unit::Bytes,
+            Self::AllForOne => Unit::Milliseconds,
+            _ => Unit::Nanoseconds,
+        }
+    }
+
+    /// Memory is the same whoever runs the actors.
+    pub fn flavours(self) -> &'static [Flavour] {
+        if self == Self::Idle { &[Flavour::CurrentThread] } else { &Flavour::ALL }
+    }
+
+    /// Runs the workload once, in a process that has done nothing else.
+    pub fn measure<F: Framework>(self, flavour: Flavour, scale: Scale) -> f64 {
+        F::block_on(flavour, async move {
+            let framework = F::start(flavour);
+            match self {
+                Self::Tell1 => tell(&framework, 1, &scale).await,
+                Self::Tell4 => tell(&framework, 4, &scale).await,
+                Self::TellBounded => tell_bounded(&framework, 4, &scale).await,
+                Self::Ask => ask(&framework, 1, &scale).await,
+                Self::Ask64 => ask(&framework, 64, &scale).await,
+                Self::PingPong => ring(&framework, 2, &scale).await,
+                Self::Ring => ring(&framework, scale.ring, &scale).await,
+                Self::SpawnWide => spawn_wide(&framework, &scale).await,
+                Self::SpawnTree => spawn_tree(&framework, &scale).await,
+                Self::Idle => idle(&framework, scale.children).await,
+                Self::RestartByError => restart(&framework, 1, Cause::Error, &scale).await,
+                Self::RestartByPanic => restart(&framework, 1, Cause::Panic, &scale).await,
+                Self::RestartAmongMany => restart(&framework, scale.siblings, Cause::Error, &scale).await,
+                Self::AllForOne => all_for_one(&framework, &scale).await,
+                Self::StopTree => stop(&framework, &scale).await,
+            }
+        })
+    }
+}
+
+/// So that a mailbox does not grow without bound where actor and producer share a thread.
+const YIELD_AFTER: u64 = 256;
+
+async fn tell<F: Framework>(framework: &F, producers: u64, scale: &Scale) -> f64 {
+    let counter = framework.counter().await;
+    let each = scale.messages / producers;
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut told = 0;
+    while stopwatch.goes_on() {
+        let producers = (0..producers).map(|_| {
+            let counter = counter.clone();
+            tokio::spawn(async move {
+                for n in 1..=each {
+                    F::add(&counter, 1).await;
+                    if n % YIELD_AFTER == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            })
+        });
+        told += join(producers.collect()).await * each;
+        handled::<F>(&counter, told).await;
+        stopwatch.count_to(told);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+async fn tell_bounded<F: Framework>(framework: &F, producers: u64, scale: &Scale) -> f64 {
+    let counter = framework.bounded_counter(scale.capacity).await;
+    let each = scale.messages / producers;
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut told = 0;
+    while stopwatch.goes_on() {
+        let producers = (0..producers).map(|_| {
+            let counter = counter.clone();
+            tokio::spawn(async move {
+                for _ in 0..each {
+                    F::add_when_room(&counter, 1).await;
+                }
+            })
+        });
+        told += join(producers.collect()).await * each;
+        handled::<F>(&counter, told).await;
+        stopwatch.count_to(told);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+/// Waits until a counter has handled what it was told. Where order is kept, the first answer says so.
+async fn handled<F: Framework>(counter: &F::Counter, told: u64) {
+    loop {
+        let total = F::total(counter).await;
+        assert!(total <= told, "{} handled {total} messages of {told}", F::NAME);
+        if total == told {
+            return;
+        }
+        assert!(!F::KEEPS_ORDER, "{} lost messages: {total} of {told} handled", F::NAME);
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Waits for all, and says how many they were.
+async fn join(tasks: Vec<JoinHandle<()>>) -> u64 {
+    let count = tasks.len() as u64;
+    for task in tasks {
+        task.await.expect("a task that does not panic");
+    }
+    count
+}
+
+async fn ask<F: Framework>(framework: &F, askers: u64, scale: &Scale) -> f64 {
+    let counter = framework.counter().await;
+    F::add(&counter, 7).await;
+    handled::<F>(&counter, 7).await;
+    let each = (scale.asks / askers).max(1);
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut asked = 0;
+    while stopwatch.goes_on() {
+        let askers = (0..askers).map(|_| {
+            let counter = counter.clone();
+            tokio::spawn(async move {
+                for _ in 0..each {
+                    assert_eq!(F::total(&counter).await, 7);
+                }
+            })
+        });
+        asked += join(askers.collect()).await * each;
+        stopwatch.count_to(asked);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+async fn ring<F: Framework>(framework: &F, runners: usize, scale: &Scale) -> f64 {
+    let (done, mut is_done) = mpsc::unbounded_channel();
+    let runner = framework.ring(runners, done).await;
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut hops = 0;
+    while stopwatch.goes_on() {
+        F::run(&runner, scale.hops).await;
+        is_done.recv().await.expect("runners that live as long as their ring");
+        hops += scale.hops;
+        stopwatch.count_to(hops);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+/// Warms up with a tree and is over with the first round: the stop of so many children takes some frameworks minutes.
+async fn spawn_wide<F: Framework>(framework: &F, scale: &Scale) -> f64 {
+    spawn_and_stop(framework, Node::root(10, scale.depth)).await;
+    let root = Node::root(scale.children, 1);
+    let probes = root.probes();
+    let began = Instant::now();
+    let tree = framework.tree(root).await;
+    probes.started.reached().await;
+    let elapsed = began.elapsed();
+    drop(tree);
+    nanoseconds_per(elapsed, nodes(scale.children, 1) as u64)
+}
+
+async fn spawn_tree<F: Framework>(framework: &F, scale: &Scale) -> f64 {
+    spawn_and_stop(framework, Node::root(10, scale.depth)).await;
+    let mut elapsed = Duration::ZERO;
+    let mut spawned = 0;
+    while elapsed < scale.budget {
+        elapsed += spawn_and_stop(framework, Node::root(10, scale.depth)).await;
+        spawned += nodes(10, scale.depth) as u64;
+    }
+    nanoseconds_per(elapsed, spawned)
+}
+
+/// Says how long the spawn took, not the stop.
+async fn spawn_and_stop<F: Framework>(framework: &F, root: Node) -> Duration {
+    let probes = root.probes();
+    let began = Instant::now();
+    let tree = framework.tree(root).await;
+    probes.started.reached().await;
+    let elapsed = began.elapsed();
+    settle().await;
+    stop_tree::<F>(tree, &probes).await;
+    settle().await;
+    elapsed
+}
+
+async fn stop<F: Framework>(framework: &F, scale: &Scale) -> f64 {
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut stopped = 0;
+    while stopwatch.goes_on() {
+        stopwatch.pause();
+        let root = Node::root(10, scale.depth);
+        let probes = root.probes();
+        let tree = framework.tree(root).await;
+        probes.started.reached().await;
+        settle().await;
+        stopwatch.resume();
+        stop_tree::<F>(tree, &probes).await;
+        stopped += nodes(10, scale.depth) as u64;
+        stopwatch.count_to(stopped);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+async fn stop_tree<F: Framework>(mut tree: F::Tree, probes: &TreeProbes) {
+    F::stop(&mut tree).await;
+    probes.ended.reached().await;
+    if F::CHILDREN_END_FIRST {
+        assert_eq!(probes.ended_before_root() + 1, probes.ended.count(), "the root ends last");
+    }
+}
+
+/// Those who have reported their start or their end have yet to come to rest.
+async fn settle() {
+    tokio::time::sleep(Duration::from_millis(20)).await;
+}
+
+async fn idle<F: Framework>(framework: &F, children: usize) -> f64 {
+    let root = Node::root(children, 1);
+    let probes = root.probes();
+    let before = resident_bytes();
+    let tree = framework.tree(root).await;
+    probes.started.reached().await;
+    settle().await;
+    let after = resident_bytes();
+    drop(tree);
+    after.saturating_sub(before) as f64 / nodes(children, 1) as f64
+}
+
+async fn restart<F: Framework>(framework: &F, children: usize, cause: Cause, scale: &Scale) -> f64 {
+    let starts = Probe::new(children);
+    let mut family = framework.family(children, Group::OneForOne, &starts).await;
+    starts.reached().await;
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut failures = 0;
+    let mut child = 0;
+    while stopwatch.goes_on() {
+        for _ in 0..scale.failures {
+            family.fail(child, cause).await;
+            assert_eq!(family.total(child).await, 0);
+            // Far from the last one, so that each is about as cold.
+            child = (child + 7919) % children;
+            failures += 1;
+        }
+        stopwatch.count_to(failures);
+    }
+    assert_eq!(starts.count() as u64, children as u64 + failures, "each failure is one restart");
+    stopwatch.nanoseconds_per_operation()
+}
+
+/// Milliseconds for all children.
+async fn all_for_one<F: Framework>(framework: &F, scale: &Scale) -> f64 {
+    let children = scale.siblings;
+    let starts = Probe::new(children);
+    let mut family = framework.family(children, Group::AllForOne, &starts).await;
+    starts.reached().await;
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut failures = 0;
+    while stopwatch.goes_on() {
+        starts.expect_more(children);
+        family.fail(children / 2, Cause::Error).await;
+        starts.reached().await;
+        failures += 1;
+        stopwatch.count_to(failures);
+        stopwatch.pause();
+        assert_eq!(family.total(0).await, 0);
+        stopwatch.resume();
+    }
+    assert_eq!(starts.count() as u64, children as u64 * (1 + failures), "each failure restarts all");
+    stopwatch.nanoseconds_per_operation() / 1e6
+}

@@ -1,0 +1,202 @@
+//! Everything fails at once, for a bounded number of operations, and nothing is lost, left or hung.
+//!
+//! Eight threads tell, ask, stop, kill, poison and spawn. Handlers fail, panic, hang and spawn; so do factories and hooks;
+//! instances and messages panic when they are dropped; deciders panic. In the end:
+//!
+//! 1. The system terminates, and does so in time.
+//! 2. Every message was handled, failed or aborted with its handler, became a dead letter, or was
+//!    refused by a full mailbox: each exactly once.
+//! 3. No instance, no task and no memory is left.
+//!
+//! `README.md` beside this directory says how to run it longer, and again with the same seed.
+
+mod parcel;
+mod victim;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cap::Cap;
+use supervise::prelude::*;
+use supervise::{Event, SendError, SendErrorReason};
+use tokio::runtime::Handle;
+
+use parcel::Parcel;
+use victim::{CHAOS, TOPS, VictimMessage, VictimRef, World, props};
+
+#[global_allocator]
+static ALLOCATOR: Cap<std::alloc::System> = Cap::new(std::alloc::System, usize::MAX);
+
+const THREADS: u64 = 8;
+
+/// What the test harness may come to hold between two runs.
+const SLACK: usize = 1024;
+
+fn setting(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.replace('_', "").parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+#[test]
+fn nothing_hangs_leaks_or_gets_lost_in_chaos() {
+    silence_chaos();
+    let seed = setting("SOAK_SEED").unwrap_or_else(|| fastrand::u64(..));
+    let operations = setting("SOAK_OPERATIONS").unwrap_or(20_000);
+    println!("SOAK_SEED={seed} SOAK_OPERATIONS={operations}");
+    // What is allocated once, thread by thread and type by type, is allocated by the first run.
+    in_time(seed, (operations / 10).max(2_000));
+    let before = ALLOCATOR.allocated();
+    in_time(seed.wrapping_add(1), operations);
+    let after = ALLOCATOR.allocated();
+    assert!(after <= before + SLACK, "{} bytes are left, seed {seed}", after - before);
+}
+
+/// Panics that are part of the plan are not told.
+fn silence_chaos() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if panic.payload().downcast_ref::<&str>() != Some(&CHAOS) {
+            tell(panic);
+        }
+    }));
+}
+
+/// Runs once, watched from another thread, because a thread that hangs cannot say so.
+fn in_time(seed: u64, operations: u64) {
+    let patience = Duration::from_secs(60) + Duration::from_millis(operations);
+    let (done, finished) = mpsc::channel();
+    let run = std::thread::spawn(move || {
+        run(seed, operations);
+        let _nobody_waits_any_more = done.send(());
+    });
+    let in_time = finished.recv_timeout(patience);
+    assert!(in_time != Err(mpsc::RecvTimeoutError::Timeout), "it hangs, seed {seed}");
+    run.join().unwrap_or_else(|_| panic!("seed {seed}"));
+}
+
+fn run(seed: u64, operations: u64) {
+    let began = Instant::now();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let world = Arc::new(World::new(seed));
+    runtime.block_on(async {
+        let system = ActorSystem::builder("soak").event_capacity(1 << 16).start().unwrap();
+        let mut events = system.events().subscribe();
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let (world, system) = (Arc::clone(&world), system.clone());
+                let runtime = Handle::current();
+                std::thread::spawn(move || {
+                    let _in_runtime = runtime.enter();
+                    let mut rng = fastrand::Rng::with_seed(seed ^ thread);
+                    for _ in 0..operations / THREADS {
+                        operate(&system, &runtime, &world, &mut rng);
+                    }
+                })
+            })
+            .collect();
+        let mut end = std::pin::pin!(async {
+            let joined = tokio::task::spawn_blocking(|| threads.into_iter().try_for_each(JoinHandle::join));
+            assert!(joined.await.unwrap().is_ok(), "a thread of the test failed");
+            system.terminate().await;
+        });
+        let mut letters = 0;
+        let mut count = |event| match event {
+            Event::DeadLetter(letter) if letter.message.contains("Work") => letters += 1,
+            Event::Missed(events) => panic!("{events} events were missed"),
+            _ => {}
+        };
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => count(event),
+                () = &mut end => break,
+            }
+        }
+        while let Some(event) = events.try_recv() {
+            count(event);
+        }
+        assert!(system.has_terminated());
+        world.forget_refs();
+        let told = &world.told;
+        let [sent, handled, broken, unopened, refused] =
+            [&told.sent, &told.handled, &told.broken, &told.unopened, &told.refused]
+                .map(|count| count.load(SeqCst));
+        println!(
+            "seed {seed}: {sent} messages, {handled} handled, {broken} failed or aborted, {unopened} unopened, \
+             {letters} dead letters, {refused} refused, {} instances, {:.1?}",
+            world.made.load(SeqCst),
+            began.elapsed()
+        );
+        assert_eq!(sent, handled + broken + unopened, "messages got lost");
+        assert_eq!(
+            unopened,
+            letters + refused,
+            "each message that nobody handled is one dead letter, or was refused"
+        );
+        assert_eq!(world.alive.load(SeqCst), 0, "instances are left");
+        let tasks = Handle::current().metrics();
+        while tasks.num_alive_tasks() > 0 {
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
+/// One thing that happens from outside.
+fn operate(system: &ActorSystem, runtime: &Handle, world: &Arc<World>, rng: &mut fastrand::Rng) {
+    let Some(victim) = world.any(rng) else {
+        spawn(system, world, rng);
+        // Those who are on their way have to be let on.
+        std::thread::sleep(Duration::from_micros(100));
+        return;
+    };
+    match rng.u32(..100) {
+        0..60 => note(world, || victim.work(Parcel::new(&world.told, rng)).tell()),
+        // The asker goes away at once.
+        60..75 => note(world, || victim.work(Parcel::new(&world.told, rng)).ask()),
+        // The asker waits for a while, and so lets the actors get on.
+        75..90 => wait(runtime, world, &victim),
+        90..92 => victim.actor_ref().stop(),
+        92..94 => victim.actor_ref().kill(),
+        94 => victim.actor_ref().poison(),
+        95 if rng.u32(..4) == 0 => storm(world, rng),
+        _ => spawn(system, world, rng),
+    }
+}
+
+fn spawn(system: &ActorSystem, world: &Arc<World>, rng: &mut fastrand::Rng) {
+    let seat = rng.usize(..TOPS);
+    // Most names are taken.
+    let _ = system.spawn_with(format!("top-{seat}"), props(world, seat, 0));
+}
+
+/// Sends. What a full mailbox refuses is no dead letter; what is dropped here may panic, because it is the user's.
+fn note<T>(world: &World, send: impl FnOnce() -> Result<T, SendError<VictimMessage>>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        let sent = send();
+        if sent.as_ref().is_err_and(|error| error.reason() == SendErrorReason::MailboxFull) {
+            world.told.refused.fetch_add(1, SeqCst);
+        }
+    }));
+}
+
+fn wait(runtime: &Handle, world: &World, victim: &VictimRef) {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // One that explodes when it is refused would take the news of it along.
+        let ask = victim.work(Parcel::calm(&world.told)).timeout(Duration::from_millis(2));
+        if let Err(AskError::MailboxFull) = runtime.block_on(ask.into_future()) {
+            world.told.refused.fetch_add(1, SeqCst);
+        }
+    }));
+}
+
+/// Stops the same actor many times, while others do the same.
+fn storm(world: &World, rng: &mut fastrand::Rng) {
+    let Some(victim) = world.any(rng) else { return };
+    for _ in 0..8 {
+        victim.actor_ref().stop();
+        victim.actor_ref().kill();
+    }
+}
