@@ -41,7 +41,7 @@ impl Setting {
     fn new(whole: TokenStream) -> syn::Result<Self> {
         let mut tokens = whole.clone().into_iter().peekable();
         let Some(TokenTree::Ident(name)) = tokens.next() else {
-            return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
+            return Err(syn::Error::new_spanned(whole, "expected a setting with its name, `name = value`"));
         };
         let arguments = match tokens.peek() {
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {

@@ -44,19 +44,10 @@ pub enum FeedMessage {
     ///The message for `read`.
     Read { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
 }
-impl FeedMessage {
-    fn message_name(&self) -> &'static ::core::primitive::str {
-        match *self {
-            FeedMessage::Peek { .. } => "Peek",
-            #[cfg(unix)]
-            FeedMessage::Read { .. } => "Read",
-        }
-    }
-}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(self.message_name())
+        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -166,7 +157,11 @@ impl ::supervise::Actor for Feed {
         }
     }
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        message.message_name()
+        match *message {
+            FeedMessage::Peek { .. } => "Peek",
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => "Read",
+        }
     }
     #[allow(unreachable_patterns)]
     fn is_activity(message: &FeedMessage) -> ::core::primitive::bool {
