@@ -79,7 +79,6 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 const ELSEWHERE: &[(&str, &str)] = &[
     ("capacity", "mailbox"),
     ("continue", "Resume"),
-    ("delay", "backoff"),
     ("ignore", "Resume"),
     ("initial", "min"),
     ("intensity", "max_retries"),

@@ -29,7 +29,11 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
             }
         }
     });
-    let name = message_name(block);
+    let name = quote_spanned! {mixed=>
+        fn message_name(message: &#message #ty_generics) -> &'static ::core::primitive::str {
+            message.message_name()
+        }
+    };
     let is_activity = is_activity(block);
     let redelivery = redelivery(block);
     // What is wrong with the actor as a whole is said at its name, and once: rustc drops an error that it has given for
@@ -337,19 +341,21 @@ fn terminated(block: &Block) -> Option<TokenStream> {
 }
 
 /// The names of messages, for `Debug`, dead letters and events.
-fn message_name(block: &Block) -> TokenStream {
-    let message = &block.message;
-    let (_, ty_generics, _) = block.generics.split_for_impl();
+pub(crate) fn message_name(block: &Block) -> TokenStream {
+    let Block { message, generics, .. } = block;
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let arms = block.handlers.iter().map(|handler| {
         let (cfgs, variant, text) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
         quote_spanned!(Span::mixed_site()=> #(#cfgs)* #message::#variant { .. } => #text,)
     });
     let never = never_arm(block);
     quote_spanned! {Span::mixed_site()=>
-        fn message_name(message: &#message #ty_generics) -> &'static ::core::primitive::str {
-            match *message {
-                #(#arms)*
-                #never
+        impl #impl_generics #message #ty_generics #where_clause {
+            fn message_name(&self) -> &'static ::core::primitive::str {
+                match *self {
+                    #(#arms)*
+                    #never
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Expr, ExprLit, Generics, Lit, Meta, MetaNameValue};
 
-use super::behaviour::actor;
+use super::behaviour::{actor, message_name};
 use super::coverage::{failures, watches};
 use super::handler::{Handler, Reply};
 use super::model::Block;
@@ -14,7 +14,8 @@ use crate::spans;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let mut generated = vec![message(block), message_debug(block), reference(block), actor(block)];
+    let mut generated =
+        vec![message(block), message_name(block), message_debug(block), reference(block), actor(block)];
     generated.extend(failures(block));
     generated.extend(watches(block));
     let generated = attributes::under(cfgs, generated);
@@ -104,13 +105,13 @@ fn unused_variant(generics: &Generics) -> Option<TokenStream> {
 }
 
 fn message_debug(block: &Block) -> TokenStream {
-    let Block { krate, actor, message, generics, .. } = block;
+    let Block { message, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #impl_generics ::core::fmt::Debug for #message #ty_generics #where_clause {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.write_str(<#actor as #krate::Actor>::message_name(self))
+                f.write_str(self.message_name())
             }
         }
     }

@@ -44,10 +44,19 @@ pub enum FeedMessage {
     ///The message for `read`.
     Read { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
 }
+impl FeedMessage {
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            FeedMessage::Peek { .. } => "Peek",
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => "Read",
+        }
+    }
+}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -157,11 +166,7 @@ impl ::supervise::Actor for Feed {
         }
     }
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        match *message {
-            FeedMessage::Peek { .. } => "Peek",
-            #[cfg(unix)]
-            FeedMessage::Read { .. } => "Read",
-        }
+        message.message_name()
     }
     #[allow(unreachable_patterns)]
     fn is_activity(message: &FeedMessage) -> ::core::primitive::bool {

@@ -179,13 +179,24 @@ where
         ::core::marker::PhantomData<fn() -> (*const S,)>,
     ),
 }
+impl<S: Source, const N: usize> ReaderMessage<S, N>
+where
+    S: Clone,
+{
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            ReaderMessage::Next { .. } => "Next",
+            ReaderMessage::__Never(never, _) => match never {}
+        }
+    }
+}
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
 where
     S: Clone,
 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Reader<S, N> as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -254,10 +265,7 @@ where
         )
     }
     fn message_name(message: &ReaderMessage<S, N>) -> &'static ::core::primitive::str {
-        match *message {
-            ReaderMessage::Next { .. } => "Next",
-            ReaderMessage::__Never(never, _) => match never {}
-        }
+        message.message_name()
     }
 }
 #[automatically_derived]

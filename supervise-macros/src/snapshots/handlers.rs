@@ -69,10 +69,21 @@ pub enum FeedMessage {
     ///The message for `close`.
     Close { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
 }
+impl FeedMessage {
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {
+            FeedMessage::Fetch { .. } => "Fetch",
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => "Read",
+            FeedMessage::Check { .. } => "Check",
+            FeedMessage::Close { .. } => "Close",
+        }
+    }
+}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -246,13 +257,7 @@ impl ::supervise::Actor for Feed {
         )
     }
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        match *message {
-            FeedMessage::Fetch { .. } => "Fetch",
-            #[cfg(unix)]
-            FeedMessage::Read { .. } => "Read",
-            FeedMessage::Check { .. } => "Check",
-            FeedMessage::Close { .. } => "Close",
-        }
+        message.message_name()
     }
     #[allow(unreachable_patterns)]
     fn redelivery(message: &FeedMessage) -> ::core::primitive::u32 {

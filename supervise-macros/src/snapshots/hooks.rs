@@ -43,10 +43,15 @@ impl Feed {
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {}
+impl FeedMessage {
+    fn message_name(&self) -> &'static ::core::primitive::str {
+        match *self {}
+    }
+}
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(<Feed as ::supervise::Actor>::message_name(self))
+        f.write_str(self.message_name())
     }
 }
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
@@ -110,7 +115,7 @@ impl ::supervise::Actor for Feed {
         Self::closed(self, message)
     }
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        match *message {}
+        message.message_name()
     }
 }
 #[automatically_derived]

@@ -464,11 +464,14 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         return None;
     }
     if split(arguments.clone(), ',').len() != 1 {
-        let mend = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
-        errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {mend}"));
+        errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {RESTART_AFTER}"));
         return None;
     }
     let setting = settings.first()?;
+    if DELAYS.contains(&setting.name.to_string().as_str()) {
+        errors.at(setting.tokens(), format!("a delay before a restart is a backoff: {RESTART_AFTER}"));
+        return None;
+    }
     if strategy::BACKOFFS.contains(&setting.name.to_string().as_str()) {
         let backoff = strategy::backoff(setting, errors);
         errors.keep(backoff).map(Directive::RestartAfter)
@@ -477,6 +480,11 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         None
     }
 }
+
+const RESTART_AFTER: &str = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
+
+/// What may stand directly in `Restart(..)` by mistake.
+const DELAYS: &[&str] = &["delay", "after", "wait", "min", "max", "initial", "jitter"];
 
 /// Whether it says something about a table as a whole.
 fn is_of_strategy(name: &Ident) -> bool {
