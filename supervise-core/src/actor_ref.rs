@@ -184,7 +184,8 @@ impl<A> fmt::Display for ActorRef<A> {
 
 /// A ref that knows its actor's type. `#[actor]` implements it for the generated ref.
 pub trait TypedRef: Clone + Send + Sync + From<ActorRef<Self::Actor>> + 'static {
-    /// The type behind it. No bound stands here either.
+    // No bound stands here either.
+    /// The type of the actor behind it.
     type Actor: 'static;
 
     /// What every ref can do.
