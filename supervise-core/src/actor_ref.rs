@@ -119,6 +119,17 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
+    /// Like `push`, and if the actor is idle it has its turn before this returns.
+    pub(crate) fn push_inline(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        match self.cell().mailbox.push(message) {
+            Pushed::Taken(Some(task)) => {
+                self.core().system.dispatcher().run_here(task, &self.core().system);
+                Ok(())
+            }
+            pushed => self.refused(pushed),
+        }
+    }
+
     #[cold]
     fn refused(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
         match pushed {

@@ -217,7 +217,7 @@ impl<M: Send + 'static> Cell<M> {
             }
             NewName::MadeUp => {
                 let name = made_up_name(above.system.next_name());
-                reserve(&Arc::from(name.as_str())).err().map(|refusal| (refusal, name))
+                reserve(&name).err().map(|refusal| (refusal, name.to_string()))
             }
         };
         match (made, refused) {

@@ -29,6 +29,7 @@
 //! | `signal` | shutting down when the process is told to (feature `signal`) |
 //! | `event`, `dead_letter`, `observe` | what happened, for whoever listens |
 //! | `unwind` | containing panics |
+//! | `sync` | locks and atomics, or loom's |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
 //! | `generated` | what generated code calls |
 //!
@@ -66,6 +67,7 @@ mod selection;
 #[cfg(feature = "signal")]
 mod signal;
 pub mod supervision;
+mod sync;
 mod system;
 mod termination;
 #[cfg(feature = "testkit")]
