@@ -18,9 +18,11 @@
 
 mod run_queues;
 
-use std::cell::Cell as Local;
+use std::cell::{Cell as Local, RefCell};
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::mem::take;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,6 +90,8 @@ thread_local! {
     static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
     /// What is left of the worker's budget.
     static BUDGET_LEFT: Local<usize> = const { Local::new(0) };
+    /// What this thread's worker has made ready, where no other could take it.
+    static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     /// How many turns stand on this stack that no worker has begun.
     static INLINE: Local<usize> = const { Local::new(0) };
 }
@@ -129,10 +133,12 @@ impl Dispatcher {
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
         let here = dispatcher == self.address();
-        let refused = if here { self.queues.push_here(me, task) } else { self.queues.push_from_outside(task) };
-        if let Err(task) = refused {
-            drop_quietly(task);
+        if here && self.queues.workers() == 1 {
+            // Nobody else looks, so nobody has to be locked out.
+            return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
         }
+        let refused = if here { self.queues.push_here(me, task) } else { self.queues.push_from_outside(task) };
+        go_if_refused(refused);
     }
 
     /// Gives a task its turn on the caller's stack, unless too many stand there already.
@@ -162,9 +168,13 @@ impl Dispatcher {
     fn work(&self, me: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
         self.queues.rise(me);
         let outer = HERE.replace((self.address(), me));
+        // Not empty only where a turn of another system runs a runtime of its own.
+        let outer_ready =
+            MADE_READY.with_borrow_mut(|tasks| if tasks.is_empty() { None } else { Some(take(tasks)) });
         BUDGET_LEFT.set(BUDGET);
         let poll = loop {
-            match self.queues.next(me, cx) {
+            let task = MADE_READY.with_borrow_mut(VecDeque::pop_front);
+            match task.map_or_else(|| self.queues.next(me, cx), |task| Poll::Ready(Some(task))) {
                 Poll::Ready(Some(task)) => task.turn(),
                 Poll::Ready(None) => break Poll::Ready(()),
                 Poll::Pending => break Poll::Pending,
@@ -176,12 +186,26 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
+        // Out of turns, and others may have queued meanwhile.
+        while let Some(task) = MADE_READY.with_borrow_mut(VecDeque::pop_front) {
+            go_if_refused(self.queues.push_here(me, task));
+        }
+        if let Some(tasks) = outer_ready {
+            MADE_READY.set(tasks);
+        }
         poll
     }
 
     /// The system has ended: the workers go when they have done what is left.
     pub(crate) fn end(&self) {
         self.queues.end();
+    }
+}
+
+/// Where the workers are gone, what was to be queued goes too.
+fn go_if_refused(queued: Result<(), Task>) {
+    if let Err(task) = queued {
+        drop_quietly(task);
     }
 }
 
