@@ -80,6 +80,8 @@ pub use actor::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
     FailuresDecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
+#[doc(hidden)]
+pub use actor_ref::TakesMessages;
 pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use actor_timers::TimerKey;
 pub use cell::{SpawnError, StashOverflow};
