@@ -236,9 +236,9 @@ impl Model {
             }
             Input::Parked => {
                 let code = self.code.get_or_insert(Code::Handler);
-                let last = matches!(code, Code::Hook(Call::PostStop { .. }));
+                let ends_an_instance = matches!(code, Code::Hook(Call::PreRestart { .. } | Call::PostStop { .. }));
                 self.parked = true;
-                if last
+                if ends_an_instance
                     || self
                         .queue
                         .iter()
