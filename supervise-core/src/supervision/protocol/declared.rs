@@ -6,7 +6,7 @@
 //!     Down ─────────────► Due ─────────────► Starting ─────────────────────► Up ───► Ending ───► Down
 //!                          ▲                  ▲     │ Failed                 │
 //!     Gone ────────────────┘                  │     ▼            its group   │
-//!      ▲   granted                            └── Halted ◄── Halting ◄── Condemned
+//!      ▲   granted, or resumed                └── Halted ◄── Halting ◄── Condemned
 //!      └───── a permanent child ended by itself
 //! ```
 //!
@@ -342,6 +342,16 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         field.is_some_and(|field| field.state == State::Gone)
     }
 
+    /// The failure of a child was escalated, and resumed. A permanent child that ended by itself has nothing to resume: it
+    /// is made anew.
+    pub(super) fn field_resumed(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child)
+            && field.state == State::Gone
+        {
+            field.state = State::Due;
+        }
+    }
+
     /// The child of a field ended. Answers whether it stays in the table until it is decided what comes of it.
     pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> bool {
         let stopping = self.is_stopping();
@@ -352,6 +362,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Some(field) = self.field_mut(child) else { return false };
         if field.spec.restart == RestartType::Permanent && !asked && !stopping {
             field.state = State::Gone;
+            field.owed = 0;
             self.child_failed(child, C::end_of_permanent(), effects);
             return true;
         }

@@ -80,6 +80,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         } else {
             None
         };
+        if let Some(Perpetrator::Child(child)) = perpetrator {
+            self.field_resumed(child);
+        }
         self.resume_children(cause.as_ref(), perpetrator, effects);
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::supervision::vocabulary::Effect::{Renew, StartChild, TellHalted, TellStarted};
 use crate::supervision::vocabulary::SystemMessage::{Halt, Halted, ResetBackoff, Started};
-use crate::supervision::{AutoShutdown, Backoff, ChildSpec, RestartType};
+use crate::supervision::{AutoShutdown, Backoff, ChildSpec, OnLimit, RestartType};
 
 const BUILD: Does = Effect::Call(Call::Build);
 const CREATE: Does = Effect::Call(Call::Create);
@@ -342,6 +342,32 @@ fn a_permanent_child_that_was_asked_to_stop_stays_away() {
     let mut actor = of(RestartType::Permanent);
     command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
     assert_eq!(drive(&mut actor, ended(A)), []);
+}
+
+#[test]
+fn a_permanent_child_that_ends_before_its_group_restarts_leaves_no_debt_to_the_next_incarnation() {
+    let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    restarts(&mut actor, B, &ALL_FOR_ONE);
+    drive(&mut actor, ended(A));
+    decide(&mut actor, Directive::Restart, &ALL_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate));
+    drive(&mut actor, Resume(Some(END)));
+    assert_eq!(drive(&mut actor, down(B)), [StartChild(0)]);
+    assert_eq!(make(&mut actor, 0), C);
+    drive(&mut actor, up(C));
+    drive(&mut actor, up(B));
+    assert_eq!(restarts(&mut actor, B, &ALL_FOR_ONE), [Send(C, Suspend), Send(B, Halt(X))]);
+}
+
+#[test]
+fn a_permanent_child_whose_end_was_escalated_is_made_anew_by_a_resume() {
+    let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    drive(&mut actor, ended(A));
+    let never = ONE_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate);
+    assert_eq!(decide(&mut actor, Directive::Restart, &never)[1..], [Send(B, Suspend), Report(END)]);
+    assert_eq!(
+        drive(&mut actor, Resume(Some(END))),
+        [Send(A, Resume(Some(END))), Send(B, Resume(None)), StartChild(0)]
+    );
 }
 
 #[test]
