@@ -15,7 +15,9 @@ use crate::world::{Fault, Id, Message};
 pub(crate) struct Fields {
     all: Vec<Field>,
     group: Group,
-    delays: bool,
+    /// A restart was delayed, or somebody above made a field start before its turn: of a group one may be halted after
+    /// the others.
+    mixed: bool,
     /// Between the factory and the hook of an instance.
     starting: bool,
     parent_stops: bool,
@@ -40,6 +42,7 @@ struct Field {
     let_go: bool,
     /// It is permanent and ended by itself.
     missing: bool,
+    halts: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,7 +64,8 @@ impl Field {
 
 impl Fields {
     pub(crate) fn new(specs: Vec<ChildSpec>, scope: Scope) -> Self {
-        let field = |spec| Field { spec, child: None, state: State::Down, let_go: false, missing: false };
+        let field =
+            |spec| Field { spec, child: None, state: State::Down, let_go: false, missing: false, halts: 0 };
         Self {
             all: specs.into_iter().map(field).collect(),
             group: match scope {
@@ -69,7 +73,7 @@ impl Fields {
                 Scope::AllForOne => Group::All,
                 Scope::RestForOne => Group::Rest,
             },
-            delays: false,
+            mixed: false,
             starting: false,
             parent_stops: false,
             ever: BTreeSet::new(),
@@ -98,21 +102,23 @@ impl Fields {
 
     pub(crate) fn spawned(&mut self, at: usize, child: Id, id: ChildId) {
         self.all[at].child = Some((child, id));
+        self.all[at].halts = 0;
         self.ever.insert(id);
     }
 
     pub(crate) fn started(&mut self, child: ChildId) {
-        if let Some(field) = self.of(child)
-            && matches!(field.state, State::Starting | State::Halted)
-        {
+        let Some(field) = self.of(child) else { return };
+        let before_its_turn = field.state == State::Halted;
+        if before_its_turn || field.state == State::Starting {
             field.state = State::Up;
         }
+        self.mixed |= before_its_turn;
     }
 
     pub(crate) fn halted(&mut self, child: ChildId) {
-        if let Some(field) = self.of(child)
-            && field.state == State::Halting
-        {
+        let Some(field) = self.of(child) else { return };
+        field.halts -= 1;
+        if field.halts == 0 && field.state == State::Halting {
             field.state = State::Halted;
         }
     }
@@ -167,9 +173,16 @@ impl Fields {
         }
     }
 
-    /// Restarts are delayed, so that of a group one may get to a later restart than the others.
+    /// A restart is delayed.
     pub(crate) fn delays(&mut self) {
-        self.delays = true;
+        self.mixed = true;
+    }
+
+    /// Those that outlived the former instance are restarted now, not awaited.
+    pub(crate) fn parent_restarted(&mut self) {
+        for field in self.all.iter_mut().filter(|field| field.state == State::Halted) {
+            field.state = State::Up;
+        }
     }
 
     pub(crate) fn called(&mut self, call: &Call<Fault>) -> Check {
@@ -235,11 +248,12 @@ impl Fields {
             }
             SystemMessage::Halt(_) => {
                 let early = |field: &Field| matches!(field.state, State::Halting | State::Halted);
-                let out_of_turn = !self.delays && self.all[..at].iter().any(early);
+                let out_of_turn = !self.mixed && self.all[..at].iter().any(early);
                 if out_of_turn || self.all.iter().any(|it| it.state == State::Halting) {
                     return broken(Invariant::FieldsGoInReverse, format!("{at} is halted: {:?}", self.all));
                 }
                 self.all[at].state = State::Halting;
+                self.all[at].halts += 1;
             }
             SystemMessage::Terminate => {
                 let later = self.all[at + 1..].iter().any(|field| field.child.is_some());

@@ -322,7 +322,10 @@ impl Watchdog {
                     watchdog.fields.delays();
                     answers += 1;
                 }
-                Effect::Note(Note::Restarted(_)) => restarted = true,
+                Effect::Note(Note::Restarted(_)) => {
+                    watchdog.fields.parent_restarted();
+                    restarted = true;
+                }
                 Effect::Note(Note::ReportDropped(child, _)) => {
                     let counts = !watchdog.was_field(*child);
                     world.ledger.settled += u32::from(counts);

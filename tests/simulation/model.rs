@@ -69,6 +69,8 @@ struct Field {
     way: Way,
     /// How often its child has been suspended for the group restart that it takes part in. Zero: it takes part in none.
     owed: u32,
+    /// How many Halts its child has not answered.
+    halts: u32,
     /// It is temporary, and failed.
     gives_up: bool,
     ended_by_itself: bool,
@@ -203,6 +205,7 @@ impl Model {
             child: None,
             way: Way::Down,
             owed: 0,
+            halts: 0,
             gives_up: false,
             ended_by_itself: false,
         };
@@ -266,6 +269,7 @@ impl Model {
 
     /// A new incarnation goes on with the counts of the one before.
     pub(crate) fn spawn_field(&mut self, at: usize, id: ChildId, actor: Id) {
+        self.fields[at].halts = 0;
         let former = self.fields[at].child.replace(id).and_then(|former| self.children.remove(&former));
         let (restarts, delays) = former.map_or_else(Default::default, |child| (child.restarts, child.delays));
         self.children.insert(id, Child { actor, name: None, asked_to_stop: false, restarts, delays, waits: None });
@@ -419,17 +423,22 @@ impl Model {
             SystemMessage::Halt(_) if ends => {}
             SystemMessage::Halt(cause) => self.halt(cause),
             SystemMessage::Started(child) => {
-                if let Some(field) = self.field(child)
-                    && matches!(field.way, Way::Starting | Way::Halted)
-                {
-                    field.way = Way::Up;
+                if let Some(field) = self.field(child) {
+                    match field.way {
+                        // It came back before its turn.
+                        Way::Halted if field.owed > 0 => field.way = Way::ToHalt,
+                        Way::Starting | Way::Halted => field.way = Way::Up,
+                        _ => {}
+                    }
                 }
             }
             SystemMessage::Halted(child) => {
-                if let Some(field) = self.field(child)
-                    && field.way == Way::Halting
-                {
-                    field.way = Way::Halted;
+                if let Some(field) = self.field(child) {
+                    field.halts -= 1;
+                    // Only the answer to the last one counts.
+                    if field.halts == 0 && field.way == Way::Halting {
+                        field.way = Way::Halted;
+                    }
                 }
             }
             SystemMessage::Terminate => self.terminate(),
@@ -748,6 +757,7 @@ impl Model {
             let cause = self.reason.expect("a group restarts for a reason");
             let actor = self.child(child).actor;
             self.send(actor, SystemMessage::Halt(cause));
+            self.fields[at].halts += 1;
         }
         self.fields[at].way = Way::Halting;
     }
@@ -1006,6 +1016,12 @@ impl Model {
                 && (restarts || (rebuilds && self.survivors.contains(id)))
             {
                 wait.round = 0;
+                // Nobody waits for it before.
+                for field in self.fields.iter_mut().filter(|field| field.child == Some(*id)) {
+                    if field.way == Way::Halted {
+                        field.way = Way::Up;
+                    }
+                }
             }
         }
         self.round_is_over(round);

@@ -190,7 +190,7 @@ fn fields_that_restart_together() {
             ])
         };
         let injections = [Action::Kill(1), Action::Kill(2), Action::Tell(3), Action::Stop(2)];
-        run(&format!("fields, {:?}", strategy.scope), plan, 2, 1, &injections);
+        run(&format!("fields, {:?}", strategy.scope), plan, 3, 1, &injections);
     }
 }
 

@@ -54,6 +54,8 @@ struct Field {
     state: State,
     /// Invariant 2.
     owed: u32,
+    /// Halts that the child has not answered. One from before a restart of the parent may be on its way still.
+    halts: u32,
     /// A temporary child failed, and ends for that reason rather than its supervisor's.
     gives_up: bool,
     /// It ended by itself, which counts where it is significant.
@@ -117,6 +119,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             child.inherit(history);
         }
         field.child = Some(id);
+        field.halts = 0;
         Some(target)
     }
 
@@ -249,6 +252,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             field.owed = 0;
             self.stop_child(id, effects);
         } else {
+            field.halts += 1;
             self.send_to(id, SystemMessage::Halt(cause), effects);
         }
         if let Some(field) = self.field_mut(id) {
@@ -277,17 +281,20 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     // ---- what fields say -----------------------------------------------------------------------------------------
 
     pub(super) fn field_started(&mut self, child: ChildId) {
-        if let Some(field) = self.field_mut(child)
-            && matches!(field.state, State::Starting | State::Halted)
-        {
-            field.state = State::Up;
-        }
+        let Some(field) = self.field_mut(child) else { return };
+        field.state = match field.state {
+            State::Starting => State::Up,
+            State::Halted if field.owed == 0 => State::Up,
+            // A resume from above has given it an instance, and its group still restarts.
+            State::Halted => State::Condemned,
+            state => state,
+        };
     }
 
     pub(super) fn field_halted(&mut self, child: ChildId) {
-        if let Some(field) = self.field_mut(child)
-            && field.state == State::Halting
-        {
+        let Some(field) = self.field_mut(child) else { return };
+        field.halts = field.halts.saturating_sub(1);
+        if field.state == State::Halting && field.halts == 0 {
             field.state = State::Halted;
         }
     }
@@ -340,6 +347,17 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn is_gone(&self, child: ChildId) -> bool {
         let field = self.declared.iter().flat_map(|declared| &declared.fields).find(|it| it.child == Some(child));
         field.is_some_and(|field| field.state == State::Gone)
+    }
+
+    /// The delay of a restart is over, and this actor is about to restart the child anyway: nobody waits for it before.
+    pub(super) fn field_waits_for_parent(&mut self, child: ChildId, round: u64) {
+        let waits = self.child_mut(child).and_then(|child| child.delayed()).is_some_and(|it| it.round == round);
+        if let Some(field) = self.field_mut(child)
+            && waits
+            && field.state == State::Halted
+        {
+            field.state = State::Up;
+        }
     }
 
     /// The failure of a child was escalated, and resumed. A permanent child that ended by itself has nothing to resume: it
@@ -553,6 +571,7 @@ impl Field {
             child: None,
             state: State::Down,
             owed: 0,
+            halts: 0,
             gives_up: false,
             ended_by_itself: false,
         }

@@ -548,6 +548,45 @@ fn a_group_that_was_restarting_restarts_with_its_parent() {
 }
 
 #[test]
+fn a_halt_from_before_a_restart_of_the_parent_does_not_pass_for_the_next_one() {
+    let mut actor = fields(2);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    for _ in 0..5 {
+        back(&mut actor, Returned::Ok);
+    }
+    assert_eq!(restarts(&mut actor, A, &ALL_FOR_ONE), [Send(B, Suspend), Send(B, Halt(X))]);
+    assert_eq!(drive(&mut actor, down(B)), []);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
+}
+
+#[test]
+fn a_field_that_waits_for_a_delay_does_not_keep_its_parent_from_restarting() {
+    let mut actor = fields(1);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, BUILD]);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    drive(&mut actor, down(A));
+    drive(&mut actor, failed(A, Why::Restarting('y')));
+    assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE).len(), 2, "a note, and the delay");
+    assert_eq!(back(&mut actor, Returned::Ok), []);
+    assert_eq!(step(&mut actor, Input::Due(Timer::Round(2))), [declare(0)]);
+}
+
+#[test]
+fn a_field_resumed_from_above_before_its_turn_restarts_with_its_group_all_the_same() {
+    let mut actor = fields(2);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
+    assert_eq!(drive(&mut actor, up(B)), []);
+    assert_eq!(drive(&mut actor, down(A)), [Send(B, Halt(X))]);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, Recreate(X))]);
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X))]);
+}
+
+#[test]
 fn a_field_that_does_not_start_breaks_the_restart() {
     let mut actor = fields(1);
     back(&mut actor, Returned::Err(X));
