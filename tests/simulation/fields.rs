@@ -36,6 +36,7 @@ enum Group {
 #[derive(Debug, Clone, Hash)]
 struct Field {
     spec: ChildSpec,
+    /// The last one there was.
     child: Option<(Id, ChildId)>,
     state: State,
     /// Somebody stopped it, or its supervisor gave it up.
@@ -82,7 +83,8 @@ impl Fields {
 
     /// Whether this was a declared child and has ended.
     pub(crate) fn has_ended(&self, child: ChildId) -> bool {
-        let present = self.all.iter().any(|field| field.child.is_some_and(|(_, id)| id == child));
+        let is = |field: &&Field| field.child.is_some_and(|(_, id)| id == child);
+        let present = self.all.iter().find(is).is_some_and(|field| field.state != State::Down);
         self.ever.contains(&child) && !present
     }
 
@@ -135,7 +137,7 @@ impl Fields {
         if let Some(at) = self.place_of(child) {
             let field = &mut self.all[at];
             field.missing = field.spec.restart == RestartType::Permanent && !field.let_go;
-            (field.state, field.child) = (State::Down, None);
+            field.state = State::Down;
         }
     }
 
@@ -148,9 +150,9 @@ impl Fields {
     /// Somebody asked for the stop of one child, or of all.
     pub(crate) fn let_go(&mut self, child: Option<ChildId>) {
         for field in &mut self.all {
-            if child.is_none_or(|child| field.child.is_none_or(|(_, id)| id == child)) {
+            if child.is_none_or(|child| field.child.is_some_and(|(_, id)| id == child)) {
                 field.let_go = true;
-                if field.child.is_some() {
+                if field.state != State::Down {
                     field.state = State::Stopping;
                 }
             }
@@ -180,8 +182,10 @@ impl Fields {
 
     /// Those that outlived the former instance are restarted now, not awaited.
     pub(crate) fn parent_restarted(&mut self) {
-        for field in self.all.iter_mut().filter(|field| field.state == State::Halted) {
-            field.state = State::Up;
+        for field in &mut self.all {
+            if matches!(field.state, State::Halting | State::Halted) {
+                field.state = State::Up;
+            }
         }
     }
 
@@ -189,7 +193,7 @@ impl Fields {
         match call {
             Call::Build => {
                 self.starting = true;
-                for field in self.all.iter_mut().filter(|field| field.child.is_some()) {
+                for field in self.all.iter_mut().filter(|field| field.state != State::Down) {
                     if field.state != State::Stopping {
                         field.state = State::Up;
                     }
@@ -256,7 +260,7 @@ impl Fields {
                 self.all[at].halts += 1;
             }
             SystemMessage::Terminate => {
-                let later = self.all[at + 1..].iter().any(|field| field.child.is_some());
+                let later = self.all[at + 1..].iter().any(|field| field.state != State::Down);
                 if !temporary && (!alone || (self.parent_stops && (later || !last))) {
                     return broken(Invariant::FieldsGoInReverse, format!("{at} is stopped: {:?}", self.all));
                 }
@@ -272,7 +276,8 @@ impl Fields {
     pub(crate) fn restarts_with_parent(&self, child: Id) -> bool {
         let Some(at) = self.place_of(child) else { return true };
         let Field { spec, state, let_go, .. } = &self.all[at];
-        spec.restart != RestartType::Temporary && *state != State::Stopping && !let_go
+        let stays = matches!(state, State::Stopping | State::Down) || *let_go;
+        spec.restart != RestartType::Temporary && !stays
     }
 
     pub(crate) fn at_rest(&self, id: Id) -> Check {

@@ -287,7 +287,8 @@ impl Watchdog {
     pub(crate) fn inspect(world: &mut World, id: Id, effects: &[Effect<Id, Fault>]) -> Check {
         let about = world.cell_mut(id).watchdog.about.take();
         let mut ending = 0;
-        let mut restarted = false;
+        let restarts = effects.iter().any(|effect| matches!(effect, Effect::Note(Note::Restarted(_))));
+        let owed_a_restart = if restarts { Self::survivors(world.cell(id)) } else { Vec::new() };
         let mut recreated = Vec::new();
         let mut answers = 0;
         for (at, effect) in effects.iter().enumerate() {
@@ -322,10 +323,7 @@ impl Watchdog {
                     watchdog.fields.delays();
                     answers += 1;
                 }
-                Effect::Note(Note::Restarted(_)) => {
-                    watchdog.fields.parent_restarted();
-                    restarted = true;
-                }
+                Effect::Note(Note::Restarted(_)) => watchdog.fields.parent_restarted(),
                 Effect::Note(Note::ReportDropped(child, _)) => {
                     let counts = !watchdog.was_field(*child);
                     world.ledger.settled += u32::from(counts);
@@ -361,8 +359,9 @@ impl Watchdog {
                 );
             }
         }
-        if restarted {
-            Self::survivors_restarted(world, id, &recreated)?;
+        if restarts && recreated != owed_a_restart {
+            let what = format!("{id} restarts {recreated:?} and not {owed_a_restart:?}");
+            return broken(Invariant::SurvivorsRestarted, what);
         }
         if let Some(Effect::Call(call)) = effects.last() {
             Self::new_instance(world, id, call)?;
@@ -374,14 +373,12 @@ impl Watchdog {
         Ok(())
     }
 
-    fn survivors_restarted(world: &World, id: Id, recreated: &[Id]) -> Check {
-        let Cell { protocol, watchdog: Self { survivors, fields, .. }, .. } = world.cell(id);
-        let children: Vec<Id> = protocol.children().map(|(_, child)| *child).collect();
-        let restart = |child: &&Id| children.contains(child) && fields.restarts_with_parent(**child);
-        if survivors.iter().filter(restart).eq(recreated.iter()) {
-            return Ok(());
-        }
-        broken(Invariant::SurvivorsRestarted, format!("{id} restarts {recreated:?} of {survivors:?}"))
+    /// Whom a new instance restarts.
+    fn survivors(cell: &Cell) -> Vec<Id> {
+        let Self { survivors, fields, .. } = &cell.watchdog;
+        let children: Vec<Id> = cell.protocol.children().map(|(_, child)| *child).collect();
+        let restarts = |child: &Id| children.contains(child) && fields.restarts_with_parent(*child);
+        survivors.iter().copied().filter(restarts).collect()
     }
 
     fn new_instance(world: &mut World, id: Id, call: &Call<Fault>) -> Check {

@@ -856,8 +856,11 @@ impl Model {
                 }
             }
             way => {
-                if way == Way::Halted {
-                    self.fields[at].way = Way::Starting;
+                // What its group wanted of it is done with this.
+                match way {
+                    Way::Halted => self.fields[at].way = Way::Starting,
+                    Way::ToHalt | Way::Halting => self.fields[at].way = Way::Up,
+                    _ => {}
                 }
                 self.recreate_child(id, cause, owed);
             }
@@ -1007,9 +1010,9 @@ impl Model {
     /// Who will be restarted together with this actor gets no answer of its own.
     fn round_is_due(&mut self, round: u64) {
         let restarts = matches!(self.stage, Stage::Restarting(_) | Stage::Halting);
-        let rebuilds = self.instance == Instance::Broken
-            || matches!(self.code, Some(Code::Hook(Call::Rebuild(_))))
+        let makes = matches!(self.code, Some(Code::Hook(Call::Rebuild(_))))
             || matches!(self.declaring, Some((_, Call::Rebuild(_))));
+        let rebuilds = makes || self.instance == Instance::Broken;
         for (id, child) in &mut self.children {
             if let Some(wait) = &mut child.waits
                 && wait.round == round
@@ -1018,8 +1021,10 @@ impl Model {
                 wait.round = 0;
                 // Nobody waits for it before.
                 for field in self.fields.iter_mut().filter(|field| field.child == Some(*id)) {
-                    if field.way == Way::Halted {
-                        field.way = Way::Up;
+                    match field.way {
+                        Way::Halted => field.way = Way::Up,
+                        Way::Missing if makes => field.way = Way::ToStart,
+                        _ => {}
                     }
                 }
             }

@@ -350,13 +350,14 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// The delay of a restart is over, and this actor is about to restart the child anyway: nobody waits for it before.
+    /// One that ended by itself is made anew for the instance that is being made.
     pub(super) fn field_waits_for_parent(&mut self, child: ChildId, round: u64) {
         let waits = self.child_mut(child).and_then(|child| child.delayed()).is_some_and(|it| it.round == round);
-        if let Some(field) = self.field_mut(child)
-            && waits
-            && field.state == State::Halted
-        {
-            field.state = State::Up;
+        let rebuilding = matches!(self.phase, Phase::Rebuilding(_));
+        match self.field_mut(child) {
+            Some(field) if waits && field.state == State::Halted => field.state = State::Up,
+            Some(field) if waits && rebuilding && field.state == State::Gone => field.state = State::Due,
+            Some(_) | None => {}
         }
     }
 
@@ -455,9 +456,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 }
             }
             _ => {
-                if field.state == State::Halted {
-                    field.state = State::Starting;
-                }
+                field.state = match field.state {
+                    State::Halted => State::Starting,
+                    // This restart, which does not wait for its turn, comes in the place of the group's.
+                    State::Condemned | State::Halting => State::Up,
+                    state => state,
+                };
                 answer(target, cause.clone(), owed, effects);
             }
         }

@@ -576,6 +576,42 @@ fn a_field_that_waits_for_a_delay_does_not_keep_its_parent_from_restarting() {
 }
 
 #[test]
+fn a_permanent_child_whose_delay_ends_while_its_parent_restarts_is_made_anew() {
+    let mut actor = of(RestartType::Permanent);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, BUILD]);
+    assert_eq!(drive(&mut actor, ended(A)), [Renew(id(A))]);
+    let second = Duration::from_secs(1);
+    decide(&mut actor, Directive::Restart, &ONE_FOR_ONE.backoff(Backoff::exponential(second, second)));
+    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), [StartChild(0)]);
+}
+
+#[test]
+fn a_group_that_begins_to_restart_while_its_parent_does_restarts_with_it() {
+    let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    for _ in 0..3 {
+        back(&mut actor, Returned::Ok);
+    }
+    assert_eq!(back(&mut actor, Returned::Ok), [rebuild(X)]);
+    step(&mut actor, Input::Parked);
+    assert_eq!(restarts(&mut actor, B, &ALL_FOR_ONE), [Send(A, Suspend), Send(B, Halt(X))]);
+    assert_eq!(
+        back(&mut actor, Returned::Ok),
+        [
+            Note(News::Restarted(X)),
+            Send(A, Recreate(X)),
+            Send(A, Resume(None)),
+            Send(B, Recreate(X)),
+            Send(B, Resume(None)),
+        ]
+    );
+    assert_eq!(drive(&mut actor, down(B)), []);
+}
+
+#[test]
 fn a_field_resumed_from_above_before_its_turn_restarts_with_its_group_all_the_same() {
     let mut actor = fields(2);
     restarts(&mut actor, A, &ALL_FOR_ONE);
