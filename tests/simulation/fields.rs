@@ -15,8 +15,8 @@ use crate::world::{Fault, Id, Message};
 pub(crate) struct Fields {
     all: Vec<Field>,
     group: Group,
-    /// A restart was delayed, or somebody above made a field start before its turn: of a group one may be halted after
-    /// the others.
+    /// A restart was delayed, or somebody above made a field start before its turn: one of a group may be halted after the
+    /// others, and started with its parent rather than with them.
     mixed: bool,
     /// Between the factory and the hook of an instance.
     starting: bool,
@@ -224,8 +224,8 @@ impl Fields {
 
     fn in_order(&self, at: usize) -> Check {
         let before = &self.all[..at];
-        let waits =
-            before.iter().any(|field| field.state == State::Halted) || self.all.iter().any(Field::is_on_its_way);
+        let waits = before.iter().any(|field| field.state == State::Halted && !field.let_go && !self.mixed)
+            || self.all.iter().any(Field::is_on_its_way);
         // Under one-for-one a permanent child comes back whatever the others do.
         let in_turn = self.group != Group::None || (self.starting && !self.all[at].missing);
         if in_turn && waits {

@@ -1121,11 +1121,13 @@ impl Model {
             self.stop_now(id);
         }
         let fields: Vec<_> = self.fields.iter().rev().filter_map(|field| field.child).collect();
-        for id in fields.into_iter().filter(|id| group.contains(id)) {
-            if self.is_to_end(id) {
-                self.line.push_back(id);
+        let mut line = VecDeque::new();
+        for id in fields {
+            if self.line.contains(&id) || (group.contains(&id) && self.is_to_end(id)) {
+                line.push_back(id);
             }
         }
+        self.line = line;
         self.stop_next_in_line();
     }
 

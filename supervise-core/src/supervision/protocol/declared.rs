@@ -21,6 +21,7 @@
 //!
 //! Rules 14.2, 14.3, 14.4 and 14.5.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -508,20 +509,20 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Requests the stop of these children: of fields one after another in reverse, after all others have ended.
     pub(super) fn stop_in_line(&mut self, children: &[ChildId], effects: &mut Vec<Effect<R, C>>) {
-        let mut fields: Vec<(usize, ChildId)> = Vec::new();
         for id in children.iter().rev() {
-            match self.field_of(*id) {
-                Some(at) => fields.push((at, *id)),
-                None => self.stop_child(*id, effects),
-            }
-        }
-        fields.sort_unstable_by(|one, other| other.cmp(one));
-        for (_, id) in fields {
-            if self.condemns_to_end(id)
+            if self.field_of(*id).is_none() {
+                self.stop_child(*id, effects);
+            } else if self.condemns_to_end(*id)
                 && let Some(declared) = &mut self.declared
             {
-                declared.line.push_back(id);
+                declared.line.push_back(*id);
             }
+        }
+        if let Some(declared) = &mut self.declared {
+            // With those that are in line already, where a group of them was to stop before.
+            let Declared { fields, line, .. } = &mut **declared;
+            let place = |id: &ChildId| fields.iter().position(|field| field.child == Some(*id));
+            line.make_contiguous().sort_unstable_by_key(|id| Reverse(place(id)));
         }
         self.advance_line(effects);
     }

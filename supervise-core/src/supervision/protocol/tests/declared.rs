@@ -182,6 +182,18 @@ fn fields_stop_one_after_another_in_reverse_after_all_others() {
 }
 
 #[test]
+fn those_in_line_let_later_fields_stop_first() {
+    let mut actor = fields(4);
+    let d = C + 1;
+    let fields = [id(A), id(B)];
+    assert_eq!(command(&mut actor, |actor, effects| actor.stop_in_line(&fields, effects)), [Send(B, Terminate)]);
+    assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop]);
+    assert_eq!(drive(&mut actor, ended(B)), [Send(d, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(d)), [Send(C, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(C)), [Send(A, Terminate)]);
+}
+
+#[test]
 fn one_that_ends_before_its_turn_is_not_waited_for() {
     let mut actor = fields(3);
     assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop, Send(C, Terminate)]);
