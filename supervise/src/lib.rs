@@ -182,6 +182,9 @@ pub mod prelude {
         SpawnError, Supervisor, Terminated, TypedRef,
     };
 
+    #[doc(hidden)]
+    pub use supervise_core::habits::Habits as _;
+
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
 }
@@ -190,4 +193,5 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use supervise_core::generated::*;
+    pub use supervise_core::habits::Habits;
 }
