@@ -31,7 +31,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use tokio::runtime::Handle;
 
 use self::run_queues::RunQueues;
-use crate::cell::{self, AnyCell};
+use crate::cell::AnyCell;
+use crate::failure::Failure;
+use crate::observe;
 use crate::system::SystemCore;
 use crate::unwind::{contained, drop_quietly};
 
@@ -67,7 +69,10 @@ impl Task {
                 }
             }
             Ok(Poll::Ready(())) => drop(self),
-            Err(payload) => cell::broke(&cell, self, payload),
+            Err(payload) => {
+                observe::cell_broke(&cell.core().path(), &Failure::panic(payload));
+                drop_quietly(self);
+            }
         }
     }
 }

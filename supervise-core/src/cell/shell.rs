@@ -454,13 +454,17 @@ impl<A: Actor> Shell<A> {
     }
 }
 
-/// The runtime goes away under a cell that has not ended: no hooks, but nobody waits for ever (rule 6.6).
+/// The runtime goes away under a cell that has not ended, or its own code panicked: no hooks, but nobody waits for ever
+/// (rule 6.6).
 impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {
             self.close();
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
+            if std::thread::panicking() {
+                super::broke(&self.me(), &forgotten);
+            }
             drop_quietly(forgotten);
         }
     }
