@@ -201,9 +201,9 @@ async fn ask(system: &ActorSystem, operations: u32, total: fn(&ActorRef<Worker>)
 }
 
 async fn pass(system: &ActorSystem, operations: u32) {
-    let [ping, pong] = ["ping", "pong"].map(|name| system.spawn(name, || Worker(0)).expect("a free name"));
-    let message = Work::Pass { left: operations, to: ping.clone(), done: ReplyTo::nowhere() };
-    let done: Request<'_, _, u32> = Request::new(&pong, message, |message, reply| {
+    let [left, right] = ["left", "right"].map(|name| system.spawn(name, || Worker(0)).expect("a free name"));
+    let message = Work::Pass { left: operations, to: left.clone(), done: ReplyTo::nowhere() };
+    let done: Request<'_, _, u32> = Request::new(&right, message, |message, reply| {
         if let Work::Pass { done, .. } = message {
             *done = reply;
         }
@@ -352,9 +352,9 @@ mod raw {
     }
 
     pub(super) async fn pass(operations: u32) {
-        let [(ping, _), (pong, _)] = [worker(), worker()];
+        let [(one, _), (other, _)] = [worker(), worker()];
         let (done, answer) = oneshot::channel();
-        assert!(pong.send(Work::Pass { left: operations, to: ping.clone(), done }).is_ok(), "a running worker");
+        assert!(other.send(Work::Pass { left: operations, to: one.clone(), done }).is_ok(), "a running worker");
         answer.await.expect("an answer");
     }
 

@@ -13,7 +13,7 @@ use crate::dead_letter::DeadLetterReason;
 use crate::dispatch::Task;
 use crate::mailbox::{Control, Pushed};
 use crate::path::{ActorPath, Uid};
-use crate::request::{Answer, AskError, SendError, SendErrorReason, drop_because};
+use crate::request::{AskError, SendError, SendErrorReason, drop_because};
 use crate::supervision::Effect;
 
 /// A ref to an actor of type `A`. Cheap to clone; dropping it stops nobody.
@@ -201,43 +201,7 @@ pub trait TypedRef: Clone + Send + Sync + From<ActorRef<Self::Actor>> + 'static 
 
     /// What every ref can do.
     fn actor_ref(&self) -> &ActorRef<Self::Actor>;
-
-    /// Says how it is done here to those who know `tell(message)` from elsewhere.
-    #[doc(hidden)]
-    fn tell<M>(&self, _: M) -> Result<(), SendErrorReason>
-    where
-        Self: TakesMessages,
-    {
-        unreachable!("no ref takes messages")
-    }
-
-    /// The same for those who know `send(message)`.
-    #[doc(hidden)]
-    fn send<M>(&self, _: M) -> Answer<()>
-    where
-        Self: TakesMessages,
-    {
-        unreachable!("no ref takes messages")
-    }
-
-    /// The same for those who know `ask(message)`.
-    #[doc(hidden)]
-    fn ask<M>(&self, _: M) -> Answer<()>
-    where
-        Self: TakesMessages,
-    {
-        unreachable!("no ref takes messages")
-    }
 }
-
-/// No ref does: its methods make the messages.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "a `{Self}` takes no messages but has a method for each of them",
-    label = "call the method that is named after the handler",
-    note = "for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await` to ask, `r.greet(name).tell()` to send"
-)]
-pub trait TakesMessages {}
 
 impl<A: 'static> TypedRef for ActorRef<A> {
     type Actor = A;

@@ -57,6 +57,8 @@ mod failure;
 pub mod generated;
 mod graceful_stop;
 mod guardian;
+#[doc(hidden)]
+pub mod habits;
 mod mailbox;
 mod observe;
 mod path;
@@ -80,8 +82,6 @@ pub use actor::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
     FailuresDecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
-#[doc(hidden)]
-pub use actor_ref::TakesMessages;
 pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use actor_timers::TimerKey;
 pub use cell::{SpawnError, StashOverflow};

@@ -64,6 +64,7 @@ pub(crate) struct Mailbox<M, S, R> {
     bound: Option<Box<Bound>>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Lanes<M, S, R> {
     system: VecDeque<S>,
     user: VecDeque<Entry<M>>,

@@ -4,7 +4,7 @@
 //!
 //! - [`macro@actor`] and [`macro@supervise`]: the attributes.
 //! - [`Context`]: what an actor can do from within. [`ActorSystem`]: what can be done from outside.
-//! - [`docs::semantics`]: the rules, numbered.
+//! - [`docs::semantics`]: the rules, numbered. [`docs::reliability`]: what they rest on, and what is outside.
 //! - `testkit` (feature `testkit`): a private system per test on a paused clock.
 //! - [`Actor`], [`Supervisor`]: what the attributes write, for those who want to write it by hand.
 
@@ -14,6 +14,8 @@ pub use supervise_core::*;
 pub mod docs {
     #[doc = include_str!("../docs/semantics.md")]
     pub mod semantics {}
+    #[doc = include_str!("../docs/reliability.md")]
+    pub mod reliability {}
 }
 
 /// Declares an actor: on its type, and on the impl block that holds its handlers.
@@ -182,6 +184,9 @@ pub mod prelude {
         SpawnError, Supervisor, Terminated, TypedRef,
     };
 
+    #[doc(hidden)]
+    pub use supervise_core::habits::Habits as _;
+
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
 }
@@ -190,4 +195,5 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use supervise_core::generated::*;
+    pub use supervise_core::habits::Habits;
 }

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use supervise_core::supervision::{Call, ChildId, Effect, Note, SystemMessage, Timer};
+use supervise_core::supervision::{Call, ChildId, ChildSpec, Effect, Note, Scope, SystemMessage, Timer};
 
-use crate::world::{Fault, Id, Message, Names, World};
+use crate::fields::Fields;
+use crate::world::{Cell, Fault, Id, Message, Names, World};
 
 /// The invariants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,16 @@ pub(crate) enum Invariant {
     StopIsBounded,
     /// I19. The protocol does what the naive model does, and is in the state the model is in.
     AgreesWithModel,
+    /// I20. What a failing child decides in place of its idle parent is what the parent would have done.
+    InPlaceAsAbove,
+    /// I21. Fields start in their order, each when the one before has, and before the hook of the instance.
+    FieldsStartInOrder,
+    /// I22. Of fields that restart together the last one leaves its instance first; of fields that stop together the last
+    /// one ends first, and after all other children.
+    FieldsGoInReverse,
+    /// I23. What is temporary never restarts. What has ended by itself comes back if it is permanent, and nobody's table
+    /// is asked about it.
+    RestartTypeKept,
 }
 
 /// An invariant that does not hold.
@@ -66,9 +77,9 @@ impl fmt::Display for Violation {
     }
 }
 
-type Check = Result<(), Violation>;
+pub(crate) type Check = Result<(), Violation>;
 
-fn broken(invariant: Invariant, what: impl Into<String>) -> Check {
+pub(crate) fn broken(invariant: Invariant, what: impl Into<String>) -> Check {
     Err(Violation { invariant, what: what.into() })
 }
 
@@ -118,10 +129,11 @@ pub(crate) struct Watchdog {
     pub(crate) stopping: BTreeSet<Id>,
     about: Option<Id>,
     misnamed: Option<usize>,
+    pub(crate) fields: Fields,
 }
 
 impl Watchdog {
-    pub(crate) fn new(inherited: u32) -> Self {
+    pub(crate) fn new(inherited: u32, specs: Vec<ChildSpec>, scope: Scope) -> Self {
         Self {
             balance: i64::from(inherited),
             life: Life::None,
@@ -133,7 +145,19 @@ impl Watchdog {
             stopping: BTreeSet::new(),
             about: None,
             misnamed: None,
+            fields: Fields::new(specs, scope),
         }
+    }
+
+    pub(crate) fn field_spawned(&mut self, at: usize, child: Id, id: ChildId) {
+        self.living_children += 1;
+        self.fields.spawned(at, child, id);
+    }
+
+    /// Whether this was a declared child at any time. Some of their failures are answered without a decision, so that
+    /// only I3 and I4 tell whether they are.
+    pub(crate) fn was_field(&self, child: ChildId) -> bool {
+        self.fields.ever.contains(&child)
     }
 
     /// A system message is about to be handled.
@@ -151,7 +175,11 @@ impl Watchdog {
             SystemMessage::Ended { subject, child: Some(_), .. } => {
                 watchdog.names.retain(|_, holder| holder != subject);
                 watchdog.stopping.remove(subject);
+                watchdog.fields.ended(*subject);
             }
+            SystemMessage::Started(child) => watchdog.fields.started(*child),
+            SystemMessage::Halted(child) => watchdog.fields.halted(*child),
+            SystemMessage::Failed { child, .. } => watchdog.fields.failed(*child),
             _ => {}
         }
         Ok(())
@@ -200,8 +228,10 @@ impl Watchdog {
 
     pub(crate) fn called(world: &mut World, id: Id, call: &Call<Fault>) -> Check {
         let watchdog = &world.cell(id).watchdog;
+        let made =
+            if watchdog.fields.is_empty() || matches!(call, Call::Build) { Life::None } else { Life::Starting };
         match call {
-            Call::Create | Call::Rebuild(_) if watchdog.life != Life::None => {
+            Call::Create | Call::Rebuild(_) | Call::Build | Call::Declare(_) if watchdog.life != made => {
                 return broken(Invariant::OldGoneBeforeNew, format!("{id} has an instance already"));
             }
             Call::PreRestart { .. } | Call::PostStop { .. } if watchdog.life != Life::Started => {
@@ -214,9 +244,8 @@ impl Watchdog {
         }
         let watchdog = &mut world.cell_mut(id).watchdog;
         match call {
-            Call::Create | Call::Rebuild(_) => watchdog.life = Life::Starting,
+            Call::Create | Call::Rebuild(_) | Call::Build | Call::Declare(_) => watchdog.life = Life::Starting,
             Call::PreRestart { .. } | Call::PostStop { .. } => watchdog.life = Life::Leaving,
-            Call::Build | Call::Declare(_) => {}
         }
         Ok(())
     }
@@ -231,14 +260,26 @@ impl Watchdog {
         self.life = Life::None;
     }
 
-    pub(crate) fn may_decide(world: &mut World, id: Id, child: ChildId) -> Check {
+    pub(crate) fn may_decide(world: &mut World, id: Id, child: ChildId, cause: Fault) -> Check {
+        if world.cell(id).watchdog.fields.has_ended(child) {
+            return broken(
+                Invariant::RestartTypeKept,
+                format!("{id} asks its table about {cause:?} of {child:?}"),
+            );
+        }
+        world.ledger.settled += u32::from(!world.cell(id).watchdog.was_field(child));
+        Self::may_renew(world, id, child)
+    }
+
+    /// A permanent child is made anew: it has no suspension that would need an answer.
+    pub(crate) fn may_renew(world: &mut World, id: Id, child: ChildId) -> Check {
         let cell = world.cell(id);
         if cell.watchdog.balance != 0 || cell.protocol.is_stopping() {
             return broken(Invariant::DecidesOnlyWhenWell, format!("{id} decides about {child:?}"));
         }
         let about = cell.protocol.children().find(|(other, _)| *other == child).map(|(_, target)| *target);
-        world.cell_mut(id).watchdog.about = about;
-        world.ledger.settled += 1;
+        // What is made anew, or in its turn, has no answer at once.
+        world.cell_mut(id).watchdog.about = about.filter(|_| !cell.watchdog.was_field(child));
         Ok(())
     }
 
@@ -246,21 +287,24 @@ impl Watchdog {
     pub(crate) fn inspect(world: &mut World, id: Id, effects: &[Effect<Id, Fault>]) -> Check {
         let about = world.cell_mut(id).watchdog.about.take();
         let mut ending = 0;
-        let mut restarted = false;
+        let restarts = effects.iter().any(|effect| matches!(effect, Effect::Note(Note::Restarted(_))));
+        let owed_a_restart = if restarts { Self::survivors(world.cell(id)) } else { Vec::new() };
         let mut recreated = Vec::new();
         let mut answers = 0;
         for (at, effect) in effects.iter().enumerate() {
             let watchdog = &mut world.cell_mut(id).watchdog;
             match effect {
-                Effect::Call(_) | Effect::Decide(..) if at + 1 < effects.len() => {
+                Effect::Call(_) | Effect::Decide(..) | Effect::Renew(_) if at + 1 < effects.len() => {
                     return broken(Invariant::CallComesLast, format!("{id}: {effects:?}"));
                 }
                 Effect::Report(_) => {
                     watchdog.balance += 1;
                     answers += 1;
-                    world.ledger.reported += 1;
+                    world.ledger.reported += u32::from(!world.cell(id).is_field);
                 }
                 Effect::Send(to, message) => {
+                    let (alone, last) = (watchdog.stopping.is_empty(), watchdog.names.is_empty());
+                    watchdog.fields.told(*to, message, alone, last)?;
                     if Some(*to) == about && is_answer(message) {
                         answers += 1;
                     }
@@ -275,9 +319,18 @@ impl Watchdog {
                 Effect::Unwatch(subject) => {
                     watchdog.watches.remove(subject);
                 }
-                Effect::Arm(Timer::Round(_), _) => answers += 1,
-                Effect::Note(Note::Restarted(_)) => restarted = true,
-                Effect::Note(Note::ReportDropped(..)) => world.ledger.settled += 1,
+                Effect::Arm(Timer::Round(_), _) => {
+                    watchdog.fields.delays();
+                    answers += 1;
+                }
+                Effect::Note(Note::Restarted(_)) => watchdog.fields.parent_restarted(),
+                Effect::Note(Note::ReportDropped(child, _)) => {
+                    let counts = !watchdog.was_field(*child);
+                    world.ledger.settled += u32::from(counts);
+                }
+                Effect::Note(Note::Decided { child, directive, outcome, .. }) => {
+                    watchdog.fields.decided(*child, *directive, *outcome);
+                }
                 Effect::Close if ending == 0 => ending = 1,
                 Effect::TellParent(_) if ending == 1 => ending = 2,
                 Effect::TellWatcher(..) if ending == 2 => {}
@@ -287,6 +340,9 @@ impl Watchdog {
                 _ if ending > 0 && !matches!(effect, Effect::Note(_)) => {
                     return broken(Invariant::EndInOrder, format!("{id}: {effects:?}"));
                 }
+                Effect::AnnounceStop => watchdog.fields.stops(),
+                Effect::StartChild(at) => watchdog.fields.starts(*at)?,
+                Effect::Call(call) => watchdog.fields.called(call)?,
                 _ => {}
             }
         }
@@ -303,31 +359,46 @@ impl Watchdog {
                 );
             }
         }
-        if restarted {
-            let children: Vec<Id> = cell.protocol.children().map(|(_, child)| *child).collect();
-            let expected = cell.watchdog.survivors.iter().filter(|child| children.contains(child));
-            if !expected.eq(recreated.iter()) {
-                let survivors = &cell.watchdog.survivors;
-                return broken(
-                    Invariant::SurvivorsRestarted,
-                    format!("{id} restarts {recreated:?} of {survivors:?}"),
-                );
-            }
+        if restarts && recreated != owed_a_restart {
+            let what = format!("{id} restarts {recreated:?} and not {owed_a_restart:?}");
+            return broken(Invariant::SurvivorsRestarted, what);
         }
-        if let Some(Effect::Call(call @ (Call::Create | Call::Rebuild(_)))) = effects.last() {
-            let children: Vec<Id> = cell.protocol.children().map(|(_, child)| *child).collect();
-            if let Some(dying) = children.iter().find(|child| cell.watchdog.stopping.contains(child)) {
-                return broken(Invariant::OldGoneBeforeNew, format!("{id} does not wait for {dying}"));
-            }
-            if matches!(call, Call::Create) && !children.is_empty() {
-                return broken(Invariant::OldGoneBeforeNew, format!("{id} starts with {children:?}"));
-            }
-            world.cell_mut(id).watchdog.survivors = children;
+        if let Some(Effect::Call(call)) = effects.last() {
+            Self::new_instance(world, id, call)?;
         }
         let cell = world.cell(id);
         if let Some(name) = cell.watchdog.misnamed {
             return broken(Invariant::NameFreeAfterEnd, format!("{id} spawns {name}"));
         }
+        Ok(())
+    }
+
+    /// Whom a new instance restarts.
+    fn survivors(cell: &Cell) -> Vec<Id> {
+        let Self { survivors, fields, .. } = &cell.watchdog;
+        let children: Vec<Id> = cell.protocol.children().map(|(_, child)| *child).collect();
+        let restarts = |child: &Id| children.contains(child) && fields.restarts_with_parent(*child);
+        survivors.iter().copied().filter(restarts).collect()
+    }
+
+    fn new_instance(world: &mut World, id: Id, call: &Call<Fault>) -> Check {
+        let Cell { protocol, watchdog: Self { stopping, fields, .. }, .. } = world.cell(id);
+        let begins = match call {
+            Call::Build => true,
+            Call::Create | Call::Rebuild(_) => fields.is_empty(),
+            Call::Declare(_) | Call::PreRestart { .. } | Call::PostStop { .. } => false,
+        };
+        if !begins {
+            return Ok(());
+        }
+        let children: Vec<Id> = protocol.children().map(|(_, child)| *child).collect();
+        if let Some(dying) = children.iter().find(|child| stopping.contains(child)) {
+            return broken(Invariant::OldGoneBeforeNew, format!("{id} does not wait for {dying}"));
+        }
+        if matches!(call, Call::Create) && !children.is_empty() {
+            return broken(Invariant::OldGoneBeforeNew, format!("{id} starts with {children:?}"));
+        }
+        world.cell_mut(id).watchdog.survivors = children;
         Ok(())
     }
 
@@ -357,6 +428,9 @@ impl Watchdog {
                     Invariant::TerminatedOncePerWatch,
                     format!("{id} is not told that {subject} ended"),
                 );
+            }
+            if well {
+                watchdog.fields.at_rest(*id)?;
             }
             if let Some((_, child)) = cell.protocol.children().find(|(_, child)| world.cell(**child).closed) {
                 return broken(Invariant::NobodyForgotten, format!("{id} keeps {child}, which ended"));

@@ -2,6 +2,7 @@
 //! large ones. How to run it at length: `tests/README.md`.
 
 mod explore;
+mod fields;
 mod invariants;
 mod model;
 mod random;

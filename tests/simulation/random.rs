@@ -4,10 +4,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use supervise_core::supervision::{Backoff, Count, OnLimit, Strategy};
+use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy};
 
 use crate::trace::{self, Ending, Move};
 use crate::world::{Action, Budget, Choices, Conduct, Deed, Id, Plan, Role, Verdict, World};
+
+/// How many cells the largest worlds begin with.
+const LARGEST: u32 = 10_000;
+
+/// The names of declared children.
+const FIELDS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// `SplitMix64`.
 #[derive(Debug, Clone)]
@@ -78,11 +84,13 @@ fn world(seed: u64, most: u64) -> u64 {
         0..50 => 2 + chance.below(6),
         50..90 => 8 + chance.below(60),
         90..99 => 100 + chance.below(400),
-        _ => 10_000,
+        _ => LARGEST,
     };
     let plan = Rc::new(plan(&mut chance, size));
     let start = World::new(plan, Budget { messages: u32::MAX, stimuli: u32::MAX });
-    let steps = (u64::from(size) * (50 + u64::from(chance.below(150)))).min(most.max(1000));
+    // In the largest worlds a single failure may concern everybody, so they take fewer steps for their size.
+    let shorter = if size == LARGEST { 10 } else { 1 };
+    let steps = (u64::from(size) * (50 + u64::from(chance.below(150))) / shorter).min(most.max(1000));
     let ending = if chance.one_in(2) { Ending::Rest } else { Ending::Stop };
     let busy = chance.of(&[2, 8, 30]);
     let mut world = start.clone();
@@ -146,9 +154,11 @@ fn plan(chance: &mut Chance, size: u32) -> Plan {
     let breadth = 1 + chance.below(8) as usize;
     let mut roles: Vec<Role> = Vec::new();
     let gentle = chance.one_in(2);
+    let declares = chance.one_in(2);
     for role in 0..size as usize {
         roles.push(Role {
             children: Vec::new(),
+            fields: Vec::new(),
             strategy: strategy(chance),
             verdicts: verdicts(chance, role == 0),
         });
@@ -158,12 +168,17 @@ fn plan(chance: &mut Chance, size: u32) -> Plan {
             if !gentle {
                 parent = chance.below(u32::try_from(last).unwrap_or(1)) as usize;
             }
-            let name = roles[parent].children.len();
-            roles[parent].children.push((name, role));
+            let Role { children, fields, .. } = &mut roles[parent];
+            if declares && fields.len() < FIELDS.len() && chance.one_in(2) {
+                fields.push((spec(chance, FIELDS[fields.len()]), role));
+            } else {
+                children.push((children.len(), role));
+            }
         }
     }
     // The role of those who are spawned by handlers.
-    roles.push(Role { children: Vec::new(), strategy: strategy(chance), verdicts: verdicts(chance, false) });
+    let (children, fields) = (Vec::new(), Vec::new());
+    roles.push(Role { children, fields, strategy: strategy(chance), verdicts: verdicts(chance, false) });
     let most = roles.iter().map(|role| role.children.len()).max().unwrap_or(0);
     let failures = chance.of(&[1, 5, 30]);
     let parks = chance.of(&[0, 5, 30]);
@@ -195,10 +210,18 @@ fn plan(chance: &mut Chance, size: u32) -> Plan {
         ],
         death_pacts: chance.one_in(3),
         backoff: Backoff::exponential(Duration::from_millis(500), Duration::from_secs(60)),
+        in_place: vec![(false, 1), (true, 1)],
     }
 }
 
+fn spec(chance: &mut Chance, name: &'static str) -> ChildSpec {
+    use RestartType::{Permanent, Temporary, Transient};
+    let spec = ChildSpec::new(name).restart(chance.of(&[Transient, Permanent, Temporary]));
+    if chance.one_in(3) { spec.significant() } else { spec }
+}
+
 fn strategy(chance: &mut Chance) -> Strategy {
+    use AutoShutdown::{AllSignificant, AnySignificant, Never};
     let scope = chance.of(&[Strategy::one_for_one(), Strategy::all_for_one(), Strategy::rest_for_one()]);
     let counted = match chance.below(4) {
         0 => scope.max_retries(chance.below(4)),
@@ -213,6 +236,7 @@ fn strategy(chance: &mut Chance) -> Strategy {
     delayed
         .on_limit(chance.of(&[OnLimit::Stop, OnLimit::Escalate]))
         .count(chance.of(&[Count::Child, Count::Supervisor]))
+        .auto_shutdown(chance.of(&[Never, Never, AnySignificant, AllSignificant]))
 }
 
 fn verdicts(chance: &mut Chance, of_root: bool) -> Vec<(Verdict, u32)> {

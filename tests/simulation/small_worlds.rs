@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use supervise_core::supervision::{Backoff, OnLimit, Strategy};
+use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, OnLimit, RestartType, Strategy};
 
 use crate::explore::{Injections, explore};
 use crate::setting;
@@ -16,7 +16,13 @@ fn any<T: Copy>(options: &[T]) -> Menu<T> {
 
 /// A cell with `children`, by role.
 fn role(strategy: Strategy, children: &[usize], verdicts: &[Verdict]) -> Role {
-    Role { children: children.iter().copied().enumerate().collect(), strategy, verdicts: any(verdicts) }
+    let children = children.iter().copied().enumerate().collect();
+    Role { children, fields: Vec::new(), strategy, verdicts: any(verdicts) }
+}
+
+/// A cell with declared children, by role.
+fn declaring(strategy: Strategy, fields: &[(ChildSpec, usize)], verdicts: &[Verdict]) -> Role {
+    Role { fields: fields.to_vec(), ..role(strategy, &[], verdicts) }
 }
 
 fn leaf() -> Role {
@@ -32,6 +38,7 @@ fn plan(roles: Vec<Role>) -> Plan {
         pre_restart_deeds: any(&[Deed::StopAllChildren]),
         death_pacts: false,
         backoff: Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8)),
+        in_place: any(&[false]),
     }
 }
 
@@ -49,6 +56,7 @@ fn three_generations_with_every_verdict() {
     let plan = Plan {
         conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::FailLate, Conduct::Park]),
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
+        in_place: any(&[false, true]),
         ..plan(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
             role(Strategy::one_for_one(), &[2], &all),
@@ -162,4 +170,66 @@ fn spawning_and_stopping_under_a_name() {
         ])
     };
     run("spawning", plan, 2, 2, &[Action::Tell(0), Action::Tell(1), Action::Poison(1)]);
+}
+
+const A: ChildSpec = ChildSpec::new("a");
+const B: ChildSpec = ChildSpec::new("b");
+const C: ChildSpec = ChildSpec::new("c");
+
+#[test]
+fn fields_that_restart_together() {
+    use Verdict::{Escalate, Restart, Stop};
+    for strategy in [Strategy::all_for_one(), Strategy::rest_for_one()] {
+        let plan = Plan {
+            conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::FailLate]),
+            pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[Restart, Verdict::Resume]),
+                declaring(strategy, &[(A, 2), (B, 2)], &[Restart, Escalate, Stop]),
+                leaf(),
+            ])
+        };
+        let injections = [Action::Kill(1), Action::Kill(2), Action::Tell(3), Action::Stop(2)];
+        run(&format!("fields, {:?}", strategy.scope), plan, 3, 1, &injections);
+    }
+}
+
+#[test]
+fn fields_of_every_restart_type() {
+    use Verdict::{Restart, RestartLater, Resume};
+    let permanent = A.restart(RestartType::Permanent);
+    let temporary = C.restart(RestartType::Temporary).significant();
+    for strategy in [Strategy::one_for_one(), Strategy::all_for_one(), Strategy::rest_for_one()] {
+        let strategy = strategy.auto_shutdown(AutoShutdown::AnySignificant);
+        let plan = Plan {
+            conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Park]),
+            pre_restart_deeds: any(&[Deed::Nothing]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[Restart]),
+                declaring(strategy, &[(permanent, 2), (B, 2), (temporary, 2)], &[Restart, RestartLater, Resume]),
+                leaf(),
+            ])
+        };
+        let injections = [Action::Poison(2), Action::Kill(2), Action::Poison(4), Action::Kill(3), Action::Kill(1)];
+        run(&format!("restart types, {:?}", strategy.scope), plan, 2, 0, &injections);
+    }
+}
+
+#[test]
+fn permanent_fields_and_a_limit_that_escalates() {
+    use Verdict::{Restart, Resume};
+    let (a, b) = (A.restart(RestartType::Permanent), B.restart(RestartType::Permanent));
+    for strategy in [Strategy::one_for_one(), Strategy::all_for_one()] {
+        let plan = Plan {
+            pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
+                declaring(strategy.max_retries(1).on_limit(OnLimit::Escalate), &[(a, 2), (b, 2)], &[Restart]),
+                leaf(),
+            ])
+        };
+        let injections =
+            [Action::Poison(2), Action::Poison(3), Action::Poison(4), Action::Kill(2), Action::Kill(3)];
+        run(&format!("permanent fields, {:?}", strategy.scope), plan, 4, 0, &injections);
+    }
 }

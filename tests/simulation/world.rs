@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use supervise_core::supervision::{
-    Backoff, Call, Cause, ChildId, Directive, Effect, HowEnded, Input, Protocol, Returned, Ruling, Strategy,
-    SystemMessage, Time, Timer, WatchKind,
+    Backoff, Call, Cause, ChildId, ChildSpec, Directive, Effect, HowEnded, Input, OnLimit, Protocol, Returned,
+    Ruling, Scope, Strategy, SystemMessage, Time, Timer, WatchKind,
 };
 
 use crate::invariants::{Invariant, Ledger, Violation, Watchdog};
@@ -37,10 +37,9 @@ pub(crate) enum Wrapping {
     Bare,
     Initialization,
     Restart,
+    /// A permanent child ended by itself.
+    Ended,
 }
-
-/// Their own tests are in the protocol and in the conformance cases.
-const NO_FIELDS: &str = "these worlds have no declared children";
 
 impl Cause for Fault {
     fn at_initialization(self) -> Self {
@@ -52,11 +51,11 @@ impl Cause for Fault {
     }
 
     fn is_initialization(&self) -> bool {
-        self.wrapping != Wrapping::Bare
+        matches!(self.wrapping, Wrapping::Initialization | Wrapping::Restart)
     }
 
     fn end_of_permanent() -> Self {
-        unreachable!("{NO_FIELDS}")
+        Self { origin: Id::MAX, wrapping: Wrapping::Ended }
     }
 }
 
@@ -104,6 +103,8 @@ pub(crate) type Menu<T> = Vec<(T, u32)>;
 pub(crate) struct Role {
     /// Names (as indices) and roles of the children it starts with, and restores when it is restarted.
     pub(crate) children: Vec<(usize, usize)>,
+    /// Its declared children, and their roles.
+    pub(crate) fields: Vec<(ChildSpec, usize)>,
     pub(crate) strategy: Strategy,
     pub(crate) verdicts: Menu<Verdict>,
 }
@@ -120,6 +121,8 @@ pub(crate) struct Plan {
     pub(crate) pre_restart_deeds: Menu<Deed>,
     pub(crate) death_pacts: bool,
     pub(crate) backoff: Backoff,
+    /// Whether a failing child may decide in place of its idle parent.
+    pub(crate) in_place: Menu<bool>,
 }
 
 /// How much may still be done to a world from outside. A parked, hanging or failing piece of user code counts too.
@@ -188,11 +191,12 @@ pub(crate) enum Code {
 }
 
 #[derive(Debug, Clone, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Cell {
     pub(crate) protocol: Protocol<Id, Fault>,
     pub(crate) parent: Option<Id>,
     pub(crate) child: ChildId,
-    pub(crate) name: usize,
+    pub(crate) is_field: bool,
     pub(crate) role: usize,
     pub(crate) begun: bool,
     pub(crate) system: VecDeque<Message>,
@@ -248,17 +252,24 @@ impl World {
             disagreement: None,
             loud: false,
         };
-        world.add(None, ChildId::ROOT, 0, 0, 0);
+        world.add(None, ChildId::ROOT, 0, 0, false);
         world
     }
 
-    fn add(&mut self, parent: Option<Id>, child: ChildId, name: usize, role: usize, inherited: u32) -> Id {
+    fn add(&mut self, parent: Option<Id>, child: ChildId, role: usize, inherited: u32, is_field: bool) -> Id {
         let id = Id::try_from(self.cells.len()).expect("worlds are small");
+        let Role { fields, strategy, .. } = &self.plan.roles[role];
+        let specs: Vec<ChildSpec> = fields.iter().map(|(spec, _)| *spec).collect();
+        let mut protocol = Protocol::new(inherited).with_fields(&specs, strategy.auto_shutdown);
+        let mut model = Model::new(inherited).with_fields(&specs, strategy.auto_shutdown);
+        if is_field {
+            (protocol, model) = (protocol.as_field(), model.of_field());
+        }
         self.cells.push(Rc::new(Cell {
-            protocol: Protocol::new(inherited),
+            protocol,
             parent,
             child,
-            name,
+            is_field,
             role,
             begun: false,
             system: VecDeque::new(),
@@ -268,8 +279,8 @@ impl World {
             abort: false,
             timers: Vec::new(),
             closed: false,
-            watchdog: Watchdog::new(inherited),
-            model: Model::new(inherited),
+            watchdog: Watchdog::new(inherited, specs, strategy.scope),
+            model,
         }));
         self.living.insert(id);
         self.ready.insert(id);
@@ -474,7 +485,13 @@ impl World {
 
     fn call(&mut self, id: Id, call: Call<Fault>, choices: &mut impl Choices) -> Step {
         Watchdog::called(self, id, &call)?;
-        let conduct = self.conduct(choices);
+        let conduct = match call {
+            // Neither can wait.
+            Call::Build | Call::Declare(_) => {
+                self.conduct_of(choices, |conduct| matches!(conduct, Conduct::Succeed | Conduct::FailEarly))
+            }
+            _ => self.conduct(choices),
+        };
         if conduct != Conduct::FailEarly {
             self.hook_deeds(id, &call, choices);
         }
@@ -552,10 +569,16 @@ impl World {
     }
 
     fn conduct(&mut self, choices: &mut impl Choices) -> Conduct {
+        self.conduct_of(choices, |_| true)
+    }
+
+    fn conduct_of(&mut self, choices: &mut impl Choices, possible: impl Fn(Conduct) -> bool) -> Conduct {
         if !self.may_misbehave() {
             return Conduct::Succeed;
         }
-        let conduct = pick(choices, &self.plan.conduct);
+        let menu = &self.plan.conduct;
+        let mut weights = menu.iter().map(|(conduct, weight)| if possible(*conduct) { *weight } else { 0 });
+        let conduct = menu[choices.pick(&mut weights)].0;
         if conduct != Conduct::Succeed {
             self.spend();
         }
@@ -570,8 +593,7 @@ impl World {
                 let deed = if self.calm { Deed::StopAllChildren } else { pick(choices, &plan.pre_restart_deeds) };
                 self.deed(id, deed, choices);
             }
-            Call::PostStop { .. } => {}
-            Call::Build | Call::Declare(_) => unreachable!("{NO_FIELDS}"),
+            Call::PostStop { .. } | Call::Build | Call::Declare(_) => {}
         }
     }
 
@@ -659,13 +681,34 @@ impl World {
             self.disagreement = self.disagreement.take().or(disagreement(what).err());
         }
         if let Some((id, inherited)) = made {
-            self.add(Some(parent), id, name, role, inherited);
+            self.add(Some(parent), id, role, inherited, false);
+        }
+    }
+
+    fn start_field(&mut self, parent: Id, at: usize) {
+        let role = self.plan.roles[self.cell(parent).role].fields[at].1;
+        let child = Id::try_from(self.cells.len()).expect("worlds are small");
+        let mut made = None;
+        self.cell_mut(parent).protocol.spawn_field(at, |_, id, inherited| {
+            made = Some((id, inherited));
+            child
+        });
+        if let Some((id, inherited)) = made {
+            let Cell { model, watchdog, .. } = self.cell_mut(parent);
+            model.spawn_field(at, id, child);
+            watchdog.field_spawned(at, child, id);
+            self.add(Some(parent), id, role, inherited, true);
         }
     }
 
     fn command(&mut self, id: Id, command: Command) {
         let mut effects = Effects::new();
-        let Cell { protocol, model, .. } = self.cell_mut(id);
+        let Cell { protocol, model, watchdog, .. } = self.cell_mut(id);
+        match command {
+            Command::StopChild(child) => watchdog.fields.let_go(Some(child)),
+            Command::StopChildren => watchdog.fields.let_go(None),
+            Command::Watch(..) | Command::Unwatch(_) => {}
+        }
         let expected = match command {
             Command::StopChild(child) => {
                 protocol.stop_child(child, &mut effects);
@@ -720,11 +763,18 @@ impl World {
                 if self.loud {
                     eprintln!("{:>12}{effect:?}", "");
                 }
-                if let Effect::Decide(child, cause) = effect {
-                    Watchdog::may_decide(self, id, child)?;
-                    next = Some(Input::Decided(self.ruling(id, cause, role, choices)));
-                } else {
-                    self.perform(id, effect);
+                match effect {
+                    Effect::Decide(child, cause) => {
+                        Watchdog::may_decide(self, id, child, cause)?;
+                        let verdict = self.verdict(id, cause, role, choices);
+                        next = Some(Input::Decided(self.ruling(verdict, role)));
+                    }
+                    Effect::Renew(child) => {
+                        Watchdog::may_renew(self, id, child)?;
+                        next = Some(Input::Decided(self.ruling(Ok(Directive::Restart), role)));
+                    }
+                    Effect::Report(cause) => self.report(id, cause, choices)?,
+                    other => self.perform(id, other),
                 }
             }
         }
@@ -757,28 +807,93 @@ impl World {
         }
     }
 
-    fn ruling<'a>(
-        &mut self,
-        id: Id,
-        cause: Fault,
-        role: &'a Role,
-        choices: &mut impl Choices,
-    ) -> Ruling<'a, Fault> {
+    fn ruling<'a>(&self, verdict: Result<Directive, Fault>, role: &'a Role) -> Ruling<'a, Fault> {
+        Ruling { verdict, strategy: &role.strategy, now: self.now, draw: 0.0 }
+    }
+
+    fn verdict(&self, id: Id, cause: Fault, role: &Role, choices: &mut impl Choices) -> Result<Directive, Fault> {
         let verdict = if self.calm {
             // A world at rest must get to rest.
             if cause.is_initialization() { Verdict::Stop } else { Verdict::Restart }
         } else {
             pick(choices, &role.verdicts)
         };
-        let verdict = match verdict {
+        match verdict {
             Verdict::Resume => Ok(Directive::Resume),
             Verdict::Restart => Ok(Directive::Restart),
             Verdict::RestartLater => Ok(Directive::RestartAfter(self.plan.backoff)),
             Verdict::Stop => Ok(Directive::Stop),
             Verdict::Escalate => Ok(Directive::Escalate),
             Verdict::Fail => Err(Fault { origin: id, wrapping: Wrapping::Bare }),
+        }
+    }
+
+    /// A failure on its way up. As in `supervise-core/src/cell/shell.rs`, an idle parent need not be asked.
+    fn report(&mut self, id: Id, cause: Fault, choices: &mut impl Choices) -> Step {
+        let Cell { parent, child, .. } = *self.cell(id);
+        let Some(parent) = parent else {
+            self.ledger.settled += 1;
+            self.send(id, SystemMessage::Terminate);
+            return Ok(());
         };
-        Ruling { verdict, strategy: &role.strategy, now: self.now, draw: 0.0 }
+        let plan = Rc::clone(&self.plan);
+        let above = self.cell(parent);
+        let role = &plan.roles[above.role];
+        let Strategy { scope, backoff, limit, on_limit, .. } = role.strategy;
+        let takes_one_message =
+            scope == Scope::OneForOne && backoff.is_none() && (limit.is_unlimited() || on_limit == OnLimit::Stop);
+        let idle = above.system.is_empty() && above.protocol.restarts_if_idle(child).is_some();
+        if takes_one_message && idle && !self.calm && pick(choices, &plan.in_place) {
+            let verdict = self.verdict(parent, cause, role, choices);
+            if verdict.is_ok() && self.decide_in_place(parent, child, cause, self.ruling(verdict, role))? {
+                return Ok(());
+            }
+        }
+        self.send(parent, SystemMessage::Failed { child, cause });
+        Ok(())
+    }
+
+    /// I20. What comes of it is what the parent itself would have done.
+    fn decide_in_place(
+        &mut self,
+        parent: Id,
+        child: ChildId,
+        cause: Fault,
+        ruling: Ruling<'_, Fault>,
+    ) -> Result<bool, Violation> {
+        let mut effects = Effects::new();
+        let mut asked = self.cell(parent).protocol.clone();
+        let cell = self.cell_mut(parent);
+        if cell.protocol.decide_if_idle(child, cause, ruling.clone(), &mut effects).is_err() {
+            let untouched = Fingerprint::of(&cell.protocol) == Fingerprint::of(&asked);
+            let refused = if untouched { Ok(false) } else { differs(format!("{parent} changed, and refused")) };
+            return refused;
+        }
+        let mut expected = Effects::new();
+        asked.step(Input::Message(SystemMessage::Failed { child, cause }), &mut expected);
+        let question = std::mem::take(&mut expected);
+        asked.step(Input::Decided(ruling.clone()), &mut expected);
+        if question != [Effect::Decide(child, cause)]
+            || expected != effects
+            || Fingerprint::of(&cell.protocol) != Fingerprint::of(&asked)
+        {
+            return differs(format!("{parent} would {question:?} and {expected:?}, and has {effects:?}"));
+        }
+        cell.model.step(&Input::Message(SystemMessage::Failed { child, cause }));
+        let modelled = cell.model.step(&Input::Decided(ruling));
+        if !agree(&modelled, &effects, false) {
+            disagreement(format!("in place of {parent}: {effects:?}, the model {modelled:?}"))?;
+        }
+        Self::agree_about_state(cell)?;
+        Watchdog::may_decide(self, parent, child, cause)?;
+        Watchdog::inspect(self, parent, &effects)?;
+        for effect in effects {
+            if self.loud {
+                eprintln!("{:>12}in place of {parent}: {effect:?}", "");
+            }
+            self.perform(parent, effect);
+        }
+        Ok(true)
     }
 
     fn perform(&mut self, id: Id, effect: Effect<Id, Fault>) {
@@ -786,15 +901,6 @@ impl World {
             Effect::Send(to, message) => self.send(to, message),
             Effect::Watch(subject) => self.send(subject, SystemMessage::Watch(id)),
             Effect::Unwatch(subject) => self.send(subject, SystemMessage::Unwatch(id)),
-            Effect::Report(cause) => {
-                if let Some(parent) = self.cell(id).parent {
-                    let child = self.cell(id).child;
-                    self.send(parent, SystemMessage::Failed { child, cause });
-                } else {
-                    self.ledger.settled += 1;
-                    self.send(id, SystemMessage::Terminate);
-                }
-            }
             Effect::Enqueue(subject) => self.push(id, Entry::Terminated(subject)),
             Effect::Arm(timer, delay) => {
                 let due = self.now + delay.unwrap_or(STOP_TIMEOUT);
@@ -819,10 +925,17 @@ impl World {
             }
             Effect::AnnounceStop | Effect::Note(_) => {}
             Effect::Call(call) => self.cell_mut(id).call = Some(call),
-            Effect::Decide(..) => unreachable!("answered in `step`"),
-            Effect::StartChild(_) | Effect::Renew(_) | Effect::TellStarted | Effect::TellHalted => {
-                unreachable!("{NO_FIELDS}")
-            }
+            Effect::StartChild(at) => self.start_field(id, at),
+            Effect::TellStarted => self.tell_of_field(id, SystemMessage::Started),
+            Effect::TellHalted => self.tell_of_field(id, SystemMessage::Halted),
+            Effect::Decide(..) | Effect::Renew(_) | Effect::Report(_) => unreachable!("answered in `step`"),
+        }
+    }
+
+    fn tell_of_field(&mut self, id: Id, message: fn(ChildId) -> Message) {
+        let Cell { parent, child, .. } = *self.cell(id);
+        if let Some(parent) = parent {
+            self.send(parent, message(child));
         }
     }
 
@@ -849,7 +962,9 @@ impl World {
                 let how = HowEnded::AlreadyGone;
                 self.send(watcher, SystemMessage::Ended { subject: dead, child: None, how });
             }
-            SystemMessage::Failed { .. } => self.ledger.settled += 1,
+            SystemMessage::Failed { child, .. } => {
+                self.ledger.settled += u32::from(!self.cell(dead).watchdog.was_field(child));
+            }
             _ => {}
         }
     }
@@ -901,6 +1016,10 @@ impl World {
 
 fn disagreement(what: String) -> Step {
     Err(Violation { invariant: Invariant::AgreesWithModel, what })
+}
+
+fn differs(what: String) -> Result<bool, Violation> {
+    Err(Violation { invariant: Invariant::InPlaceAsAbove, what })
 }
 
 impl Cell {
@@ -966,6 +1085,12 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
+    fn of(state: &impl Hash) -> u128 {
+        let mut hasher = Self::default();
+        state.hash(&mut hasher);
+        hasher.value()
+    }
+
     fn value(self) -> u128 {
         u128::from(self.0) << 64 | u128::from(self.1)
     }

@@ -23,6 +23,7 @@ use cap::Cap;
 use supervise::prelude::*;
 use supervise::{Event, SendError, SendErrorReason};
 use tokio::runtime::Handle;
+use tokio::time::timeout;
 
 use parcel::Parcel;
 use victim::{CHAOS, TOPS, VictimMessage, VictimRef, World, props};
@@ -34,6 +35,9 @@ const THREADS: u64 = 8;
 
 /// What the test harness may come to hold between two runs.
 const SLACK: usize = 1024;
+
+/// How many runs may leave something before it is a leak.
+const RUNS: usize = 3;
 
 fn setting(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
@@ -48,10 +52,15 @@ fn nothing_hangs_leaks_or_gets_lost_in_chaos() {
     println!("SOAK_SEED={seed} SOAK_OPERATIONS={operations}");
     // What is allocated once, thread by thread and type by type, is allocated by the first run.
     in_time(seed, (operations / 10).max(2_000));
-    let before = ALLOCATOR.allocated();
-    in_time(seed.wrapping_add(1), operations);
-    let after = ALLOCATOR.allocated();
-    assert!(after <= before + SLACK, "{} bytes are left, seed {seed}", after - before);
+    // Not all of it: tokio's locks keep a table of the threads that ever waited, and it grows when many do at once. That
+    // shows in one run, a leak in every one.
+    let mut left = Vec::new();
+    while left.last().is_none_or(|bytes| *bytes > SLACK) {
+        assert!(left.len() < RUNS, "{left:?} bytes are left by {RUNS} runs, seed {seed}");
+        let before = ALLOCATOR.allocated();
+        in_time(seed.wrapping_add(1 + left.len() as u64), operations);
+        left.push(ALLOCATOR.allocated().saturating_sub(before));
+    }
 }
 
 /// Panics that are part of the plan are not told.
@@ -153,11 +162,11 @@ fn operate(system: &ActorSystem, runtime: &Handle, world: &Arc<World>, rng: &mut
         return;
     };
     match rng.u32(..100) {
-        0..60 => note(world, || victim.work(Parcel::new(&world.told, rng)).tell()),
+        0..60 => drop(note(world, || victim.work(Parcel::new(&world.told, rng)).tell())),
         // The asker goes away at once.
-        60..75 => note(world, || victim.work(Parcel::new(&world.told, rng)).ask()),
+        60..75 => drop(note(world, || victim.work(Parcel::new(&world.told, rng)).ask())),
         // The asker waits for a while, and so lets the actors get on.
-        75..90 => wait(runtime, world, &victim),
+        75..90 => wait(runtime, world, &victim, rng),
         90..92 => victim.actor_ref().stop(),
         92..94 => victim.actor_ref().kill(),
         94 => victim.actor_ref().poison(),
@@ -173,23 +182,23 @@ fn spawn(system: &ActorSystem, world: &Arc<World>, rng: &mut fastrand::Rng) {
 }
 
 /// Sends. What a full mailbox refuses is no dead letter; what is dropped here may panic, because it is the user's.
-fn note<T>(world: &World, send: impl FnOnce() -> Result<T, SendError<VictimMessage>>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        let sent = send();
-        if sent.as_ref().is_err_and(|error| error.reason() == SendErrorReason::MailboxFull) {
+fn note<T>(world: &World, send: impl FnOnce() -> Result<T, SendError<VictimMessage>>) -> Option<T> {
+    let attempt = catch_unwind(AssertUnwindSafe(|| {
+        let result = send();
+        if result.as_ref().is_err_and(|error| error.reason() == SendErrorReason::MailboxFull) {
             world.told.refused.fetch_add(1, SeqCst);
         }
+        result.ok()
     }));
+    attempt.ok().flatten()
 }
 
-fn wait(runtime: &Handle, world: &World, victim: &VictimRef) {
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        // One that explodes when it is refused would take the news of it along.
-        let ask = victim.work(Parcel::calm(&world.told)).timeout(Duration::from_millis(2));
-        if let Err(AskError::MailboxFull) = runtime.block_on(ask.into_future()) {
-            world.told.refused.fetch_add(1, SeqCst);
-        }
-    }));
+/// Asks and waits, not for ever. An answer that the mailbox was full says nothing about a refusal: one that was taken
+/// and displaced later is a dead letter and has the same answer.
+fn wait(runtime: &Handle, world: &World, victim: &VictimRef, rng: &mut fastrand::Rng) {
+    if let Some(answer) = note(world, || victim.work(Parcel::new(&world.told, rng)).ask()) {
+        let _whatever = runtime.block_on(async { timeout(Duration::from_millis(2), answer).await });
+    }
 }
 
 /// Stops the same actor many times, while others do the same.

@@ -36,21 +36,15 @@ pub(crate) struct Parcel {
 
 impl Parcel {
     pub(crate) fn new(told: &Arc<Told>, rng: &mut fastrand::Rng) -> Self {
-        let mut parcel = Self::calm(told);
-        parcel.explosive = rng.u32(..64) == 0;
-        parcel
-    }
-
-    pub(crate) fn calm(told: &Arc<Told>) -> Self {
         told.sent.fetch_add(1, SeqCst);
-        Self { told: Arc::clone(told), state: State::Unopened, explosive: false }
+        Self { told: Arc::clone(told), state: State::Unopened, explosive: rng.u32(..64) == 0 }
     }
 
     pub(crate) fn open(&mut self) {
         self.state = State::Opened;
     }
 
-    pub(crate) fn is_handled(mut self) {
+    pub(crate) fn close(mut self) {
         self.state = State::Handled;
         self.explosive = false;
     }

@@ -215,7 +215,7 @@ impl Victim {
             _ => {}
         }
         world.blow(12).await?;
-        parcel.is_handled();
+        parcel.close();
         Ok(())
     }
 }

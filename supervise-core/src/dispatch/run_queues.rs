@@ -129,7 +129,8 @@ impl<T> RunQueues<T> {
     ///
     /// Who claims has queued a task before, and who has been claimed looks at the queues after: Release and Acquire.
     fn claim(&self, worker: &Worker<T>) -> bool {
-        let claimed = worker.asleep.load(Ordering::Acquire) && worker.asleep.swap(false, Ordering::AcqRel);
+        let claimed = worker.asleep.load(Ordering::Acquire)
+            && worker.asleep.compare_exchange(true, false, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if claimed {
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         }

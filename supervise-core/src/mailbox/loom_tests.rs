@@ -1,5 +1,5 @@
-//! The races of a mailbox: each model is tried in every interleaving of its threads, and with every value that a relaxed
-//! load may see.
+//! The races of a mailbox: each model is tried in every interleaving of its threads, up to a number of preemptions, and with
+//! every value that a relaxed load may see.
 //!
 //! Whoever is given the runner lets it run at once, in its own thread. Nobody waits and nobody comes by later, so that
 //! what nobody was told of is never handled.
@@ -222,7 +222,9 @@ macro_rules! at_once {
             thread::spawn(move || $code)
         }),+];
         $here;
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     }};
 }
 

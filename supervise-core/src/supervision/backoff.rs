@@ -197,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn failures_in_a_row_are_counted() {
+        let backoff = Backoff::exponential(seconds(1), seconds(8));
+        let mut count = BackoffCount::default();
+        for second in [0, 1, 2] {
+            count.failed(&backoff, seconds(second), 0.0);
+        }
+        assert_eq!(count.count(), 3);
+    }
+
+    #[test]
     fn a_manual_count_is_never_forgotten() {
         let backoff = Backoff::exponential(seconds(1), seconds(60)).manual_reset();
         let mut count = BackoffCount::default();

@@ -137,6 +137,22 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_sliding_window_belongs_to_it() {
+        let sliding = Limit { window: Window::Sliding, ..limit(Some(1), Some(1000)) };
+        assert_eq!(verdicts(sliding, &[0, 1000]), [true, false]);
+        assert_eq!(verdicts(sliding, &[0, 1001]), [true, true]);
+    }
+
+    #[test]
+    fn the_restarts_of_a_window_are_counted() {
+        let mut statistics = RestartStatistics::default();
+        for seconds in [0, 1, 2] {
+            assert!(statistics.permit(&limit(Some(5), Some(10_000)), Duration::from_secs(seconds)));
+        }
+        assert_eq!(statistics.count(), 3);
+    }
+
+    #[test]
     fn a_sliding_window_remembers_no_more_than_its_limit() {
         let sliding = Limit { window: Window::Sliding, ..limit(Some(2), Some(1000)) };
         let mut statistics = RestartStatistics::default();

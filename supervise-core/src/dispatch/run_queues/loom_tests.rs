@@ -98,7 +98,9 @@ impl Model {
 }
 
 fn join(threads: Vec<JoinHandle<()>>) {
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 #[test]
@@ -168,9 +170,15 @@ fn a_sleeper_is_seen_while_another_is_claimed() {
         let queues = Arc::new(RunQueues::new(3));
         let sleeper = std::sync::Arc::new(Woken::default());
         assert!(queues.next(2, &Context::from_waker(&Waker::from(sleeper.clone()))).is_pending());
+        // What comes from outside while nobody sleeps goes to the second.
+        queues.next.store(1, Ordering::SeqCst);
         let other = Arc::clone(&queues);
-        // A worker that is busy ever after.
-        let busy = thread::spawn(move || (0..3).for_each(|task| other.push_here(0, task).unwrap()));
+        // From a worker that is busy ever after.
+        let busy = thread::spawn(move || {
+            other.push_here(0, 0).unwrap();
+            other.push_here(0, 1).unwrap();
+            other.push_from_outside(2).unwrap();
+        });
         let second = std::sync::Arc::new(Woken::default());
         // Busy ever after too, if it has something to do.
         let _turn = queues.next(1, &Context::from_waker(&Waker::from(second.clone())));

@@ -6,7 +6,7 @@
 //!     Down ─────────────► Due ─────────────► Starting ─────────────────────► Up ───► Ending ───► Down
 //!                          ▲                  ▲     │ Failed                 │
 //!     Gone ────────────────┘                  │     ▼            its group   │
-//!      ▲   granted                            └── Halted ◄── Halting ◄── Condemned
+//!      ▲   granted, or resumed                └── Halted ◄── Halting ◄── Condemned
 //!      └───── a permanent child ended by itself
 //! ```
 //!
@@ -21,6 +21,7 @@
 //!
 //! Rules 14.2, 14.3, 14.4 and 14.5.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -54,6 +55,8 @@ struct Field {
     state: State,
     /// Invariant 2.
     owed: u32,
+    /// Halts that the child has not answered. One from before a restart of the parent may be on its way still.
+    halts: u32,
     /// A temporary child failed, and ends for that reason rather than its supervisor's.
     gives_up: bool,
     /// It ended by itself, which counts where it is significant.
@@ -117,6 +120,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             child.inherit(history);
         }
         field.child = Some(id);
+        field.halts = 0;
         Some(target)
     }
 
@@ -249,6 +253,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             field.owed = 0;
             self.stop_child(id, effects);
         } else {
+            field.halts += 1;
             self.send_to(id, SystemMessage::Halt(cause), effects);
         }
         if let Some(field) = self.field_mut(id) {
@@ -277,17 +282,20 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     // ---- what fields say -----------------------------------------------------------------------------------------
 
     pub(super) fn field_started(&mut self, child: ChildId) {
-        if let Some(field) = self.field_mut(child)
-            && matches!(field.state, State::Starting | State::Halted)
-        {
-            field.state = State::Up;
-        }
+        let Some(field) = self.field_mut(child) else { return };
+        field.state = match field.state {
+            State::Starting => State::Up,
+            State::Halted if field.owed == 0 => State::Up,
+            // A resume from above has given it an instance, and its group still restarts.
+            State::Halted => State::Condemned,
+            state => state,
+        };
     }
 
     pub(super) fn field_halted(&mut self, child: ChildId) {
-        if let Some(field) = self.field_mut(child)
-            && field.state == State::Halting
-        {
+        let Some(field) = self.field_mut(child) else { return };
+        field.halts = field.halts.saturating_sub(1);
+        if field.state == State::Halting && field.halts == 0 {
             field.state = State::Halted;
         }
     }
@@ -342,6 +350,28 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         field.is_some_and(|field| field.state == State::Gone)
     }
 
+    /// The delay of a restart is over, and this actor is about to restart the child anyway: nobody waits for it before.
+    /// One that ended by itself is made anew for the instance that is being made.
+    pub(super) fn field_waits_for_parent(&mut self, child: ChildId, round: u64) {
+        let waits = self.child_mut(child).and_then(|child| child.delayed()).is_some_and(|it| it.round == round);
+        let rebuilding = matches!(self.phase, Phase::Rebuilding(_));
+        match self.field_mut(child) {
+            Some(field) if waits && field.state == State::Halted => field.state = State::Up,
+            Some(field) if waits && rebuilding && field.state == State::Gone => field.state = State::Due,
+            Some(_) | None => {}
+        }
+    }
+
+    /// The failure of a child was escalated, and resumed. A permanent child that ended by itself has nothing to resume: it
+    /// is made anew.
+    pub(super) fn field_resumed(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child)
+            && field.state == State::Gone
+        {
+            field.state = State::Due;
+        }
+    }
+
     /// The child of a field ended. Answers whether it stays in the table until it is decided what comes of it.
     pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> bool {
         let stopping = self.is_stopping();
@@ -352,6 +382,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Some(field) = self.field_mut(child) else { return false };
         if field.spec.restart == RestartType::Permanent && !asked && !stopping {
             field.state = State::Gone;
+            field.owed = 0;
             self.child_failed(child, C::end_of_permanent(), effects);
             return true;
         }
@@ -426,9 +457,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 }
             }
             _ => {
-                if field.state == State::Halted {
-                    field.state = State::Starting;
-                }
+                field.state = match field.state {
+                    State::Halted => State::Starting,
+                    // This restart, which does not wait for its turn, comes in the place of the group's.
+                    State::Condemned | State::Halting => State::Up,
+                    state => state,
+                };
                 answer(target, cause.clone(), owed, effects);
             }
         }
@@ -475,20 +509,20 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Requests the stop of these children: of fields one after another in reverse, after all others have ended.
     pub(super) fn stop_in_line(&mut self, children: &[ChildId], effects: &mut Vec<Effect<R, C>>) {
-        let mut fields: Vec<(usize, ChildId)> = Vec::new();
         for id in children.iter().rev() {
-            match self.field_of(*id) {
-                Some(at) => fields.push((at, *id)),
-                None => self.stop_child(*id, effects),
-            }
-        }
-        fields.sort_unstable_by(|one, other| other.cmp(one));
-        for (_, id) in fields {
-            if self.condemns_to_end(id)
+            if self.field_of(*id).is_none() {
+                self.stop_child(*id, effects);
+            } else if self.condemns_to_end(*id)
                 && let Some(declared) = &mut self.declared
             {
-                declared.line.push_back(id);
+                declared.line.push_back(*id);
             }
+        }
+        if let Some(declared) = &mut self.declared {
+            // With those that are in line already, where a group of them was to stop before.
+            let Declared { fields, line, .. } = &mut **declared;
+            let place = |id: &ChildId| fields.iter().position(|field| field.child == Some(*id));
+            line.make_contiguous().sort_unstable_by_key(|id| Reverse(place(id)));
         }
         self.advance_line(effects);
     }
@@ -542,6 +576,7 @@ impl Field {
             child: None,
             state: State::Down,
             owed: 0,
+            halts: 0,
             gives_up: false,
             ended_by_itself: false,
         }

@@ -80,6 +80,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         } else {
             None
         };
+        if let Some(Perpetrator::Child(child)) = perpetrator {
+            self.field_resumed(child);
+        }
         self.resume_children(cause.as_ref(), perpetrator, effects);
     }
 
@@ -307,6 +310,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Some((round, due)) = children.take_round(round, first) else {
             return;
         };
+        for &id in round.affected.iter().filter(|id| **id < first) {
+            self.field_waits_for_parent(id, round.id);
+        }
         for (id, owed) in due {
             self.answer_round(round.verdict, id, &round.cause, owed, round.grouped, effects);
         }

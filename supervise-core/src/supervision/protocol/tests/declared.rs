@@ -1,7 +1,7 @@
 use super::*;
 use crate::supervision::vocabulary::Effect::{Renew, StartChild, TellHalted, TellStarted};
 use crate::supervision::vocabulary::SystemMessage::{Halt, Halted, ResetBackoff, Started};
-use crate::supervision::{AutoShutdown, Backoff, ChildSpec, RestartType};
+use crate::supervision::{AutoShutdown, Backoff, ChildSpec, OnLimit, RestartType};
 
 const BUILD: Does = Effect::Call(Call::Build);
 const CREATE: Does = Effect::Call(Call::Create);
@@ -182,6 +182,18 @@ fn fields_stop_one_after_another_in_reverse_after_all_others() {
 }
 
 #[test]
+fn those_in_line_let_later_fields_stop_first() {
+    let mut actor = fields(4);
+    let d = C + 1;
+    let fields = [id(A), id(B)];
+    assert_eq!(command(&mut actor, |actor, effects| actor.stop_in_line(&fields, effects)), [Send(B, Terminate)]);
+    assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop]);
+    assert_eq!(drive(&mut actor, ended(B)), [Send(d, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(d)), [Send(C, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(C)), [Send(A, Terminate)]);
+}
+
+#[test]
 fn one_that_ends_before_its_turn_is_not_waited_for() {
     let mut actor = fields(3);
     assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop, Send(C, Terminate)]);
@@ -342,6 +354,32 @@ fn a_permanent_child_that_was_asked_to_stop_stays_away() {
     let mut actor = of(RestartType::Permanent);
     command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
     assert_eq!(drive(&mut actor, ended(A)), []);
+}
+
+#[test]
+fn a_permanent_child_that_ends_before_its_group_restarts_leaves_no_debt_to_the_next_incarnation() {
+    let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    restarts(&mut actor, B, &ALL_FOR_ONE);
+    drive(&mut actor, ended(A));
+    decide(&mut actor, Directive::Restart, &ALL_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate));
+    drive(&mut actor, Resume(Some(END)));
+    assert_eq!(drive(&mut actor, down(B)), [StartChild(0)]);
+    assert_eq!(make(&mut actor, 0), C);
+    drive(&mut actor, up(C));
+    drive(&mut actor, up(B));
+    assert_eq!(restarts(&mut actor, B, &ALL_FOR_ONE), [Send(C, Suspend), Send(B, Halt(X))]);
+}
+
+#[test]
+fn a_permanent_child_whose_end_was_escalated_is_made_anew_by_a_resume() {
+    let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    drive(&mut actor, ended(A));
+    let never = ONE_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate);
+    assert_eq!(decide(&mut actor, Directive::Restart, &never)[1..], [Send(B, Suspend), Report(END)]);
+    assert_eq!(
+        drive(&mut actor, Resume(Some(END))),
+        [Send(A, Resume(Some(END))), Send(B, Resume(None)), StartChild(0)]
+    );
 }
 
 #[test]
@@ -519,6 +557,81 @@ fn a_group_that_was_restarting_restarts_with_its_parent() {
             Send(B, Resume(None)),
         ]
     );
+}
+
+#[test]
+fn a_halt_from_before_a_restart_of_the_parent_does_not_pass_for_the_next_one() {
+    let mut actor = fields(2);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    for _ in 0..5 {
+        back(&mut actor, Returned::Ok);
+    }
+    assert_eq!(restarts(&mut actor, A, &ALL_FOR_ONE), [Send(B, Suspend), Send(B, Halt(X))]);
+    assert_eq!(drive(&mut actor, down(B)), []);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
+}
+
+#[test]
+fn a_field_that_waits_for_a_delay_does_not_keep_its_parent_from_restarting() {
+    let mut actor = fields(1);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, BUILD]);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    drive(&mut actor, down(A));
+    drive(&mut actor, failed(A, Why::Restarting('y')));
+    assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE).len(), 2, "a note, and the delay");
+    assert_eq!(back(&mut actor, Returned::Ok), []);
+    assert_eq!(step(&mut actor, Input::Due(Timer::Round(2))), [declare(0)]);
+}
+
+#[test]
+fn a_permanent_child_whose_delay_ends_while_its_parent_restarts_is_made_anew() {
+    let mut actor = of(RestartType::Permanent);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, BUILD]);
+    assert_eq!(drive(&mut actor, ended(A)), [Renew(id(A))]);
+    let second = Duration::from_secs(1);
+    decide(&mut actor, Directive::Restart, &ONE_FOR_ONE.backoff(Backoff::exponential(second, second)));
+    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), [StartChild(0)]);
+}
+
+#[test]
+fn a_group_that_begins_to_restart_while_its_parent_does_restarts_with_it() {
+    let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    for _ in 0..3 {
+        back(&mut actor, Returned::Ok);
+    }
+    assert_eq!(back(&mut actor, Returned::Ok), [rebuild(X)]);
+    step(&mut actor, Input::Parked);
+    assert_eq!(restarts(&mut actor, B, &ALL_FOR_ONE), [Send(A, Suspend), Send(B, Halt(X))]);
+    assert_eq!(
+        back(&mut actor, Returned::Ok),
+        [
+            Note(News::Restarted(X)),
+            Send(A, Recreate(X)),
+            Send(A, Resume(None)),
+            Send(B, Recreate(X)),
+            Send(B, Resume(None)),
+        ]
+    );
+    assert_eq!(drive(&mut actor, down(B)), []);
+}
+
+#[test]
+fn a_field_resumed_from_above_before_its_turn_restarts_with_its_group_all_the_same() {
+    let mut actor = fields(2);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
+    assert_eq!(drive(&mut actor, up(B)), []);
+    assert_eq!(drive(&mut actor, down(A)), [Send(B, Halt(X))]);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, Recreate(X))]);
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X))]);
 }
 
 #[test]

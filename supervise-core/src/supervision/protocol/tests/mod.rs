@@ -13,8 +13,10 @@
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
 //! | `watching` | both sides of death watch |
 //! | `deferral` | what waits, and in which order it goes on |
+//! | `asking` | what the performer may ask |
 //! | `parked` | what goes on while code waits; aborts; invariant 2 |
 
+mod asking;
 mod backoff;
 mod creation;
 mod declared;

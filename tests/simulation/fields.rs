@@ -1,0 +1,297 @@
+//! The account that a [`Watchdog`](crate::invariants::Watchdog) keeps of declared children, from what their parent is told
+//! and does alone. I21, I22 and I23.
+
+use std::collections::BTreeSet;
+
+use supervise_core::supervision::{
+    Call, ChildId, ChildSpec, Directive, Outcome, RestartType, Scope, SystemMessage,
+};
+
+use crate::invariants::{Check, Invariant, broken};
+use crate::world::{Fault, Id, Message};
+
+/// The fields of one cell, in their order.
+#[derive(Debug, Clone, Hash)]
+pub(crate) struct Fields {
+    all: Vec<Field>,
+    group: Group,
+    /// A restart was delayed, or somebody above made a field start before its turn: one of a group may be halted after the
+    /// others, and started with its parent rather than with them.
+    mixed: bool,
+    /// Between the factory and the hook of an instance.
+    starting: bool,
+    parent_stops: bool,
+    /// The ids of all that ever was a declared child.
+    pub(crate) ever: BTreeSet<ChildId>,
+}
+
+/// Which fields restart, and stop, together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Group {
+    None,
+    All,
+    Rest,
+}
+
+#[derive(Debug, Clone, Hash)]
+struct Field {
+    spec: ChildSpec,
+    /// The last one there was.
+    child: Option<(Id, ChildId)>,
+    state: State,
+    /// Somebody stopped it, or its supervisor gave it up.
+    let_go: bool,
+    /// It is permanent and ended by itself.
+    missing: bool,
+    halts: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum State {
+    Down,
+    Starting,
+    Up,
+    Halting,
+    Halted,
+    Stopping,
+}
+
+impl Field {
+    /// Whether others wait for it.
+    fn is_on_its_way(&self) -> bool {
+        matches!(self.state, State::Starting | State::Halting) && !self.let_go
+    }
+}
+
+impl Fields {
+    pub(crate) fn new(specs: Vec<ChildSpec>, scope: Scope) -> Self {
+        let field =
+            |spec| Field { spec, child: None, state: State::Down, let_go: false, missing: false, halts: 0 };
+        Self {
+            all: specs.into_iter().map(field).collect(),
+            group: match scope {
+                Scope::OneForOne => Group::None,
+                Scope::AllForOne => Group::All,
+                Scope::RestForOne => Group::Rest,
+            },
+            mixed: false,
+            starting: false,
+            parent_stops: false,
+            ever: BTreeSet::new(),
+        }
+    }
+
+    /// Whether this was a declared child and has ended.
+    pub(crate) fn has_ended(&self, child: ChildId) -> bool {
+        let is = |field: &&Field| field.child.is_some_and(|(_, id)| id == child);
+        let present = self.all.iter().find(is).is_some_and(|field| field.state != State::Down);
+        self.ever.contains(&child) && !present
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    fn of(&mut self, child: ChildId) -> Option<&mut Field> {
+        self.all.iter_mut().find(|field| field.child.is_some_and(|(_, id)| id == child))
+    }
+
+    fn place_of(&self, child: Id) -> Option<usize> {
+        self.all.iter().position(|field| field.child.is_some_and(|(actor, _)| actor == child))
+    }
+
+    // ---- what the parent is told ---------------------------------------------------------------------------------
+
+    pub(crate) fn spawned(&mut self, at: usize, child: Id, id: ChildId) {
+        self.all[at].child = Some((child, id));
+        self.all[at].halts = 0;
+        self.ever.insert(id);
+    }
+
+    pub(crate) fn started(&mut self, child: ChildId) {
+        let Some(field) = self.of(child) else { return };
+        let before_its_turn = field.state == State::Halted;
+        if before_its_turn || field.state == State::Starting {
+            field.state = State::Up;
+        }
+        self.mixed |= before_its_turn;
+    }
+
+    pub(crate) fn halted(&mut self, child: ChildId) {
+        let Some(field) = self.of(child) else { return };
+        field.halts -= 1;
+        if field.halts == 0 && field.state == State::Halting {
+            field.state = State::Halted;
+        }
+    }
+
+    pub(crate) fn failed(&mut self, child: ChildId) {
+        if let Some(field) = self.of(child)
+            && field.state == State::Starting
+        {
+            field.state = State::Halted;
+        }
+    }
+
+    pub(crate) fn ended(&mut self, child: Id) {
+        if let Some(at) = self.place_of(child) {
+            let field = &mut self.all[at];
+            field.missing = field.spec.restart == RestartType::Permanent && !field.let_go;
+            field.state = State::Down;
+        }
+    }
+
+    // ---- what the parent does ------------------------------------------------------------------------------------
+
+    pub(crate) fn stops(&mut self) {
+        self.parent_stops = true;
+    }
+
+    /// Somebody asked for the stop of one child, or of all.
+    pub(crate) fn let_go(&mut self, child: Option<ChildId>) {
+        for field in &mut self.all {
+            if child.is_none_or(|child| field.child.is_some_and(|(_, id)| id == child)) {
+                field.let_go = true;
+                if field.state != State::Down {
+                    field.state = State::Stopping;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn decided(&mut self, culprit: ChildId, directive: Directive, outcome: Outcome) {
+        let place = self.all.iter().position(|field| field.child.is_some_and(|(_, id)| id == culprit));
+        let first = match (outcome, self.group) {
+            (Outcome::LimitReached { .. }, Group::All) => 0,
+            (Outcome::Stopped { .. }, Group::All) if directive == Directive::Stop => 0,
+            (Outcome::Stopped { .. } | Outcome::LimitReached { .. }, _) => place.unwrap_or(self.all.len()),
+            _ => return,
+        };
+        let alone = self.group == Group::None
+            || (directive != Directive::Stop && !matches!(outcome, Outcome::LimitReached { .. }));
+        let last = if alone { first + 1 } else { self.all.len() };
+        for field in self.all.iter_mut().take(last).skip(first) {
+            field.let_go = true;
+        }
+    }
+
+    /// A restart is delayed.
+    pub(crate) fn delays(&mut self) {
+        self.mixed = true;
+    }
+
+    /// Those that outlived the former instance are restarted now, not awaited.
+    pub(crate) fn parent_restarted(&mut self) {
+        for field in &mut self.all {
+            if matches!(field.state, State::Halting | State::Halted) {
+                field.state = State::Up;
+            }
+        }
+    }
+
+    pub(crate) fn called(&mut self, call: &Call<Fault>) -> Check {
+        match call {
+            Call::Build => {
+                self.starting = true;
+                for field in self.all.iter_mut().filter(|field| field.state != State::Down) {
+                    if field.state != State::Stopping {
+                        field.state = State::Up;
+                    }
+                }
+            }
+            Call::Declare(_) | Call::Create | Call::Rebuild(_) => {
+                if let Some(field) = self.all.iter().find(|field| field.is_on_its_way()) {
+                    return broken(Invariant::FieldsStartInOrder, format!("{call:?} does not wait for {field:?}"));
+                }
+                self.starting = matches!(call, Call::Declare(_));
+            }
+            Call::PreRestart { .. } | Call::PostStop { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// A new incarnation is to be made.
+    pub(crate) fn starts(&mut self, at: usize) -> Check {
+        let field = &self.all[at];
+        if !self.starting && (field.spec.restart != RestartType::Permanent || field.let_go) {
+            return broken(Invariant::RestartTypeKept, format!("{field:?} comes back"));
+        }
+        self.in_order(at)?;
+        let field = &mut self.all[at];
+        (field.state, field.let_go, field.missing) = (State::Starting, false, false);
+        Ok(())
+    }
+
+    fn in_order(&self, at: usize) -> Check {
+        let before = &self.all[..at];
+        let waits = before.iter().any(|field| field.state == State::Halted && !field.let_go && !self.mixed)
+            || self.all.iter().any(Field::is_on_its_way);
+        // Under one-for-one a permanent child comes back whatever the others do.
+        let in_turn = self.group != Group::None || (self.starting && !self.all[at].missing);
+        if in_turn && waits {
+            return broken(Invariant::FieldsStartInOrder, format!("{at} starts: {:?}", self.all));
+        }
+        Ok(())
+    }
+
+    /// The parent tells a child something. `alone`: no stop that it asked for is outstanding. `last`: there are no children
+    /// but fields.
+    pub(crate) fn told(&mut self, child: Id, message: &Message, alone: bool, last: bool) -> Check {
+        let Some(at) = self.place_of(child) else { return Ok(()) };
+        let Field { spec, state, .. } = &self.all[at];
+        let temporary = spec.restart == RestartType::Temporary;
+        match message {
+            SystemMessage::Recreate(_) | SystemMessage::Halt(_) if temporary => {
+                return broken(Invariant::RestartTypeKept, format!("{child} is temporary and gets {message:?}"));
+            }
+            SystemMessage::Recreate(_) if *state == State::Halted => {
+                if self.group != Group::None {
+                    self.in_order(at)?;
+                }
+                self.all[at].state = State::Starting;
+            }
+            SystemMessage::Halt(_) => {
+                let early = |field: &Field| matches!(field.state, State::Halting | State::Halted);
+                let out_of_turn = !self.mixed && self.all[..at].iter().any(early);
+                if out_of_turn || self.all.iter().any(|it| it.state == State::Halting) {
+                    return broken(Invariant::FieldsGoInReverse, format!("{at} is halted: {:?}", self.all));
+                }
+                self.all[at].state = State::Halting;
+                self.all[at].halts += 1;
+            }
+            SystemMessage::Terminate => {
+                let later = self.all[at + 1..].iter().any(|field| field.state != State::Down);
+                if !temporary && (!alone || (self.parent_stops && (later || !last))) {
+                    return broken(Invariant::FieldsGoInReverse, format!("{at} is stopped: {:?}", self.all));
+                }
+                self.all[at].state = State::Stopping;
+                self.all[at].let_go = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a new instance of the parent restarts this child of the former one.
+    pub(crate) fn restarts_with_parent(&self, child: Id) -> bool {
+        let Some(at) = self.place_of(child) else { return true };
+        let Field { spec, state, let_go, .. } = &self.all[at];
+        let stays = matches!(state, State::Stopping | State::Down) || *let_go;
+        spec.restart != RestartType::Temporary && !stays
+    }
+
+    pub(crate) fn at_rest(&self, id: Id) -> Check {
+        for Field { spec, state, let_go, .. } in &self.all {
+            if matches!(state, State::Starting | State::Halting | State::Halted) {
+                return broken(
+                    Invariant::FieldsStartInOrder,
+                    format!("{} of {id} is {state:?} for ever", spec.name),
+                );
+            }
+            if spec.restart == RestartType::Permanent && *state == State::Down && !let_go {
+                return broken(Invariant::RestartTypeKept, format!("{} of {id} does not come back", spec.name));
+            }
+        }
+        Ok(())
+    }
+}
