@@ -334,6 +334,7 @@ fn a_field_that_fails_again_before_it_is_up_is_decided_about_again() {
         assert_eq!(drive(&mut actor, failed(A, Y)), [Decide(id(A), Y)]);
         assert_eq!(decide(&mut actor, Directive::Resume, &ALL_FOR_ONE)[1..], [Send(A, Resume(Some(Y)))]);
     }
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X))]);
 }
 
 #[test]
@@ -633,6 +634,18 @@ fn a_field_that_waits_for_a_delay_does_not_keep_its_parent_from_restarting() {
     assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE).len(), 2, "a note, and the delay");
     assert_eq!(back(&mut actor, Returned::Ok), []);
     assert_eq!(step(&mut actor, Input::Due(Timer::Round(2))), [declare(0)]);
+}
+
+#[test]
+fn a_field_that_is_up_when_its_delay_ends_waits_for_its_parent() {
+    let mut actor = fields(1);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    back(&mut actor, Returned::Ok);
+    let second = Duration::from_secs(1);
+    restarts(&mut actor, A, &ONE_FOR_ONE.backoff(Backoff::exponential(second, second)));
+    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), []);
+    assert_eq!(back(&mut actor, Returned::Ok), [declare(0)]);
 }
 
 #[test]
