@@ -44,6 +44,6 @@ impl Modest {
 
     #[handler]
     async fn hang(&mut self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

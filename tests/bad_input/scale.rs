@@ -70,7 +70,7 @@ struct Deep {
 #[actor]
 impl Deep {
     #[pre_start]
-    async fn dig(&mut self, ctx: &mut Context<Self>) {
+    fn dig(&mut self, ctx: &mut Context<Self>) {
         if self.below == 0 {
             let _nobody_asks = self.bottom.send(ctx.me());
         } else {
@@ -103,7 +103,7 @@ fn a_deep_path_prints_parses_is_found_stops_and_drops() {
         let up = format!("{}{}", path.local(), "/..".repeat(depth - 1));
         assert_eq!(system.select(up).unwrap().identify(), [top.actor_ref().to_any()]);
         assert_eq!(leaf.depth().await.unwrap(), 0);
-        let _ = format!("{leaf:?} {:?}", top);
+        let _ = format!("{leaf:?} {top:?}");
         system.stop(&top);
         system.ended(&top).await;
         assert!(leaf.actor_ref().has_ended());

@@ -110,7 +110,7 @@ async fn every_text_is_a_selection_or_an_error_and_finds_those_who_are_there(sys
         let _ = system.find(&text);
         match system.select(&text) {
             Ok(selection) => {
-                hits += usize::from(selection.of::<Modest>().identify().iter().any(|found| *found == actor));
+                hits += usize::from(selection.of::<Modest>().identify().contains(&actor));
                 let _ = (format!("{selection:?}"), selection.identify());
             }
             Err(error) => assert!(error.to_string().contains("is no selection"), "{error}"),
