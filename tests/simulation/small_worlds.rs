@@ -230,6 +230,6 @@ fn permanent_fields_and_a_limit_that_escalates() {
         };
         let injections =
             [Action::Poison(2), Action::Poison(3), Action::Poison(4), Action::Kill(2), Action::Kill(3)];
-        run(&format!("permanent fields, {:?}", strategy.scope), plan, 4, 0, &injections);
+        run(&format!("permanent fields, {:?}", strategy.scope), plan, 3, 0, &injections);
     }
 }

@@ -303,7 +303,6 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         // Those that were there before a restart of this actor are restarted with it, once.
         let first = match self.phase {
             Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
-            Phase::Rebuilding(_) => self.survivors_below,
             _ if self.instance == Instance::HalfBuilt => self.survivors_below,
             _ => ChildId(0),
         };

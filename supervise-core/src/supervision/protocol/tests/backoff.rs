@@ -123,3 +123,25 @@ fn a_round_that_is_due_while_the_parent_restarts_leaves_the_survivor_to_that_res
         [Note(News::Restarted(Y)), Send(A, Recreate(Y)), Send(A, Resume(None))]
     );
 }
+
+#[test]
+fn a_round_that_is_due_while_the_last_restart_of_the_parent_has_failed_leaves_the_survivor_to_the_next() {
+    let mut actor = restarting(1);
+    back(&mut actor, Returned::Ok);
+    fails(&mut actor, A, &DELAYED);
+    back(&mut actor, Returned::Err(Y));
+    assert_eq!(due(&mut actor, 1), []);
+    assert_eq!(drive(&mut actor, Recreate(X)), [rebuild(X)]);
+    assert_eq!(
+        back(&mut actor, Returned::Ok),
+        [Note(News::Restarted(X)), Send(A, Recreate(X)), Send(A, Resume(None))]
+    );
+}
+
+#[test]
+fn a_survivor_of_a_restart_that_is_over_is_restarted_when_its_delay_is() {
+    let mut actor = rebuilding(1);
+    back(&mut actor, Returned::Ok);
+    fails(&mut actor, A, &DELAYED);
+    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X))]);
+}

@@ -314,6 +314,43 @@ fn a_temporary_sibling_is_stopped_where_the_others_restart() {
     assert_eq!(actors(&actor), [A]);
 }
 
+#[test]
+fn a_group_goes_no_further_while_a_restart_of_its_parent_waits() {
+    let mut actor = fields(2);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    step(&mut actor, Input::Parked);
+    drive(&mut actor, Suspend);
+    assert_eq!(drive(&mut actor, Recreate(Y)), [Effect::Arm(Timer::Abort, None)]);
+    assert_eq!(drive(&mut actor, down(B)), []);
+}
+
+#[test]
+fn a_field_that_fails_again_before_it_is_up_is_decided_about_again() {
+    let mut actor = fields(2);
+    restarts(&mut actor, A, &ALL_FOR_ONE);
+    drive(&mut actor, down(B));
+    drive(&mut actor, down(A));
+    for _ in 0..2 {
+        assert_eq!(drive(&mut actor, failed(A, Y)), [Decide(id(A), Y)]);
+        assert_eq!(decide(&mut actor, Directive::Resume, &ALL_FOR_ONE)[1..], [Send(A, Resume(Some(Y)))]);
+    }
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X))]);
+}
+
+#[test]
+fn a_field_that_is_due_owes_a_second_restart_of_its_group_nothing() {
+    let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    assert_eq!(spawn(&mut actor), C);
+    drive(&mut actor, ended(A));
+    decide(&mut actor, Directive::Restart, &ALL_FOR_ONE);
+    restarts(&mut actor, C, &ALL_FOR_ONE);
+    assert_eq!(drive(&mut actor, down(B)), [StartChild(0)]);
+    let anew = make(&mut actor, 0);
+    drive(&mut actor, up(anew));
+    drive(&mut actor, up(B));
+    assert_eq!(restarts(&mut actor, B, &ALL_FOR_ONE)[0], Send(anew, Suspend));
+}
+
 // ---- restart types ---------------------------------------------------------------------------------------------------
 
 #[test]
@@ -333,6 +370,18 @@ fn a_permanent_child_that_ends_is_made_anew() {
     assert_eq!(drive(&mut actor, up(B)), []);
     assert_eq!(actors(&actor), [B]);
     assert_eq!(drive(&mut actor, ended(B)), [Renew(id(B))]);
+}
+
+#[test]
+fn a_permanent_child_comes_back_alone_while_a_later_field_starts() {
+    let mut actor = beginning(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
+    back(&mut actor, Returned::Ok);
+    make(&mut actor, 0);
+    drive(&mut actor, up(A));
+    assert_eq!(back(&mut actor, Returned::Ok), [StartChild(1)]);
+    make(&mut actor, 1);
+    assert_eq!(drive(&mut actor, ended(A)), [Renew(id(A))]);
+    assert_eq!(decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..], [StartChild(0)]);
 }
 
 #[test]
@@ -585,6 +634,18 @@ fn a_field_that_waits_for_a_delay_does_not_keep_its_parent_from_restarting() {
     assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE).len(), 2, "a note, and the delay");
     assert_eq!(back(&mut actor, Returned::Ok), []);
     assert_eq!(step(&mut actor, Input::Due(Timer::Round(2))), [declare(0)]);
+}
+
+#[test]
+fn a_field_that_is_up_when_its_delay_ends_waits_for_its_parent() {
+    let mut actor = fields(1);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    back(&mut actor, Returned::Ok);
+    let second = Duration::from_secs(1);
+    restarts(&mut actor, A, &ONE_FOR_ONE.backoff(Backoff::exponential(second, second)));
+    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), []);
+    assert_eq!(back(&mut actor, Returned::Ok), [declare(0)]);
 }
 
 #[test]

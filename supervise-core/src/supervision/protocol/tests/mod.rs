@@ -14,6 +14,7 @@
 //! | `watching` | both sides of death watch |
 //! | `deferral` | what waits, and in which order it goes on |
 //! | `asking` | what the performer may ask |
+//! | `idle` | deciding in place of an idle parent |
 //! | `parked` | what goes on while code waits; aborts; invariant 2 |
 
 mod asking;
@@ -23,6 +24,7 @@ mod declared;
 mod deferral;
 mod escalation;
 mod failure;
+mod idle;
 mod parked;
 mod restart;
 mod resume;

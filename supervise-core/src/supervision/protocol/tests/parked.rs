@@ -123,6 +123,16 @@ fn a_restart_that_aborts_another_releases_the_survivors_from_the_first() {
 }
 
 #[test]
+fn a_restart_that_aborts_another_stops_the_children_of_the_other() {
+    let mut actor = rebuilding(1);
+    step(&mut actor, Input::Parked);
+    assert_eq!(spawn(&mut actor), B);
+    drive(&mut actor, Suspend);
+    drive(&mut actor, Recreate(Y));
+    assert_eq!(aborted(&mut actor), [DropInstance, Send(A, Resume(None)), Send(B, Terminate)]);
+}
+
+#[test]
 fn post_stop_has_a_stop_timeout_of_its_own() {
     let mut actor = running(0);
     drive(&mut actor, Terminate);
