@@ -35,6 +35,6 @@ pub trait Habits: TypedRef {
 #[diagnostic::on_unimplemented(
     message = "a `{Self}` takes no messages but has a method for each of them",
     label = "call the method that is named after the handler",
-    note = "for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await` to ask, `r.greet(name).tell()` to send"
+    note = "for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send"
 )]
 pub trait TakesMessages {}

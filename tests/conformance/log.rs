@@ -1,17 +1,24 @@
 //! What is logged on this test's thread. All of a test system's actors run on it.
 
+use std::cell::RefCell;
 use std::fmt::{self, Write as _};
-use std::sync::{Arc, Mutex};
+use std::rc::Rc;
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::span;
-use tracing::subscriber::DefaultGuard;
+use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// The records since it was opened.
+type Records = Rc<RefCell<Vec<Record>>>;
+
+thread_local! {
+    static OPEN: RefCell<Option<Records>> = const { RefCell::new(None) };
+}
+
+/// The records since it was opened, until it is dropped. One at a time.
 pub(crate) struct Log {
-    records: Arc<Mutex<Vec<Record>>>,
-    _capturing: DefaultGuard,
+    records: Records,
 }
 
 #[derive(Debug, Clone)]
@@ -23,9 +30,13 @@ pub(crate) struct Record {
 
 impl Log {
     pub(crate) fn open() -> Self {
-        let records = Arc::default();
-        let capturing = tracing::subscriber::set_default(Capture { records: Arc::clone(&records) });
-        Self { records, _capturing: capturing }
+        // One subscriber for all threads, which is asked each time. With one for each thread, what a callsite is wanted for
+        // depends on who comes and goes on the others.
+        static LISTEN: Once = Once::new();
+        LISTEN.call_once(|| tracing::subscriber::set_global_default(Capture).expect("nobody else listens"));
+        let records = Records::default();
+        OPEN.set(Some(Rc::clone(&records)));
+        Self { records }
     }
 
     /// The records of this level so far.
@@ -42,17 +53,25 @@ impl Log {
     }
 
     pub(crate) fn all(&self) -> Vec<Record> {
-        self.records.lock().expect("no test panics while it logs").clone()
+        self.records.borrow().clone()
     }
 }
 
-struct Capture {
-    records: Arc<Mutex<Vec<Record>>>,
+impl Drop for Log {
+    fn drop(&mut self) {
+        OPEN.set(None);
+    }
 }
 
+struct Capture;
+
 impl Subscriber for Capture {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("supervise")
+        metadata.target().starts_with("supervise") && OPEN.with_borrow(Option::is_some)
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -67,7 +86,11 @@ impl Subscriber for Capture {
         let mut text = Text(String::new());
         event.record(&mut text);
         let record = Record { level: *event.metadata().level(), text: text.0 };
-        self.records.lock().expect("no test panics while it logs").push(record);
+        OPEN.with_borrow(|open| {
+            if let Some(records) = open {
+                records.borrow_mut().push(record);
+            }
+        });
     }
 
     fn enter(&self, _: &span::Id) {}

@@ -114,8 +114,16 @@ impl Hook {
             match argument(&input.ty, message, errors) {
                 Some(argument) if kind.takes(argument) && !call.contains(&argument) => call.push(argument),
                 Some(argument) if kind.takes(argument) => errors.at(input, "this parameter is given twice"),
-                _ => {
-                    let message = format!("a {role} may take {}, and nothing else", kind.parameters(message));
+                other => {
+                    let elsewhere = match other {
+                        Some(HookArgument::Cause) if !kind.takes(HookArgument::Cause) => {
+                            "; only `#[pre_restart]` and `#[post_restart]` know a cause"
+                        }
+                        Some(HookArgument::Message) => "; only `#[pre_restart]` is given the message that failed",
+                        _ => "",
+                    };
+                    let message =
+                        format!("a {role} may take {}, and nothing else{elsewhere}", kind.parameters(message));
                     errors.at(input, message);
                 }
             }
