@@ -204,7 +204,8 @@ pub trait Actor: Supervisor + Send {
 #[diagnostic::on_unimplemented(
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
     label = "this factory's value is no actor",
-    note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`"
+    note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
+    note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`"
 )]
 pub trait Built: Send {
     /// The actor that is built.

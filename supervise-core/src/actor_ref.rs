@@ -119,6 +119,17 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
+    /// Like `push`, and if the actor is idle it has its turn before this returns.
+    pub(crate) fn push_inline(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
+        match self.cell().mailbox.push(message) {
+            Pushed::Taken(Some(task)) => {
+                self.core().system.dispatcher().run_here(task, &self.core().system);
+                Ok(())
+            }
+            pushed => self.refused(pushed),
+        }
+    }
+
     #[cold]
     fn refused(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
         match pushed {
@@ -184,7 +195,8 @@ impl<A> fmt::Display for ActorRef<A> {
 
 /// A ref that knows its actor's type. `#[actor]` implements it for the generated ref.
 pub trait TypedRef: Clone + Send + Sync + From<ActorRef<Self::Actor>> + 'static {
-    /// The type behind it. No bound stands here either.
+    // No bound stands here either.
+    /// The type of the actor behind it.
     type Actor: 'static;
 
     /// What every ref can do.

@@ -44,7 +44,6 @@ use crate::props::Props;
 use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
 use crate::tree::Kind;
-use crate::unwind::drop_quietly;
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
@@ -217,7 +216,7 @@ impl<M: Send + 'static> Cell<M> {
             }
             NewName::MadeUp => {
                 let name = made_up_name(above.system.next_name());
-                reserve(&Arc::from(name.as_str())).err().map(|refusal| (refusal, name))
+                reserve(&name).err().map(|refusal| (refusal, name.to_string()))
             }
         };
         match (made, refused) {
@@ -309,12 +308,8 @@ pub enum SpawnError {
 
 /// The cell's own code panicked, which is a bug in this crate. Its instance is gone without hooks; those who would wait
 /// for it are told that it ended, so that the tree above and around it goes on, and its children are stopped.
-pub(crate) fn broke(cell: &Arc<dyn AnyCell>, task: Task, payload: Box<dyn Any + Send>) {
-    let me = AnyActorRef(Arc::clone(cell));
+fn broke(me: &AnyActorRef, known: &CellProtocol) {
     let core = me.core();
-    let known = core.protocol().abandon();
-    drop_quietly(task);
-    observe::cell_broke(&core.path(), &Failure::panic(payload));
     for (_, child) in known.children() {
         child.send_system(System::Terminate);
     }
@@ -326,7 +321,6 @@ pub(crate) fn broke(cell: &Arc<dyn AnyCell>, task: Task, payload: Box<dyn Any + 
         Some(parent) => parent.send_system(System::Ended { subject: me.clone(), child: Some(core.id), how }),
         None => core.system.root_ended(),
     }
-    drop_quietly(known);
 }
 
 impl Core {
@@ -427,5 +421,54 @@ impl Drop for Core {
 impl fmt::Display for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.path(), self.uid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::Supervisor;
+    use crate::system::ActorSystem;
+
+    struct Plain;
+
+    impl Supervisor for Plain {
+        type Ref = ActorRef<Self>;
+    }
+
+    impl Actor for Plain {
+        type Message = ();
+
+        /// Stands for a bug: whatever else is a user's is contained.
+        fn redelivery((): &()) -> u32 {
+            panic!("as told")
+        }
+    }
+
+    #[tokio::test]
+    async fn a_cell_that_breaks_is_told_of_and_takes_its_children_along() {
+        let system = ActorSystem::new("broken");
+        let spawn = || system.spawn("plain", || Plain);
+        let plain = spawn().unwrap();
+        let child = Cell::spawn_under(&plain.to_any(), NewName::Given("child"), Props::new(|| Plain)).unwrap();
+        let watching = tokio::spawn({
+            let (system, plain) = (system.clone(), plain.clone());
+            async move { system.ended(&plain).await }
+        });
+        while plain.any_cell().core().protocol().watchers().count() == 0
+            || !child.core().protocol().accepts_messages()
+        {
+            tokio::task::yield_now().await;
+        }
+        plain.tell(()).unwrap();
+        plain.tell(()).unwrap();
+        assert_eq!(watching.await.unwrap(), HowEnded::Aborted);
+        assert!(plain.tell(()).is_err());
+        system.ended(&child).await;
+        // The parent knows too, so that the name is free.
+        while spawn().is_err() {
+            tokio::task::yield_now().await;
+        }
+        system.terminate().await;
     }
 }

@@ -10,27 +10,30 @@
 //! had nothing to do, so messages between busy actors cost no task switch.
 //!
 //! 1. A [`Task`] exists once for each cell that has not ended: it is parked, queued or having its turn.
-//! 2. Who queues a task from a worker queues it there. Another worker is woken only for what this one cannot take up
-//!    next.
-//! 3. A worker goes to sleep by saying so first and looking at all queues after. Who queues looks at the sleepers after. So
-//!    no task waits for a sleeper that nobody wakes.
-//! 4. A worker lets tokio's other tasks run when it has spent its budget, its own or tokio's.
-//! 5. When the last worker goes, with its runtime or because the system has ended, all tasks that are left go too.
+//! 2. A worker lets tokio's other tasks run when it has spent its budget, its own or tokio's.
+//! 3. When the last worker goes, with its runtime or because the system has ended, all tasks that are left go too.
+//! 4. Who finds a runner parked may also give it its turn at once, on its own stack ([`run_here`](Dispatcher::run_here)).
 //!
-//! What a turn does is not known here.
+//! What a turn does is not known here, nor which worker takes which task: that is [`RunQueues`].
 
-use std::cell::Cell as Local;
+mod run_queues;
+
+use std::cell::{Cell as Local, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::mem::take;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::runtime::Handle;
 
-use crate::cell::{self, AnyCell};
+use self::run_queues::RunQueues;
+use crate::cell::AnyCell;
+use crate::failure::Failure;
+use crate::observe;
 use crate::system::SystemCore;
 use crate::unwind::{contained, drop_quietly};
 
@@ -66,7 +69,10 @@ impl Task {
                 }
             }
             Ok(Poll::Ready(())) => drop(self),
-            Err(payload) => cell::broke(&cell, self, payload),
+            Err(payload) => {
+                observe::cell_broke(&cell.core().path(), &Failure::panic(payload));
+                drop_quietly(self);
+            }
         }
     }
 }
@@ -79,31 +85,9 @@ impl fmt::Debug for Task {
 
 /// The workers of one system and what they have to do.
 pub(crate) struct Dispatcher {
-    workers: Box<[Worker]>,
-    /// How many workers sleep.
-    sleepers: AtomicUsize,
-    /// Where the next task goes that comes from outside while nobody sleeps.
-    next: AtomicUsize,
+    queues: RunQueues<Task>,
     /// How many workers there are still.
     alive: AtomicUsize,
-}
-
-struct Worker {
-    asleep: AtomicBool,
-    queue: Mutex<Queue>,
-}
-
-#[derive(Default)]
-struct Queue {
-    tasks: VecDeque<Task>,
-    /// How to wake the worker, once it sleeps.
-    waker: Option<Waker>,
-    /// It was to be woken before it slept.
-    woken: bool,
-    /// The system has ended: the worker is not needed any more.
-    over: bool,
-    /// The workers are gone.
-    closed: bool,
 }
 
 thread_local! {
@@ -111,7 +95,14 @@ thread_local! {
     static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
     /// What is left of the worker's budget.
     static BUDGET_LEFT: Local<usize> = const { Local::new(0) };
+    /// What this thread's worker has made ready, where no other could take it.
+    static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    /// How many turns stand on this stack that no worker has begun.
+    static INLINE: Local<usize> = const { Local::new(0) };
 }
+
+/// How many turns may stand on one stack: handlers that are asked inline may ask others so.
+const DEPTH: usize = 8;
 
 /// Charges the worker for messages its current turn has handled.
 pub(crate) fn charge(messages: usize) {
@@ -130,18 +121,12 @@ impl Dispatcher {
     /// Without workers yet.
     pub(crate) fn new(runtime: &Handle) -> Self {
         let workers = runtime.metrics().num_workers();
-        let worker = || Worker { asleep: AtomicBool::new(false), queue: Mutex::default() };
-        Self {
-            workers: (0..workers).map(|_| worker()).collect(),
-            sleepers: AtomicUsize::new(0),
-            next: AtomicUsize::new(0),
-            alive: AtomicUsize::new(workers),
-        }
+        Self { queues: RunQueues::new(workers), alive: AtomicUsize::new(workers) }
     }
 
     /// Starts the workers. Once for each system.
     pub(crate) fn start(system: &Arc<SystemCore>) {
-        for me in 0..system.dispatcher().workers.len() {
+        for me in 0..system.dispatcher().queues.workers() {
             let resident = Resident { system: Arc::clone(system) };
             drop(system.runtime().spawn(async move {
                 poll_fn(|cx| resident.system.dispatcher().work(me, cx)).await;
@@ -152,90 +137,49 @@ impl Dispatcher {
     /// Queues a task. Where the workers are gone, it goes too.
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
-        let refused = if dispatcher == std::ptr::from_ref(self).addr() {
-            self.queue_here(me, task)
-        } else {
-            self.queue_from_outside(task)
-        };
-        if let Err(task) = refused {
+        let here = dispatcher == self.address();
+        if here && self.queues.workers() == 1 {
+            // Nobody else looks, so nobody has to be locked out.
+            return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
+        }
+        let refused = if here { self.queues.push_here(me, task) } else { self.queues.push_from_outside(task) };
+        go_if_refused(refused);
+    }
+
+    /// Gives a task its turn on the caller's stack, unless too many stand there already.
+    pub(crate) fn run_here(&self, task: Task, system: &SystemCore) {
+        if INLINE.get() == DEPTH {
+            return self.ready(task);
+        }
+        let cell = Arc::clone(&task.cell);
+        // Who asks may be of another runtime, or of none.
+        let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
+        INLINE.set(INLINE.get() + 1);
+        task.turn();
+        INLINE.set(INLINE.get() - 1);
+        drop(runtime);
+        // Invariant 3, if the last worker went meanwhile.
+        if self.alive.load(Ordering::SeqCst) == 0
+            && let Some(task) = cell.unpark()
+        {
             drop_quietly(task);
         }
     }
 
-    fn queue_here(&self, me: usize, task: Task) -> Result<(), Task> {
-        let mut queue = self.workers[me].lock();
-        if queue.closed {
-            return Err(task);
-        }
-        queue.tasks.push_back(task);
-        let more_than_one = queue.tasks.len() > 1;
-        drop(queue);
-        // Invariant 2: the first in the queue is this worker's next.
-        if more_than_one && self.workers.len() > 1 {
-            self.wake_a_sleeper();
-        }
-        Ok(())
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
-
-    fn queue_from_outside(&self, task: Task) -> Result<(), Task> {
-        let at = match self.workers.len() {
-            1 => 0,
-            workers => {
-                let start = self.next.fetch_add(1, Ordering::Relaxed);
-                self.sleeper(start).unwrap_or(start % workers)
-            }
-        };
-        let worker = &self.workers[at];
-        let mut queue = worker.lock();
-        if queue.closed {
-            return Err(task);
-        }
-        queue.tasks.push_back(task);
-        let waker = queue.waker.take();
-        drop(queue);
-        if let Some(waker) = waker {
-            self.rise(worker);
-            waker.wake();
-        }
-        Ok(())
-    }
-
-    fn sleeper(&self, start: usize) -> Option<usize> {
-        if self.sleepers.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        let workers = self.workers.len();
-        (start..start + workers).map(|at| at % workers).find(|at| self.workers[*at].asleep.load(Ordering::Relaxed))
-    }
-
-    fn wake_a_sleeper(&self) {
-        // Invariant 3.
-        fence(Ordering::SeqCst);
-        if let Some(at) = self.sleeper(0) {
-            self.wake(at);
-        }
-    }
-
-    fn wake(&self, at: usize) {
-        let worker = &self.workers[at];
-        let mut queue = worker.lock();
-        let waker = queue.waker.take();
-        queue.woken = waker.is_none();
-        drop(queue);
-        if let Some(waker) = waker {
-            self.rise(worker);
-            waker.wake();
-        }
-    }
-
-    // ---- the workers ---------------------------------------------------------------------------------------------
 
     fn work(&self, me: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
-        self.rise(&self.workers[me]);
-        let outer = HERE.replace((std::ptr::from_ref(self).addr(), me));
+        self.queues.rise(me);
+        let outer = HERE.replace((self.address(), me));
+        // Not empty only where a turn of another system runs a runtime of its own.
+        let outer_ready =
+            MADE_READY.with_borrow_mut(|tasks| if tasks.is_empty() { None } else { Some(take(tasks)) });
         BUDGET_LEFT.set(BUDGET);
         let poll = loop {
-            match self.next_task(me, cx) {
+            let task = MADE_READY.with_borrow_mut(VecDeque::pop_front);
+            match task.map_or_else(|| self.queues.next(me, cx), |task| Poll::Ready(Some(task))) {
                 Poll::Ready(Some(task)) => task.turn(),
                 Poll::Ready(None) => break Poll::Ready(()),
                 Poll::Pending => break Poll::Pending,
@@ -247,109 +191,26 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
+        // Out of turns, and others may have queued meanwhile.
+        while let Some(task) = MADE_READY.with_borrow_mut(VecDeque::pop_front) {
+            go_if_refused(self.queues.push_here(me, task));
+        }
+        if let Some(tasks) = outer_ready {
+            MADE_READY.set(tasks);
+        }
         poll
-    }
-
-    /// What to do next. Pending: the worker sleeps. `None`: it is not needed any more.
-    fn next_task(&self, me: usize, cx: &TaskContext<'_>) -> Poll<Option<Task>> {
-        if self.workers.len() == 1 {
-            return self.workers[me].lock().next(cx);
-        }
-        loop {
-            let own = self.workers[me].lock().tasks.pop_front();
-            if let Some(task) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
-                return Poll::Ready(Some(task));
-            }
-            if let Some(poll) = self.sleep(me, cx) {
-                return poll;
-            }
-        }
-    }
-
-    fn others(&self, me: usize) -> impl Iterator<Item = &Worker> {
-        let workers = self.workers.len();
-        (me + 1..me + workers).map(move |at| &self.workers[at % workers])
-    }
-
-    /// Takes the older half of another worker's queue. Gives the first of them.
-    fn steal(&self, me: usize, victim: &Worker) -> Option<Task> {
-        let mut stolen: VecDeque<Task> = {
-            let mut queue = victim.lock();
-            let half = queue.tasks.len().div_ceil(2);
-            queue.tasks.drain(..half).collect()
-        };
-        let first = stolen.pop_front();
-        if !stolen.is_empty() {
-            self.workers[me].lock().tasks.append(&mut stolen);
-        }
-        first
-    }
-
-    /// Goes to sleep, if there is still nothing to do.
-    fn sleep(&self, me: usize, cx: &TaskContext<'_>) -> Option<Poll<Option<Task>>> {
-        let worker = &self.workers[me];
-        // Invariant 3.
-        worker.asleep.store(true, Ordering::Relaxed);
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        let others_have_some = self.others(me).any(|other| !other.lock().tasks.is_empty());
-        let mut queue = worker.lock();
-        let woken = std::mem::take(&mut queue.woken);
-        let next = if others_have_some || woken { None } else { Some(queue.next(cx)) };
-        drop(queue);
-        if !matches!(next, Some(Poll::Pending)) {
-            self.rise(worker);
-        }
-        next
-    }
-
-    /// A worker sleeps no more.
-    fn rise(&self, worker: &Worker) {
-        if self.workers.len() > 1 && worker.asleep.swap(false, Ordering::Relaxed) {
-            self.sleepers.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 
     /// The system has ended: the workers go when they have done what is left.
     pub(crate) fn end(&self) {
-        for worker in &self.workers {
-            let mut queue = worker.lock();
-            queue.over = true;
-            let waker = queue.waker.take();
-            drop(queue);
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        }
-    }
-
-    /// Invariant 5.
-    fn close(&self) -> impl Iterator<Item = Task> {
-        self.workers.iter().flat_map(|worker| {
-            let mut queue = worker.lock();
-            queue.closed = true;
-            std::mem::take(&mut queue.tasks)
-        })
+        self.queues.end();
     }
 }
 
-impl Queue {
-    /// What is first, or how to wake the worker when there is something.
-    fn next(&mut self, cx: &TaskContext<'_>) -> Poll<Option<Task>> {
-        match self.tasks.pop_front() {
-            Some(task) => Poll::Ready(Some(task)),
-            None if self.over => Poll::Ready(None),
-            None => {
-                self.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
-}
-
-impl Worker {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+/// Where the workers are gone, what was to be queued goes too.
+fn go_if_refused(queued: Result<(), Task>) {
+    if let Err(task) = queued {
+        drop_quietly(task);
     }
 }
 
@@ -361,10 +222,10 @@ struct Resident {
 impl Drop for Resident {
     fn drop(&mut self) {
         let dispatcher = self.system.dispatcher();
-        if dispatcher.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1 {
             // Looked for first: what goes forgets its children.
             let cells = self.system.all_cells();
-            dispatcher.close().for_each(drop_quietly);
+            dispatcher.queues.close().for_each(drop_quietly);
             for cell in cells {
                 if let Some(task) = cell.0.unpark() {
                     drop_quietly(task);

@@ -29,6 +29,7 @@
 //! | `signal` | shutting down when the process is told to (feature `signal`) |
 //! | `event`, `dead_letter`, `observe` | what happened, for whoever listens |
 //! | `unwind` | containing panics |
+//! | `sync` | locks and atomics, or loom's |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
 //! | `generated` | what generated code calls |
 //!
@@ -56,6 +57,8 @@ mod failure;
 pub mod generated;
 mod graceful_stop;
 mod guardian;
+#[doc(hidden)]
+pub mod habits;
 mod mailbox;
 mod observe;
 mod path;
@@ -66,6 +69,7 @@ mod selection;
 #[cfg(feature = "signal")]
 mod signal;
 pub mod supervision;
+mod sync;
 mod system;
 mod termination;
 #[cfg(feature = "testkit")]

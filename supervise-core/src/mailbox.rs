@@ -16,15 +16,16 @@
 //!
 //! Rules 1.2 and 1.6.
 
+#[cfg(all(test, supervise_loom))]
+mod loom_tests;
+
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use tokio::sync::{Semaphore, TryAcquireError};
 
 use crate::actor_ref::AnyActorRef;
 use crate::cell::Visit;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError, Semaphore, TryAcquireError};
 
 /// Where messages wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,16 +64,20 @@ pub(crate) struct Mailbox<M, S, R> {
     bound: Option<Box<Bound>>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Lanes<M, S, R> {
     system: VecDeque<S>,
     user: VecDeque<Entry<M>>,
     /// Here while it has nothing to do.
     runner: Option<R>,
-    /// Whether the parked runner waits for the user lane too.
+    /// Whether there is a parked runner, or was, that waits for the user lane too.
     for_user: bool,
     /// The runner was to run again while it ran.
     woken: bool,
     closed: bool,
+    /// A message waits without room, because all of it was with others, on their way from the lane or to it. The next
+    /// who has room gives it to that message.
+    owed: bool,
 }
 
 struct Bound {
@@ -139,6 +144,7 @@ impl<M, S, R> Mailbox<M, S, R> {
             for_user: false,
             woken: false,
             closed: false,
+            owed: false,
         };
         Self {
             system_waits: AtomicBool::new(false),
@@ -154,13 +160,14 @@ impl<M, S, R> Mailbox<M, S, R> {
     #[inline]
     pub(crate) fn push(&self, message: M) -> Pushed<M, R> {
         match &self.bound {
-            None => self.push_anyhow(message),
+            None => self.push_unbounded(message),
             Some(bound) => self.push_within(bound, message),
         }
     }
 
-    #[inline]
-    fn push_anyhow(&self, message: M) -> Pushed<M, R> {
+    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+    #[inline(always)]
+    fn push_unbounded(&self, message: M) -> Pushed<M, R> {
         let mut lanes = self.lock();
         if lanes.closed {
             return Pushed::Closed(message);
@@ -170,33 +177,55 @@ impl<M, S, R> Mailbox<M, S, R> {
 
     // Apart, so that unbounded mailboxes do not pay for what they have not.
     #[inline(never)]
-    fn push_within(&self, bound: &Bound, message: M) -> Pushed<M, R> {
-        match bound.room.try_acquire() {
-            Ok(permit) => {
-                permit.forget();
-                self.push_anyhow(message)
+    fn push_within(&self, bound: &Bound, mut message: M) -> Pushed<M, R> {
+        loop {
+            match bound.room.try_acquire() {
+                Ok(permit) => permit.forget(),
+                Err(TryAcquireError::Closed) => return Pushed::Closed(message),
+                Err(TryAcquireError::NoPermits) => {
+                    return match bound.overflow {
+                        Overflow::Fail => Pushed::Full(message),
+                        Overflow::DropNewest => Pushed::Displaced(message),
+                        Overflow::DropOldest => self.displace(message),
+                    };
+                }
             }
-            Err(TryAcquireError::Closed) => Pushed::Closed(message),
-            Err(TryAcquireError::NoPermits) => match bound.overflow {
-                Overflow::Fail => Pushed::Full(message),
-                Overflow::DropNewest => Pushed::Displaced(message),
-                Overflow::DropOldest => self.displace(message),
-            },
+            match self.push_with_room(message) {
+                Ok(pushed) => return pushed,
+                Err(again) => message = again,
+            }
         }
     }
 
     /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
-    pub(crate) async fn push_when_room(&self, message: M) -> Result<Option<R>, M> {
-        if let Some(bound) = &self.bound {
-            match bound.room.acquire().await {
-                Ok(permit) => permit.forget(),
-                Err(_closed) => return Err(message),
+    pub(crate) async fn push_when_room(&self, mut message: M) -> Result<Option<R>, M> {
+        loop {
+            if let Some(bound) = &self.bound {
+                match bound.room.acquire().await {
+                    Ok(permit) => permit.forget(),
+                    Err(_closed) => return Err(message),
+                }
+            }
+            match self.push_with_room(message) {
+                Ok(Pushed::Taken(runner)) => return Ok(runner),
+                Ok(Pushed::Closed(message) | Pushed::Full(message) | Pushed::Displaced(message)) => {
+                    return Err(message);
+                }
+                Err(again) => message = again,
             }
         }
-        match self.push_anyhow(message) {
-            Pushed::Taken(runner) => Ok(runner),
-            Pushed::Closed(message) | Pushed::Full(message) | Pushed::Displaced(message) => Err(message),
+    }
+
+    /// Gives the message back if its room went to one that waits without.
+    fn push_with_room(&self, message: M) -> Result<Pushed<M, R>, M> {
+        let mut lanes = self.lock();
+        if lanes.closed {
+            return Ok(Pushed::Closed(message));
         }
+        if std::mem::take(&mut lanes.owed) {
+            return Err(message);
+        }
+        Ok(Pushed::Taken(lanes.enqueue(Entry::Message(message))))
     }
 
     /// Puts something of the runtime's at the tail of the user lane, whatever the capacity.
@@ -216,8 +245,9 @@ impl<M, S, R> Mailbox<M, S, R> {
         }
         let oldest = lanes.user.iter().position(|entry| matches!(entry, Entry::Message(_)));
         let Some(Entry::Message(oldest)) = oldest.and_then(|at| lanes.user.remove(at)) else {
-            // Whoever holds the room has not put its message in yet; this one came first.
-            return Pushed::Displaced(message);
+            // Nothing older waits, and this may be the last one that ever comes.
+            lanes.owed = true;
+            return Pushed::Taken(lanes.enqueue(Entry::Message(message)));
         };
         lanes.user.push_back(Entry::Message(message));
         Pushed::Displaced(oldest)
@@ -271,8 +301,9 @@ impl<M, S, R> Mailbox<M, S, R> {
             Some(bound) => {
                 let entry = lanes.user.pop_front();
                 let that_was_all = lanes.user.is_empty();
+                let had_room = matches!(entry, Some(Entry::Message(_))) && !std::mem::take(&mut lanes.owed);
                 drop(lanes);
-                if let Some(Entry::Message(_)) = &entry {
+                if had_room {
                     bound.room.add_permits(1);
                 }
                 batch.extend(entry);
@@ -346,11 +377,12 @@ fn reserve_first<T>(lane: &mut VecDeque<T>) {
 
 impl<M, S, R> Lanes<M, S, R> {
     /// Gives the runner, if it waited for this.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+    #[inline(always)]
     fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
         reserve_first(&mut self.user);
         self.user.push_back(entry);
-        if self.for_user { self.runner.take() } else { None }
+        if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }
     }
 }
 

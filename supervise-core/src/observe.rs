@@ -13,7 +13,12 @@ use crate::path::ActorPath;
 use crate::supervision::{ChildId, Note, Strategy};
 use crate::system::SystemCore;
 
-/// Tells what a cell's protocol noted. `path_of` names the child a note is about.
+/// Whether anybody would learn of an event.
+pub(crate) fn is_heard(system: &SystemCore) -> bool {
+    system.events().is_heard() || log::is_on()
+}
+
+/// Tells what a cell's protocol noted, if that [is heard](is_heard). `path_of` names the child a note is about.
 pub(crate) fn note(
     core: &Core,
     note: Note<Failure>,
@@ -21,9 +26,6 @@ pub(crate) fn note(
     strategy: &Strategy,
 ) {
     let events = core.system.events();
-    if !events.is_heard() && !log::is_on() {
-        return;
-    }
     let actor = core.path();
     let child = note.child().and_then(path_of);
     log::note(&actor, &note, child.as_ref(), strategy);
@@ -62,13 +64,12 @@ pub(crate) fn dead_letter(
     reason: DeadLetterReason,
     failures: Vec<Failure>,
 ) {
-    let events = system.events();
-    if !events.is_heard() && !log::is_on() {
+    if !is_heard(system) {
         return;
     }
     let letter = DeadLetter { recipient: recipient(), message, reason, failures };
     log::dead_letter(&letter);
-    events.publish(Event::DeadLetter(letter));
+    system.events().publish(Event::DeadLetter(letter));
 }
 
 /// Tells that a user's value panicked while it was dropped.

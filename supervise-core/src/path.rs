@@ -241,15 +241,22 @@ pub(crate) fn check_system_name(name: &str) -> Result<(), InvalidName> {
 }
 
 /// The n-th name made by the system: `$a`, `$b`, …, `$ba`, …
-pub(crate) fn made_up_name(mut n: u64) -> String {
+pub(crate) fn made_up_name(mut n: u64) -> Arc<str> {
     const DIGITS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+~";
-    let mut name = String::from("$");
+    // A sign, and eleven digits of six bits each: that is more than 64.
+    let mut name = [b'$'; 12];
+    let mut length = 1;
     loop {
-        name.push(char::from(DIGITS[usize::try_from(n % 64).unwrap_or(0)]));
+        name[length] = DIGITS[usize::try_from(n % 64).unwrap_or(0)];
+        length += 1;
         n /= 64;
         if n == 0 {
-            return name;
+            break;
         }
+    }
+    match std::str::from_utf8(&name[..length]) {
+        Ok(name) => Arc::from(name),
+        Err(_) => unreachable!("a dollar sign and digits are ASCII"),
     }
 }
 
@@ -311,6 +318,7 @@ mod tests {
     fn made_up_names_differ() {
         let names: std::collections::HashSet<_> = (0..10_000).map(made_up_name).collect();
         assert_eq!(names.len(), 10_000);
-        assert_eq!(made_up_name(0), "$a");
+        assert_eq!(&*made_up_name(0), "$a");
+        assert_eq!(made_up_name(u64::MAX).len(), 12);
     }
 }

@@ -9,10 +9,12 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
+
+use tokio::task::coop::consume_budget;
 
 use crate::actor::Actor;
 use crate::actor_ref::ActorRef;
@@ -28,12 +30,20 @@ pub struct Request<'a, A: Actor, T> {
     to: &'a ActorRef<A>,
     message: A::Message,
     attach: fn(&mut A::Message, ReplyTo<T>),
+    inline: bool,
 }
 
 impl<'a, A: Actor, T> Request<'a, A, T> {
     /// A request whose message has an empty reply slot; `attach` fills it in when the request is asked.
     pub fn new(to: &'a ActorRef<A>, message: A::Message, attach: fn(&mut A::Message, ReplyTo<T>)) -> Self {
-        Self { to, message, attach }
+        Self { to, message, attach, inline: false }
+    }
+
+    /// Lets an ask whose actor is idle handle the message itself, in the poll that sends it, instead of waking a worker: for
+    /// handlers that come back at once. What `#[handler(inline)]` makes. Rule 1.8.
+    pub fn inline(mut self) -> Self {
+        self.inline = true;
+        self
     }
 }
 
@@ -69,7 +79,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         let (reply, answer) = ReplyTo::asked();
         let mut message = self.message;
         (self.attach)(&mut message, reply);
-        self.to.push(message).map(|()| answer)
+        if self.inline { self.to.push_inline(message) } else { self.to.push(message) }.map(|()| answer)
     }
 
     /// Asks, and gives up after `limit`. The handler may still run; its reply is dropped.
@@ -128,6 +138,12 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         if let AskState::Waiting(answer) = &mut self.0 {
             return Pin::new(answer).poll(cx);
+        }
+        if let AskState::Unsent(Request { inline: true, .. }) = &self.0
+            && pin!(consume_budget()).poll(cx).is_pending()
+        {
+            // Whoever asks again and again and is answered at once would never let others have their turn.
+            return Poll::Pending;
         }
         match std::mem::replace(&mut self.0, AskState::Done) {
             AskState::Unsent(request) => match request.ask() {

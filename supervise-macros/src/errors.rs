@@ -32,6 +32,11 @@ impl Errors {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.iter().flatten().count()
+    }
+
     /// The value, or nothing and the error collected.
     pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
@@ -58,7 +63,7 @@ pub(crate) fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The word of `known` that `word` was probably meant to be. One in three letters may be wrong.
+/// The word of `known` that `word` was probably meant to be: one in three letters may be wrong, or it is what others say.
 pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
     known
@@ -67,6 +72,33 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+        .or_else(|| translated(&word, known))
+}
+
+/// What Erlang, Akka, actix, ractor and kameo call things, and what they are called here.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("capacity", "mailbox"),
+    ("continue", "Resume"),
+    ("ignore", "Resume"),
+    ("initial", "min"),
+    ("intensity", "max_retries"),
+    ("max_restarts", "max_retries"),
+    ("message", "handler"),
+    ("on_link_died", "watch"),
+    ("period", "within"),
+    ("propagate", "Escalate"),
+    ("receive", "handler"),
+    ("retry", "Restart"),
+    ("simple_one_for_one", "one_for_one"),
+    ("started", "pre_start"),
+    ("stopped", "post_stop"),
+    ("stopping", "post_stop"),
+    ("terminate", "Stop"),
+];
+
+fn translated<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (_, ours) = ELSEWHERE.iter().find(|(theirs, ours)| *theirs == word && known.contains(ours))?;
+    known.iter().find(|candidate| *candidate == ours).copied()
 }
 
 /// How many letters must be added, removed, changed or swapped with their neighbour to turn one word into the other.
@@ -113,17 +145,25 @@ mod tests {
 
     #[test]
     fn far_words_are_not_guessed_at() {
-        for word in ["Ignore", "x", "Retry", "Continue"] {
+        for word in ["Panic", "x", "Again", "period"] {
             assert_eq!(closest(word, DIRECTIVES), None, "{word}");
         }
     }
 
     #[test]
+    fn words_of_other_frameworks_are_translated() {
+        for (word, ours) in [("Ignore", "Resume"), ("Retry", "Restart"), ("terminate", "Stop")] {
+            assert_eq!(closest(word, DIRECTIVES), Some(ours), "{word}");
+        }
+        assert_eq!(closest("period", &["max_retries", "within"]), Some("within"));
+    }
+
+    #[test]
     fn an_unknown_word_far_from_all_lists_them() {
-        let word = syn::Ident::new("Ignore", Span::call_site());
+        let word = syn::Ident::new("Again", Span::call_site());
         let text = unknown("directive", &word, &["Stop", "Resume"]).to_string();
-        assert_eq!(text, "unknown directive `Ignore`: expected one of `Stop`, `Resume`");
+        assert_eq!(text, "unknown directive `Again`: expected one of `Stop`, `Resume`");
         let text = unknown("argument of a backoff", &word, &["min"]).to_string();
-        assert_eq!(text, "unknown argument `Ignore` of a backoff: expected one of `min`");
+        assert_eq!(text, "unknown argument `Again` of a backoff: expected one of `min`");
     }
 }

@@ -116,7 +116,12 @@ impl Setting {
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
         if let (Some(arguments), None) = (&self.arguments, &self.value) {
-            return Ok(arguments.clone());
+            let named = |part: TokenStream| matches!(part.into_iter().next(), Some(TokenTree::Ident(_)));
+            if split(arguments.clone(), ',').into_iter().all(named) {
+                return Ok(arguments.clone());
+            }
+            let message = format!("`{0}` takes its arguments by name: write `{0}({example})`", self.name);
+            return Err(syn::Error::new_spanned(arguments, message));
         }
         let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
         Err(syn::Error::new_spanned(&self.whole, message))

@@ -99,6 +99,8 @@ fn handlers_of_every_kind() {
             fn check(&self, strict: bool) -> Reply<Result<u8, No>> { todo }
             #[handler]
             fn close(&mut self) {}
+            #[handler(inline)]
+            fn count(&self) -> u64 { 0 }
             fn ordinary(&self) {}
         }
         ",

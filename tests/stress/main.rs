@@ -17,12 +17,15 @@
 //! | I10 | each node gets all messages of the driver, in order, across restarts |
 //! | I11 | in the end nobody is suspended and nothing is deferred; tasks and instances are gone |
 //!
+//! Beside it, [`producers`] counts what becomes of the messages of many threads to few actors.
+//!
 //! `README.md` beside this directory says how to run it longer, and again with the same seed.
 
 mod blow;
 mod driver;
 mod node;
 mod plan;
+mod producers;
 mod world;
 
 use std::time::Duration;
@@ -126,4 +129,9 @@ fn hie_05_and_while_siblings_wait_for_a_backoff_together() {
     let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(20)).jitter(0.5);
     let strategy = Strategy::rest_for_one().backoff(backoff);
     run("hie_05 group backoff", Plan { strategy, ..reference() });
+}
+
+#[test]
+fn every_message_of_many_producers_comes_to_one_end() {
+    producers::run(200_000);
 }

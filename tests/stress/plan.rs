@@ -99,7 +99,7 @@ impl Plan {
 /// Jobs in a run, unless the environment says otherwise.
 const ITEMS: usize = 5_000;
 
-fn from_env(name: &str) -> Option<u64> {
+pub(crate) fn from_env(name: &str) -> Option<u64> {
     let value = std::env::var(name).ok()?;
     Some(value.parse().unwrap_or_else(|_| panic!("{name} must be a number, not `{value}`")))
 }

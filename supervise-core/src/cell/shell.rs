@@ -269,7 +269,8 @@ impl<A: Actor> Shell<A> {
                     watcher.send_system(System::Ended { subject: self.me(), child: None, how });
                 }
             }
-            Effect::Note(note) => self.note(note),
+            Effect::Note(note) if observe::is_heard(&self.cell.core.system) => self.note(note),
+            Effect::Note(_) => {}
             Effect::Call(call) => self.call = Some(call),
             Effect::Decide(..) | Effect::Renew(_) => unreachable!("answered in `step`"),
         }
@@ -313,7 +314,10 @@ impl<A: Actor> Shell<A> {
             for effect in effects.drain(..) {
                 match effect {
                     Effect::Send(to, message) => to.send_system(message),
-                    Effect::Note(note) => observe::note(above, note, |_| Some(core.path()), strategy),
+                    Effect::Note(note) if observe::is_heard(&core.system) => {
+                        observe::note(above, note, |_| Some(core.path()), strategy);
+                    }
+                    Effect::Note(_) => {}
                     other => unreachable!("deciding for an idle supervisor has no such effect: {other:?}"),
                 }
             }
@@ -450,13 +454,17 @@ impl<A: Actor> Shell<A> {
     }
 }
 
-/// The runtime goes away under a cell that has not ended: no hooks, but nobody waits for ever (rule 6.6).
+/// The runtime goes away under a cell that has not ended, or its own code panicked: no hooks, but nobody waits for ever
+/// (rule 6.6).
 impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {
             self.close();
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
+            if std::thread::panicking() {
+                super::broke(&self.me(), &forgotten);
+            }
             drop_quietly(forgotten);
         }
     }

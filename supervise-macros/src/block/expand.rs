@@ -139,6 +139,7 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
     let names: Vec<_> = handler.arguments.iter().map(|argument| located(&argument.ident)).collect();
     let types = handler.arguments.iter().map(|argument| &argument.ty);
     let reply = handler.reply.ty(krate);
+    let inline = handler.inline.then(|| quote_spanned!(Span::mixed_site()=> .inline()));
     quote_spanned! {Span::mixed_site()=>
         #(#docs)*
         pub fn #ident(&self #(, #names: #types)*) -> #krate::Request<'_, #actor, #reply> {
@@ -151,6 +152,7 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
                     }
                 },
             )
+            #inline
         }
     }
 }

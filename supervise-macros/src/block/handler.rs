@@ -30,6 +30,8 @@ pub(crate) struct Handler {
     pub(crate) redeliver: Option<u32>,
     /// Whether its message starts the receive timeout anew.
     pub(crate) influencing: bool,
+    /// Whether an asker may run it itself.
+    pub(crate) inline: bool,
 }
 
 /// An argument that travels in the message.
@@ -140,7 +142,11 @@ impl Handler {
             );
             errors.at(&ident, message);
         }
-        let Settings { redeliver, not_influencing } = Settings::read(attribute, errors);
+        let Settings { redeliver, not_influencing, inline } = Settings::read(attribute, errors);
+        if let (Some(()), Some(keyword)) = (inline, &signature.asyncness) {
+            let message = "an inline handler has its asker's task wait for it, so it must not wait itself: remove this `async`, or remove `inline`";
+            errors.at(keyword, message);
+        }
         let mut handler = Self {
             variant: variant(&ident),
             docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
@@ -151,6 +157,7 @@ impl Handler {
             reply: Reply::Unit,
             redeliver,
             influencing: not_influencing.is_none(),
+            inline: inline.is_some(),
             ident,
         };
         Self::check_receiver(signature, errors);
@@ -259,6 +266,7 @@ fn travels(attribute: &Attribute) -> bool {
 struct Settings {
     redeliver: Option<u32>,
     not_influencing: Option<()>,
+    inline: Option<()>,
 }
 
 impl Settings {
@@ -278,8 +286,9 @@ impl Settings {
                 "not_influencing" => {
                     set_once(&mut settings.not_influencing, setting.flag(), &setting, errors);
                 }
+                "inline" => set_once(&mut settings.inline, setting.flag(), &setting, errors),
                 _ => {
-                    let known = ["redeliver", "not_influencing"];
+                    let known = ["redeliver", "not_influencing", "inline"];
                     errors.add(unknown("setting of `#[handler]`", &setting.name, &known));
                 }
             }

@@ -83,8 +83,8 @@ impl Block {
     }
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
-        let mut roles = attributes::take(&mut method.attrs, |attribute| helper(attribute).is_some());
         Self::near_misses(method, errors);
+        let mut roles = attributes::take(&mut method.attrs, |attribute| helper(attribute).is_some());
         if let [first, second, ..] = roles.as_slice() {
             let (first, name) = (role(first), role(second));
             let message = if first == name {
@@ -144,11 +144,14 @@ impl Block {
         }
     }
 
-    /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well.
+    /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well; a handler
+    /// stays one, so that who calls it finds it.
     fn near_misses(method: &mut Method, errors: &mut Errors) {
         for attribute in attributes::take(&mut method.attrs, |attribute| near_miss(attribute).is_some()) {
-            if let Some(meant) = near_miss(&attribute) {
-                errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
+            let Some(meant) = near_miss(&attribute) else { continue };
+            errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
+            if meant == "handler" {
+                method.attrs.push(parse_quote!(#[handler]));
             }
         }
     }

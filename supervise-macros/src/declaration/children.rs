@@ -98,7 +98,7 @@ fn child(
     if actor.is_none() {
         let message = format!(
             "a declared child is reached through a `Child<..>`: write `{ident}: Child<{}>`",
-            written(&field.ty)
+            meant_actor(&field.ty)
         );
         errors.at(&field.ty, message);
     }
@@ -152,6 +152,27 @@ fn actor_of(ty: &Type) -> Option<Type> {
             Some(actor.clone())
         }
         _ => None,
+    }
+}
+
+/// The actor that a field of another type probably stands for: that of `FeedRef`, `Option<FeedRef>`, `ActorRef<Feed>`.
+fn meant_actor(ty: &Type) -> String {
+    let segment = match ty {
+        Type::Path(path) => path.path.segments.last(),
+        _ => None,
+    };
+    match segment.map(|segment| (segment.ident.to_string(), &segment.arguments)) {
+        Some((_, PathArguments::AngleBracketed(arguments))) if arguments.args.len() == 1 => {
+            match arguments.args.first() {
+                Some(GenericArgument::Type(inner)) => meant_actor(inner),
+                _ => written(ty),
+            }
+        }
+        Some((name, _)) if name.len() > 3 && name.ends_with("Ref") => {
+            let whole = written(ty);
+            whole.strip_suffix("Ref").map_or(whole.clone(), str::to_owned)
+        }
+        _ => written(ty),
     }
 }
 

@@ -116,6 +116,10 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
             }
         },
         quote_spanned! {mixed=>
+            #[automatically_derived]
+            impl #alive_generics #krate::__private::Habits for #own #alive_where {}
+        },
+        quote_spanned! {mixed=>
             impl #impl_generics #own #where_clause {
                 /// What every ref can do, whatever its actor handles.
                 #[allow(dead_code)]

@@ -178,7 +178,13 @@ fn stash(setting: &Setting) -> syn::Result<usize> {
 }
 
 fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
-    let kind: Ident = input.parse()?;
+    if let Ok(capacity) = input.fork().parse::<LitInt>() {
+        let message = format!("a bounded mailbox is written `mailbox = bounded({capacity})`");
+        return Err(syn::Error::new(capacity.span(), message));
+    }
+    let kind: Ident = input.parse().map_err(|error| {
+        syn::Error::new(error.span(), "expected a mailbox: write `unbounded` or `bounded(1000)`")
+    })?;
     if kind == "unbounded" {
         return Ok(Mailbox::Unbounded);
     }
@@ -213,6 +219,9 @@ fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
         return Ok("Fail");
     }
     let name: Ident = input.parse()?;
+    if names.contains(&name.to_string().as_str()) {
+        return Err(syn::Error::new(name.span(), format!("write `overflow = {name}`")));
+    }
     if name != "overflow" {
         return Err(unknown("setting of a bounded mailbox", &name, &["overflow"]));
     }

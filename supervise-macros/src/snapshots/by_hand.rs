@@ -64,6 +64,9 @@ impl crate::vendor::akka::TypedRef for GateRef {
     }
 }
 #[cfg(unix)]
+#[automatically_derived]
+impl crate::vendor::akka::__private::Habits for GateRef {}
+#[cfg(unix)]
 impl GateRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]

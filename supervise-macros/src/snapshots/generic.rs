@@ -86,6 +86,12 @@ where
         &self.0
     }
 }
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::__private::Habits for ReaderRef<S, N>
+where
+    S: Clone,
+    S: 'static,
+{}
 impl<S: Source, const N: usize> ReaderRef<S, N>
 where
     S: Clone,

@@ -6,7 +6,8 @@
 | `fetch(id: MatchId)` | Fetches. | `Match` | `FeedError` |
 | `read()` |  | `io::Result<u8>` |  |
 | `check(strict: bool)` |  | `Result<u8, No>` |  |
-| `close()` |  |  |  |*/
+| `close()` |  |  |  |
+| `count()` |  | `u64` |  |*/
 impl Feed {
     /// Fetches.
     #[allow(
@@ -48,6 +49,15 @@ impl Feed {
         clippy::unused_self
     )]
     fn close(&mut self) {}
+    #[allow(
+        clippy::needless_pass_by_ref_mut,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self
+    )]
+    fn count(&self) -> u64 {
+        0
+    }
     fn ordinary(&self) {}
 }
 ///What a [`Feed`] can be told.
@@ -68,6 +78,8 @@ pub enum FeedMessage {
     Check { strict: bool, #[doc(hidden)] __reply: ::supervise::ReplyTo<Result<u8, No>> },
     ///The message for `close`.
     Close { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
+    ///The message for `count`.
+    Count { #[doc(hidden)] __reply: ::supervise::ReplyTo<u64> },
 }
 impl FeedMessage {
     fn message_name(&self) -> &'static ::core::primitive::str {
@@ -77,6 +89,7 @@ impl FeedMessage {
             FeedMessage::Read { .. } => "Read",
             FeedMessage::Check { .. } => "Check",
             FeedMessage::Close { .. } => "Close",
+            FeedMessage::Count { .. } => "Count",
         }
     }
 }
@@ -153,6 +166,21 @@ impl FeedRef {
                 }
             },
         )
+    }
+    ///A request for `count`.
+    pub fn count(&self) -> ::supervise::Request<'_, Feed, u64> {
+        ::supervise::Request::new(
+                self.actor_ref(),
+                FeedMessage::Count {
+                    __reply: ::supervise::ReplyTo::nowhere(),
+                },
+                |message, reply| {
+                    if let FeedMessage::Count { __reply, .. } = message {
+                        *__reply = reply;
+                    }
+                },
+            )
+            .inline()
     }
 }
 #[automatically_derived]
@@ -250,6 +278,15 @@ impl ::supervise::Actor for Feed {
                     let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
                     Self::close(self);
                     __held.answer(__ctx, ());
+                    ::core::result::Result::Ok(())
+                }
+                FeedMessage::Count { __reply } => {
+                    let __held = ::supervise::__private::hold::<_, u64>(__ctx, __reply);
+                    ::supervise::__private::plain_reply(
+                        ::supervise::__private::Probe::<u64>::reply(),
+                    );
+                    let reply = Self::count(self);
+                    __held.answer(__ctx, reply);
                     ::core::result::Result::Ok(())
                 }
                 message => return ::core::ops::ControlFlow::Continue(message),

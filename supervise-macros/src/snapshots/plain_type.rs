@@ -47,6 +47,8 @@ impl ::supervise::TypedRef for FeedRef {
         &self.0
     }
 }
+#[automatically_derived]
+impl ::supervise::__private::Habits for FeedRef {}
 impl FeedRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]

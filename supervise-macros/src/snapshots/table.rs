@@ -57,6 +57,8 @@ impl ::supervise::TypedRef for StandingsRef {
         &self.0
     }
 }
+#[automatically_derived]
+impl ::supervise::__private::Habits for StandingsRef {}
 impl StandingsRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]

@@ -53,6 +53,8 @@ impl ::supervise::TypedRef for ParentRef {
         &self.0
     }
 }
+#[automatically_derived]
+impl ::supervise::__private::Habits for ParentRef {}
 impl ParentRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]

@@ -57,6 +57,8 @@ impl ::supervise::TypedRef for DbRef {
         &self.0
     }
 }
+#[automatically_derived]
+impl ::supervise::__private::Habits for DbRef {}
 impl DbRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]

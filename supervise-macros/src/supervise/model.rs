@@ -186,6 +186,9 @@ fn guard_text(guard: &ExprClosure) -> String {
 /// Patterns that are no types.
 const KINDS: &[&str] = &["Panic", "Killed", "DeathPact", "InitializationFailed"];
 
+/// Words for whatever no other rule takes, which is `_` here.
+const CATCH_ALL: &[&str] = &["default", "else", "other", "otherwise", "any", "all", "rest"];
+
 /// A setting at the top level that is neither strategy nor rule.
 fn stray(setting: &Setting) -> syn::Error {
     let name = setting.name.to_string();
@@ -194,14 +197,22 @@ fn stray(setting: &Setting) -> syn::Error {
             format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
         return syn::Error::new(setting.span(), message);
     }
-    if DIRECTIVES.contains(&name.as_str()) {
+    if let ("strategy", Some(value)) = (name.as_str(), &setting.value) {
+        let scope = written(value).replace('"', "");
+        if strategy::SCOPES.contains(&scope.as_str()) {
+            let message = format!("a strategy stands alone: write `{scope}`");
+            return syn::Error::new_spanned(setting.tokens(), message);
+        }
+    }
+    if DIRECTIVES.contains(&name.as_str()) && setting.value.is_none() {
         return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
     }
     let directive =
         setting.value.clone().and_then(|value| value.into_iter().next()).map(|token| token.to_string());
     if directive.is_some_and(|word| DIRECTIVES.contains(&word.as_str())) && setting.arguments.is_none() {
         let value = setting.value.as_ref().map(written).unwrap_or_default();
-        let message = format!("a rule names what fails in `on(..)`: write `on({name}) = {value}`");
+        let pattern = if CATCH_ALL.contains(&name.to_lowercase().as_str()) { "_" } else { &name };
+        let message = format!("a rule names what fails in `on(..)`: write `on({pattern}) = {value}`");
         return syn::Error::new_spanned(setting.tokens(), message);
     }
     let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
@@ -439,17 +450,28 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
     let Some(arguments) = &syntax.arguments else {
         return Some(plain);
     };
-    let mend = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
     if name != "Restart" {
         errors.at(&syntax.name, format!("`{name}` takes no arguments"));
         return None;
     }
-    if split(arguments.clone(), ',').len() != 1 {
-        errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {mend}"));
+    let settings = crate::settings::parse(arguments.clone(), errors);
+    if let Some(limit) = settings.iter().find(|setting| is_of_strategy(&setting.name)) {
+        let message = format!(
+            "restarts are limited by the strategy: move this there, `one_for_one({})`",
+            written(arguments)
+        );
+        errors.at(limit.tokens(), message);
         return None;
     }
-    let settings = crate::settings::parse(arguments.clone(), errors);
+    if split(arguments.clone(), ',').len() != 1 {
+        errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {RESTART_AFTER}"));
+        return None;
+    }
     let setting = settings.first()?;
+    if DELAYS.contains(&setting.name.to_string().as_str()) {
+        errors.at(setting.tokens(), format!("a delay before a restart is a backoff: {RESTART_AFTER}"));
+        return None;
+    }
     if strategy::BACKOFFS.contains(&setting.name.to_string().as_str()) {
         let backoff = strategy::backoff(setting, errors);
         errors.keep(backoff).map(Directive::RestartAfter)
@@ -457,4 +479,15 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         errors.add(unknown("argument of `Restart`", &setting.name, strategy::BACKOFFS));
         None
     }
+}
+
+const RESTART_AFTER: &str = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
+
+/// What may stand directly in `Restart(..)` by mistake.
+const DELAYS: &[&str] = &["delay", "after", "wait", "min", "max", "initial", "jitter"];
+
+/// Whether it says something about a table as a whole.
+fn is_of_strategy(name: &Ident) -> bool {
+    let name = name.to_string();
+    strategy::ARGUMENTS.contains(&name.as_str()) && !strategy::BACKOFFS.contains(&name.as_str())
 }

@@ -1,7 +1,7 @@
 //! The grammar of `#[supervise(..)]`. What the words mean is not known here.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{ExprClosure, Pat, Path, Token, Type};
@@ -110,12 +110,27 @@ fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
         }
     }
     syn::parse2(tokens.clone()).map(PatternSyntax::Type).map_err(|_| {
-        syn::Error::new_spanned(
-            tokens,
+        let message = if let Some(ty) = with_binding(&tokens) {
+            format!("a rule names the type alone, `on({ty})`; a guard looks inside, `on({ty} if |error| ..)`")
+        } else if settings::split(tokens.clone(), ',').len() > 1 {
+            "alternatives are separated by `|`: `on(DbError::Timeout | DbError::Closed) = Restart`".to_owned()
+        } else {
             "expected an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, \
-             `InitializationFailed` or `_`",
-        )
+             `InitializationFailed` or `_`"
+                .to_owned()
+        };
+        syn::Error::new_spanned(tokens, message)
     })
+}
+
+/// The type of `error: Type`, as somebody might write it who thinks of a function's parameter.
+fn with_binding(tokens: &TokenStream) -> Option<String> {
+    let parameter = |input: ParseStream<'_>| {
+        Pat::parse_single(input)?;
+        input.parse::<Token![:]>()?;
+        input.parse::<Type>()
+    };
+    parameter.parse2(tokens.clone()).ok().map(settings::written)
 }
 
 fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
@@ -125,6 +140,13 @@ fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
     let name = input.parse::<Ident>().map_err(|error| {
         syn::Error::new(error.span(), "expected a directive: `Resume`, `Restart`, `Stop`, `Escalate` or `Default`")
     })?;
+    if input.peek(Token![::]) {
+        let path: TokenStream = input.parse()?;
+        let last = path.clone().into_iter().filter(|token| matches!(token, TokenTree::Ident(_))).last();
+        let message =
+            format!("a directive stands alone: write `{}`", last.unwrap_or(TokenTree::Ident(name.clone())));
+        return Err(syn::Error::new_spanned(quote!(#name #path), message));
+    }
     let arguments = if input.peek(syn::token::Paren) {
         let inner;
         syn::parenthesized!(inner in input);
@@ -207,6 +229,9 @@ mod tests {
             ("on(X) =", "a value is missing"),
             ("on(X if) = Stop", "a guard is a closure"),
             ("on(1) = Stop", "expected an error type"),
+            ("on(A::B, A::C) = Stop", "separated by `|`"),
+            ("on(error: a::Error) = Stop", "names the type alone, `on(a::Error)`"),
+            ("on(X) = Directive::Stop", "stands alone: write `Stop`"),
             ("on(X) = 1", "expected a directive"),
             ("on(X) = Stop now", "behind a directive"),
             ("= 1", "expected a setting"),

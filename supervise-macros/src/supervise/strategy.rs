@@ -232,18 +232,17 @@ impl Strategy {
 
 fn retries(setting: &Setting) -> syn::Result<u32> {
     let example = "10";
+    let expected = "expected how many restarts are granted, such as `10`; leave it out for any number";
     let number: LitInt = setting.value_by(
         |input: ParseStream<'_>| {
             let span = input.span();
-            input.parse().map_err(|_| {
-                syn::Error::new(
-                    span,
-                    "expected how many restarts are granted, such as `10`; leave it out for any number",
-                )
-            })
+            input.parse().map_err(|_| syn::Error::new(span, expected))
         },
         example,
     )?;
+    if number.base10_digits().starts_with('-') {
+        return Err(syn::Error::new(number.span(), expected));
+    }
     number.base10_parse().map_err(|_| syn::Error::new(number.span(), "more restarts than can be counted"))
 }
 
@@ -277,7 +276,7 @@ pub(crate) fn backoff(setting: &Setting, errors: &mut Errors) -> syn::Result<Bac
 fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
     let arguments = setting.call("min = \"100ms\", max = \"10s\"")?;
     let (mut min, mut max, mut jitter, mut reset) = (None, None, None, None);
-    let mut failed = false;
+    let before = errors.count();
     for argument in settings::parse(arguments, errors) {
         match argument.name.to_string().as_str() {
             "min" => set_once(&mut min, argument.value_by(positive, "\"100ms\""), &argument, errors),
@@ -285,16 +284,14 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
             "jitter" => set_once(&mut jitter, share(&argument), &argument, errors),
             "reset_after" => set_once(&mut reset, argument.value_by(reset_after, "\"1m\""), &argument, errors),
             _ => {
-                failed = true;
                 let known = ["min", "max", "jitter", "reset_after"];
                 errors.add(unknown("argument of a backoff", &argument.name, &known));
             }
         }
-        failed |= argument.name == "min" && min.is_none() || argument.name == "max" && max.is_none();
     }
     let (Some(min), Some(max)) = (min, max) else {
         let missing = if min.is_none() { "min = \"100ms\"" } else { "max = \"10s\"" };
-        return missing_argument(setting, missing, failed);
+        return missing_argument(setting, missing, errors.count() > before);
     };
     if min > max {
         let message = format!("the shortest delay ({}) is longer than the longest ({})", spoken(min), spoken(max));
@@ -306,27 +303,25 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
 fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
     let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
     let (mut window, mut initial) = (None, None);
-    let mut failed = false;
+    let before = errors.count();
     for argument in settings::parse(arguments, errors) {
         match argument.name.to_string().as_str() {
             "window" => set_once(&mut window, argument.value_by(positive, "\"10s\""), &argument, errors),
             "initial" => set_once(&mut initial, argument.value_by(positive, "\"100ms\""), &argument, errors),
             _ => {
-                failed = true;
                 let known = ["window", "initial"];
                 errors.add(unknown("argument of `exponential_backoff`", &argument.name, &known));
             }
         }
-        failed |= argument.name == "window" && window.is_none() || argument.name == "initial" && initial.is_none();
     }
     let (Some(window), Some(initial)) = (window, initial) else {
         let missing = if window.is_none() { "window = \"10s\"" } else { "initial = \"100ms\"" };
-        return missing_argument(setting, missing, failed);
+        return missing_argument(setting, missing, errors.count() > before);
     };
     Ok(BackoffModel::Linear { window, initial })
 }
 
-/// Says what is missing, unless it was given and is wrong: then that is being said already.
+/// Says what is missing, unless something else is wrong: then it may be what was meant.
 fn missing_argument(setting: &Setting, missing: &str, failed: bool) -> syn::Result<BackoffModel> {
     if failed {
         let stand_in = Duration::from_secs(1);

@@ -107,6 +107,11 @@ pub trait Framework: Send + Sync + Sized + 'static {
     /// Asks a counter for its sum.
     fn total(counter: &Self::Counter) -> impl Future<Output = u64> + Send;
 
+    /// The same by a handler that the asker may run itself, where the framework has such a thing.
+    fn total_inline(counter: &Self::Counter) -> impl Future<Output = u64> + Send {
+        Self::total(counter)
+    }
+
     /// How a runner is reached.
     type Runner: Send + Sync + 'static;
 

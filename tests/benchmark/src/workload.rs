@@ -23,6 +23,8 @@ pub enum Workload {
     Ask,
     /// 64 tasks do.
     Ask64,
+    /// One task asks a counter that lets its askers run the handler, where there is such a thing.
+    AskInline,
     /// Two actors pass a message to and fro.
     PingPong,
     /// 1000 actors pass a message round.
@@ -54,12 +56,13 @@ pub enum Unit {
 }
 
 impl Workload {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Tell1,
         Self::Tell4,
         Self::TellBounded,
         Self::Ask,
         Self::Ask64,
+        Self::AskInline,
         Self::PingPong,
         Self::Ring,
         Self::SpawnWide,
@@ -80,6 +83,7 @@ impl Workload {
             Self::TellBounded => "tell-bounded",
             Self::Ask => "ask",
             Self::Ask64 => "ask-64",
+            Self::AskInline => "ask-inline",
             Self::PingPong => "ping-pong",
             Self::Ring => "ring",
             Self::SpawnWide => "spawn-wide",
@@ -101,6 +105,7 @@ impl Workload {
             Self::TellBounded => format!("tell, 4 producers, bounded({}) (ns/message)", scale.capacity),
             Self::Ask => "ask, sequential (ns/round trip)".to_owned(),
             Self::Ask64 => "ask, 64 askers (ns/round trip)".to_owned(),
+            Self::AskInline => "ask, sequential, `#[handler(inline)]` (ns/round trip)".to_owned(),
             Self::PingPong => "ping-pong (ns/message)".to_owned(),
             Self::Ring => format!("ring of {} (ns/hop)", scale.ring),
             Self::SpawnWide => format!("spawn {} under one parent (ns/actor)", scale.children),
@@ -135,8 +140,9 @@ impl Workload {
                 Self::Tell1 => tell(&framework, 1, &scale).await,
                 Self::Tell4 => tell(&framework, 4, &scale).await,
                 Self::TellBounded => tell_bounded(&framework, 4, &scale).await,
-                Self::Ask => ask(&framework, 1, &scale).await,
-                Self::Ask64 => ask(&framework, 64, &scale).await,
+                Self::Ask => ask(&framework, 1, false, &scale).await,
+                Self::Ask64 => ask(&framework, 64, false, &scale).await,
+                Self::AskInline => ask(&framework, 1, true, &scale).await,
                 Self::PingPong => ring(&framework, 2, &scale).await,
                 Self::Ring => ring(&framework, scale.ring, &scale).await,
                 Self::SpawnWide => spawn_wide(&framework, &scale).await,
@@ -222,7 +228,7 @@ async fn join(tasks: Vec<JoinHandle<()>>) -> u64 {
     count
 }
 
-async fn ask<F: Framework>(framework: &F, askers: u64, scale: &Scale) -> f64 {
+async fn ask<F: Framework>(framework: &F, askers: u64, inline: bool, scale: &Scale) -> f64 {
     let counter = framework.counter().await;
     F::add(&counter, 7).await;
     handled::<F>(&counter, 7).await;
@@ -234,7 +240,8 @@ async fn ask<F: Framework>(framework: &F, askers: u64, scale: &Scale) -> f64 {
             let counter = counter.clone();
             tokio::spawn(async move {
                 for _ in 0..each {
-                    assert_eq!(F::total(&counter).await, 7);
+                    let total = if inline { F::total_inline(&counter).await } else { F::total(&counter).await };
+                    assert_eq!(total, 7);
                 }
             })
         });

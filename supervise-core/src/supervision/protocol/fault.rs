@@ -130,7 +130,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         (!child.is_dying() && child.delayed().is_none()).then(|| child.restarts())
     }
 
-    /// Delivers a failure together with what the table says, under a [plain](Strategy::is_plain) strategy. All effects
+    /// Delivers a failure together with what the table says, under a strategy that is one-for-one and has no delays. All effects
     /// are messages and notes.
     ///
     /// # Errors

@@ -47,6 +47,11 @@ impl Counter {
         self.total
     }
 
+    #[handler(inline)]
+    fn total_inline(&self) -> u64 {
+        self.total
+    }
+
     #[handler]
     fn fail(&mut self, cause: Cause) -> Result<(), AsTold> {
         match cause {
@@ -178,6 +183,10 @@ impl Framework for Supervise {
 
     async fn total(counter: &CounterRef) -> u64 {
         counter.total().await.expect("a counter that answers")
+    }
+
+    async fn total_inline(counter: &CounterRef) -> u64 {
+        counter.total_inline().await.expect("a counter that answers")
     }
 
     type Runner = RunnerRef;

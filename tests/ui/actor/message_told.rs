@@ -1,0 +1,22 @@
+//! A message handed to the ref, as in kameo or ractor.
+
+use std::io;
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {
+    #[handler]
+    fn next_line(&mut self) -> Result<u32, io::Error> {
+        Ok(1)
+    }
+}
+
+fn main() {
+    let system = ActorSystem::new("demo");
+    let reader = system.spawn("reader", || Reader).unwrap();
+    reader.tell("next line").unwrap();
+}

@@ -1,0 +1,11 @@
+//! What happens on overflow, without saying that it is that.
+
+use supervise::prelude::*;
+
+#[actor(mailbox = bounded(100, drop_oldest))]
+struct Counter;
+
+#[actor]
+impl Counter {}
+
+fn main() {}

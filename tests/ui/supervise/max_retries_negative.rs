@@ -1,0 +1,12 @@
+//! No limit as Akka spells it.
+
+use supervise::prelude::*;
+
+#[actor]
+#[supervise(one_for_one(max_retries = -1), on(std::io::Error) = Restart)]
+struct Library;
+
+#[actor]
+impl Library {}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! What Erlang calls it.
+
+use supervise::prelude::*;
+
+#[actor]
+#[supervise(one_for_one(intensity = 3, period = "5s"), on(std::io::Error) = Retry)]
+struct Library;
+
+#[actor]
+impl Library {}
+
+fn main() {}
