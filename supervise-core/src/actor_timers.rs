@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::timers::Timers;
+use crate::timers::{Timers, later};
 
 /// No timer repeats faster than this; the clock is no finer.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
@@ -69,7 +69,7 @@ impl<M> ActorTimers<M> {
     // ---- keyed timers --------------------------------------------------------------------------------------------
 
     pub(crate) fn start_once(&mut self, key: TimerKey, delay: Duration, message: M) -> Option<Replaced<M>> {
-        self.start(key, Instant::now() + delay, What::Once(message))
+        self.start(key, later(Instant::now(), delay), What::Once(message))
     }
 
     pub(crate) fn start_every(
@@ -79,7 +79,7 @@ impl<M> ActorTimers<M> {
         make: Box<dyn FnMut() -> M + Send>,
     ) -> Option<Replaced<M>> {
         let interval = interval.max(SHORTEST_INTERVAL);
-        let next = Instant::now() + interval;
+        let next = later(Instant::now(), interval);
         self.start(key, next, What::Every { interval, next, make })
     }
 
@@ -118,7 +118,7 @@ impl<M> ActorTimers<M> {
         self.clear_idle();
         let generation = self.generation();
         self.idle = Some(Idle { after, generation, make, over: false });
-        self.due.set(generation, Instant::now() + after);
+        self.due.set(generation, later(Instant::now(), after));
     }
 
     pub(crate) fn clear_idle(&mut self) {
@@ -134,7 +134,7 @@ impl<M> ActorTimers<M> {
             self.due.cancel(&idle.generation);
             idle.generation = generation;
             idle.over = false;
-            self.due.set(generation, Instant::now() + idle.after);
+            self.due.set(generation, later(Instant::now(), idle.after));
         }
     }
 
@@ -176,7 +176,7 @@ impl<M> ActorTimers<M> {
         let message = match &mut keyed.what {
             What::Every { interval, next, make } => {
                 // A tick that comes late does not put off the ones after it (1).
-                *next = (*next + *interval).max(Instant::now());
+                *next = later(*next, *interval).max(Instant::now());
                 self.due.set(generation, *next);
                 make()
             }

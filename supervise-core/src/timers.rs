@@ -5,8 +5,17 @@ use std::future::Future;
 use std::hash::Hash;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
+
+/// A time that the clock can tell but nobody lives to see: some 30 years.
+const FOR_EVER: Duration = Duration::from_secs(86_400 * 365 * 30);
+
+/// When `delay` has passed since `from`; what the clock cannot tell is for ever.
+pub(crate) fn later(from: Instant, delay: Duration) -> Instant {
+    from.checked_add(delay).unwrap_or_else(|| from + FOR_EVER)
+}
 
 /// Keyed timers. Setting a key again replaces its timer.
 #[derive(Debug)]

@@ -112,7 +112,6 @@ async fn a_full_mailbox_that_fails_says_so(system: &TestSystem) {
 }
 
 #[supervise::test]
-#[ignore = "the asker of a message that a full mailbox drops is told that the actor stopped"]
 async fn a_full_mailbox_that_drops_says_so(system: &TestSystem) {
     let (actor, _waits) = full(system, Overflow::DropNewest).await;
     let dropped = actor.count().await;

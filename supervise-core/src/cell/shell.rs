@@ -26,7 +26,7 @@ use crate::props::Policy;
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Ruling, Strategy, Time, Timer,
 };
-use crate::timers::Timers;
+use crate::timers::{Timers, later};
 use crate::unwind::{contained, drop_quietly};
 
 /// The part that goes on working while a handler borrows the rest.
@@ -248,7 +248,7 @@ impl<A: Actor> Shell<A> {
                 self.enqueue(Control::Terminated(subject));
             }
             Effect::Arm(timer, delay) => {
-                let at = Instant::now() + delay.unwrap_or(self.stop_timeout);
+                let at = later(Instant::now(), delay.unwrap_or(self.stop_timeout));
                 self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer, at);
             }
             Effect::Disarm(timer) => {
