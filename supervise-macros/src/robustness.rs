@@ -4,7 +4,7 @@
 use proc_macro2::{Delimiter, Group, LineColumn, Span, TokenStream, TokenTree};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 /// How many inputs each test makes.
 const CASES: u32 = 4_000;
@@ -202,28 +202,35 @@ fn hold(
     expand: fn(TokenStream, TokenStream) -> TokenStream,
 ) {
     let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
-    let outcome = runner.run(&(arguments, items), |(arguments, item)| {
-        // Both in one text, so that their spans can be told apart from spans of nowhere.
-        let Ok(input) = format!("({}) {{{}}}", arguments.0, item.0).parse::<TokenStream>() else {
-            return Ok(());
-        };
-        let [arguments, item] = halves(input.clone());
-        // rustc gives an attribute only what it could parse itself; what it could not may come out as it went in.
-        let parses = syn::parse2::<syn::Item>(item.clone()).is_ok();
-        let output = expand(arguments, item);
-        if parses {
-            for span in complaints(&output) {
-                let inside = span.start().column > 0 && span.start() < end(&input);
-                prop_assert!(inside, "an error outside the input in {}", output);
-            }
-            let text = output.to_string();
-            prop_assert!(syn::parse2::<syn::File>(output).is_ok(), "not a file: {}", text);
-        }
-        Ok(())
-    });
+    let outcome = runner.run(&(arguments, items), |(arguments, item)| check(&arguments.0, &item.0, expand));
     if let Err(error) = outcome {
         panic!("{error}");
     }
+}
+
+/// Runs a macro on one pair of inputs and looks at what comes out.
+fn check(
+    arguments: &str,
+    item: &str,
+    expand: fn(TokenStream, TokenStream) -> TokenStream,
+) -> Result<(), TestCaseError> {
+    // Both in one text, so that their spans can be told apart from spans of nowhere.
+    let Ok(input) = format!("({arguments}) {{{item}}}").parse::<TokenStream>() else {
+        return Ok(());
+    };
+    let [arguments, item] = halves(input.clone());
+    // rustc gives an attribute only what it could parse itself; what it could not may come out as it went in.
+    let parses = syn::parse2::<syn::Item>(item.clone()).is_ok();
+    let output = expand(arguments, item);
+    if parses {
+        for span in complaints(&output) {
+            let inside = span.start().column > 0 && span.start() < end(&input);
+            prop_assert!(inside, "an error outside the input in {}", output);
+        }
+        let text = output.to_string();
+        prop_assert!(syn::parse2::<syn::File>(output).is_ok(), "not a file: {}", text);
+    }
+    Ok(())
 }
 
 fn halves(input: TokenStream) -> [TokenStream; 2] {
@@ -267,6 +274,17 @@ fn actor_on_types_holds() {
 #[test]
 fn actor_on_blocks_holds() {
     hold(mutated(SETTINGS), mutated(BLOCKS), actor);
+}
+
+/// What is empty has no place of its own to complain about.
+#[test]
+fn empty_clauses_hold() {
+    for block in [
+        "impl Feed { #[handler] fn fetch(&mut self) where {} }",
+        "impl Feed { #[handler] fn fetch<>(&mut self) {} }",
+    ] {
+        check("", block, actor).unwrap();
+    }
 }
 
 #[test]

@@ -212,7 +212,10 @@ pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Er
         errors.at(&signature.generics, message);
     }
     if let Some(clause) = &signature.generics.where_clause {
-        errors.at(clause, format!("a {role} has no `where` clause of its own: put it on the impl block"));
+        errors.at(
+            clause.where_token,
+            format!("a {role} has no `where` clause of its own: put it on the impl block"),
+        );
     }
     if let syn::Safety::Unsafe(unsafety) = &signature.safety {
         errors.at(unsafety, format!("a {role} is called by the runtime and cannot be unsafe"));
