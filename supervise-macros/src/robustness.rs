@@ -276,9 +276,10 @@ fn actor_on_blocks_holds() {
     hold(mutated(SETTINGS), mutated(BLOCKS), actor);
 }
 
-/// What is empty has no place of its own to complain about.
+/// What is empty, or cut off, has no place of its own to complain about.
 #[test]
-fn empty_clauses_hold() {
+fn empty_clauses_and_unfinished_settings_hold() {
+    check("", "#[supervise(decider = path :: < to :: decide)] struct Door;", actor).unwrap();
     for block in [
         "impl Feed { #[handler] fn fetch(&mut self) where {} }",
         "impl Feed { #[handler] fn fetch<>(&mut self) {} }",

@@ -86,8 +86,9 @@ impl Setting {
     pub(crate) fn value_by<P: Parser>(&self, parser: P, example: &str) -> syn::Result<P::Output> {
         match (&self.value, &self.arguments) {
             (Some(value), None) => parser.parse2(value.clone()).map_err(|error| {
-                // syn points such an error at the whole attribute.
-                if error.to_string().starts_with("unexpected end of input") {
+                // syn points what it says at the end, the latter behind generic arguments, at the whole attribute.
+                let said = error.to_string();
+                if said.starts_with("unexpected end of input") || said == "expected `,`" {
                     let message = format!("this is unfinished: write `{} = {example}`", self.name);
                     syn::Error::new_spanned(&self.whole, message)
                 } else {
