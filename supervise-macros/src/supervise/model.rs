@@ -365,7 +365,7 @@ impl<'a> Rules<'a> {
             }
         }
         if guarded.is_none() && !self.seen.insert(text.clone()) {
-            errors.at(syntax, format!("{NEVER}: an earlier rule decides `{text}`; remove one of them"));
+            errors.at(syntax, format!("{NEVER}: an earlier rule decides `{text}`; leave it in one of them"));
         }
         self.any = matches!(pattern, Pattern::Any);
     }
