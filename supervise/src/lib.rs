@@ -138,7 +138,7 @@ pub mod docs {
 /// |---|---|
 /// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures |
 /// | `not_influencing` | the message does not start the receive timeout anew, see [`Context::set_receive_timeout`] |
-/// | `inline` | an ask that finds the actor idle runs the handler itself, within its first poll, rather than wake a worker: several times as fast, for handlers that come back at once. No `async fn`. While it runs, whatever else the asker's task would do waits: its timeouts too, and asks joined with this one |
+/// | `inline` | an ask that finds the actor idle runs the handler itself, within its first poll, rather than wake a worker: for handlers that come back at once. No `async fn`. While it runs, whatever else the asker's task would do waits: its timeouts too, and asks joined with this one |
 #[cfg(feature = "macros")]
 pub use supervise_macros::actor;
 
