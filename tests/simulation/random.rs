@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy};
 
+use crate::plan::{Budget, Choices, Conduct, Deed, Plan, Role, Verdict};
 use crate::trace::{self, Ending, Move};
-use crate::world::{Action, Budget, Choices, Conduct, Deed, Id, Plan, Role, Verdict, World};
+use crate::world::{Action, Id, World};
 
 /// How many cells the largest worlds begin with.
 const LARGEST: u32 = 10_000;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, OnLimit, RestartType, Strategy};
 
 use crate::explore::{Injections, explore};
+use crate::plan::{Budget, Conduct, Deed, Menu, Plan, Role, Verdict};
 use crate::setting;
-use crate::world::{Action, Budget, Conduct, Deed, Menu, Plan, Role, Verdict, World};
+use crate::world::{Action, World};
 
 fn any<T: Copy>(options: &[T]) -> Menu<T> {
     options.iter().map(|option| (*option, 1)).collect()
