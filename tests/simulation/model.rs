@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
 use supervise_core::supervision::{
-    AutoShutdown, Call, ChildId, Effect, HowEnded, Input, SystemMessage, Time, Timer, WatchKind,
+    AutoShutdown, Call, ChildId, ChildSpec, Effect, HowEnded, Input, SystemMessage, Time, Timer, WatchKind,
 };
 
 use crate::fault::Fault;
 use crate::world::{Effects, Id, Message};
 pub(crate) use agreement::agree;
 use children::Child;
-use fields::{Field, Way};
+use fields::Fields;
 
 /// Who failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,12 +97,7 @@ pub(crate) struct Model {
     reports: VecDeque<(ChildId, Fault)>,
     watching: BTreeMap<Id, (WatchKind, Option<HowEnded>)>,
     watchers: Vec<Id>,
-    fields: Vec<Field>,
-    auto_shutdown: AutoShutdown,
-    /// The next field that the new instance declares, and the hook that follows the last.
-    declaring: Option<(usize, Call<Fault>)>,
-    /// Why the fields of a group restart.
-    reason: Option<Fault>,
+    fields: Fields,
     /// Fields that are to end, each when those before it have.
     line: VecDeque<ChildId>,
     /// It is the child of a field, whose parent waits for it.
@@ -137,14 +132,16 @@ impl Model {
             reports: VecDeque::new(),
             watching: BTreeMap::new(),
             watchers: Vec::new(),
-            fields: Vec::new(),
-            auto_shutdown: AutoShutdown::Never,
-            declaring: None,
-            reason: None,
+            fields: Fields::new(&[], AutoShutdown::Never),
             line: VecDeque::new(),
             is_field: false,
             does: Vec::new(),
         }
+    }
+
+    pub(crate) fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
+        self.fields = Fields::new(specs, auto_shutdown);
+        self
     }
 
     pub(crate) fn of_field(mut self) -> Self {
@@ -281,7 +278,7 @@ impl Model {
             {
                 if !self.concerns_a_start(child, cause) && self.children.contains_key(&child) {
                     self.deciding = Some((child, cause));
-                    let renewed = self.way_of(child) == Some(Way::Missing);
+                    let renewed = self.fields.is_missing(child);
                     self.does.push(if renewed { Effect::Renew(child) } else { Effect::Decide(child, cause) });
                 }
             } else {
@@ -347,25 +344,8 @@ impl Model {
             SystemMessage::Recreate(cause) => self.recreate(cause),
             SystemMessage::Halt(_) if ends => {}
             SystemMessage::Halt(cause) => self.halt(cause),
-            SystemMessage::Started(child) => {
-                if let Some(field) = self.field(child) {
-                    match field.way {
-                        // It came back before its turn.
-                        Way::Halted if field.owed > 0 => field.way = Way::ToHalt,
-                        Way::Starting | Way::Halted => field.way = Way::Up,
-                        _ => {}
-                    }
-                }
-            }
-            SystemMessage::Halted(child) => {
-                if let Some(field) = self.field(child) {
-                    field.halts -= 1;
-                    // Only the answer to the last one counts.
-                    if field.halts == 0 && field.way == Way::Halting {
-                        field.way = Way::Halted;
-                    }
-                }
-            }
+            SystemMessage::Started(child) => self.fields.started(child),
+            SystemMessage::Halted(child) => self.fields.halted(child),
             SystemMessage::Terminate => self.terminate(),
             SystemMessage::Ended { subject, child, how } => self.ended(subject, child, how),
             SystemMessage::Watch(watcher) => {

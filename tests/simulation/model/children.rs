@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use supervise_core::supervision::{Cause, ChildId, Effect, HowEnded, RestartType, SystemMessage, Time};
+use supervise_core::supervision::{Cause, ChildId, Effect, HowEnded, SystemMessage, Time};
 
 use super::Model;
-use super::fields::Way;
 use super::rulings::Wait;
 use crate::fault::Fault;
 use crate::world::{Id, Message};
@@ -36,22 +35,14 @@ impl Model {
         let Some(id) = child else { return };
         let asked = self.children.get(&id).is_some_and(|child| child.asked_to_stop);
         self.line.retain(|other| *other != id);
-        if let Some(at) = self.place_of(id) {
-            let stopping = self.is_stopping();
-            let field = &mut self.fields[at];
-            if field.spec.restart == RestartType::Permanent && !asked && !stopping {
-                field.way = Way::Missing;
-                field.owed = 0;
-                self.reports.push_back((id, Fault::end_of_permanent()));
-                return;
-            }
-            field.ended_by_itself = !asked || field.gives_up;
-            field.is_down();
+        if self.fields.ended(id, asked, self.is_stopping()) {
+            self.reports.push_back((id, Fault::end_of_permanent()));
+            return;
         }
         self.children.remove(&id);
         self.stop_next_in_line();
         self.go_on();
-        if self.has_lost_what_is_significant() && !self.is_stopping() {
+        if self.fields.have_lost_what_is_significant() && !self.is_stopping() {
             self.stop_self();
         }
     }
@@ -73,12 +64,11 @@ impl Model {
 
     /// The last one first. Fields come after all others, and one after another.
     pub(super) fn stop_group(&mut self, group: &[ChildId]) {
-        for id in group.iter().rev().filter(|id| self.place_of(**id).is_none()).copied().collect::<Vec<_>>() {
+        for id in group.iter().rev().filter(|id| !self.fields.has(**id)).copied().collect::<Vec<_>>() {
             self.stop_now(id);
         }
-        let fields: Vec<_> = self.fields.iter().rev().filter_map(|field| field.child).collect();
         let mut line = VecDeque::new();
-        for id in fields {
+        for id in self.fields.children().rev().collect::<Vec<_>>() {
             if self.line.contains(&id) || (group.contains(&id) && self.is_to_end(id)) {
                 line.push_back(id);
             }
@@ -96,14 +86,9 @@ impl Model {
 
     /// Notes that a child has to end. Answers whether it is there and nobody has asked it yet.
     fn is_to_end(&mut self, id: ChildId) -> bool {
-        if let Some(field) = self.field(id) {
-            if matches!(field.way, Way::Missing | Way::ToStart) {
-                field.is_down();
-                self.children.remove(&id);
-                return false;
-            }
-            field.way = Way::Ending;
-            field.owed = 0;
+        if self.fields.let_go(id) {
+            self.children.remove(&id);
+            return false;
         }
         let Some(child) = self.children.get_mut(&id) else { return false };
         child.waits = None;

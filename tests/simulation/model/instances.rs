@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use supervise_core::supervision::{Call, Cause, ChildId, Effect, HowEnded, Returned, SystemMessage, Timer};
 
-use super::fields::Way;
 use super::{Code, Culprit, Instance, Model, Patience, Stage};
 use crate::fault::Fault;
 use crate::world::Id;
@@ -26,24 +25,20 @@ impl Model {
         match self.instance {
             // There is nothing to resume: it is made anew, unless that is going on already.
             Instance::Never | Instance::Broken
-                if self.code.is_none() && self.declaring.is_none() && self.stage == Stage::Living =>
+                if self.code.is_none() && !self.fields.are_declared() && self.stage == Stage::Living =>
             {
                 self.recreate(cause);
             }
             _ => {
                 self.suspended = self.suspended.saturating_sub(1);
                 let culprit = self.failed_by.take();
-                // What is permanent and ended by itself is made anew.
-                for field in self.fields.iter_mut().filter(|field| field.way == Way::Missing) {
-                    if field.child.and_then(|id| self.children.get(&id)).map(|child| Culprit::Child(child.actor))
-                        == culprit
-                    {
-                        field.way = Way::ToStart;
+                let children: Vec<_> = self.children.iter().map(|(id, child)| (*id, child.actor)).collect();
+                for (id, child) in children {
+                    let is_culprit = culprit == Some(Culprit::Child(child));
+                    if is_culprit {
+                        self.fields.renew(id);
                     }
-                }
-                for child in self.children().copied().collect::<Vec<_>>() {
-                    let answer = if Some(Culprit::Child(child)) == culprit { Some(cause) } else { None };
-                    self.send(child, SystemMessage::Resume(answer));
+                    self.send(child, SystemMessage::Resume(is_culprit.then_some(cause)));
                 }
             }
         }
@@ -135,29 +130,6 @@ impl Model {
         }
     }
 
-    pub(super) fn instance(&mut self, hook: Call<Fault>) {
-        for field in &mut self.fields {
-            field.ended_by_itself = false;
-            match field.way {
-                Way::ToStart | Way::Missing => {
-                    if let Some(former) = field.child {
-                        self.children.remove(&former);
-                    }
-                    field.is_down();
-                }
-                Way::Down | Way::Ending => {}
-                // It is restarted together with this actor.
-                _ => field.way = Way::Up,
-            }
-        }
-        if self.fields.is_empty() {
-            self.call(hook);
-        } else {
-            self.declaring = Some((0, hook));
-            self.call(Call::Build);
-        }
-    }
-
     pub(super) fn call(&mut self, call: Call<Fault>) {
         self.code = Some(Code::Hook(call.clone()));
         self.does.push(Effect::Call(call));
@@ -201,14 +173,7 @@ impl Model {
                 }
             }
             (Code::Hook(Call::PostStop { .. }), _) => self.end(),
-            (Code::Hook(Call::Declare(at)), Returned::Ok) => {
-                let hook = self.declaring.take().map(|(_, hook)| hook);
-                self.declaring = hook.map(|hook| (at + 1, hook));
-                // One that survived is up.
-                if self.fields[at].way == Way::Down {
-                    self.fields[at].way = Way::ToStart;
-                }
-            }
+            (Code::Hook(Call::Declare(at)), Returned::Ok) => self.fields.declared(at),
             (Code::Hook(Call::Build | Call::Declare(_)), Returned::Err(cause)) => self.field_did_not_start(*cause),
             (Code::Hook(Call::Build | Call::Declare(_)), Returned::Aborted) => unreachable!("neither can wait"),
         }

@@ -7,7 +7,6 @@ use supervise_core::supervision::{
     Strategy, SystemMessage, Time, Timer,
 };
 
-use super::fields::Way;
 use super::{Code, Culprit, Instance, Model, Stage};
 use crate::fault::Fault;
 use crate::world::Message;
@@ -37,10 +36,8 @@ impl Model {
             Err(own) => self.fail(own, Culprit::Child(culprit), &BTreeSet::new()),
             Ok(Directive::Escalate) => self.fail(cause, Culprit::Child(culprit), &BTreeSet::new()),
             Ok(Directive::Resume) if !cannot_resume => self.send(culprit, SystemMessage::Resume(Some(cause))),
-            Ok(directive) if self.is_temporary(id) => {
-                if let Some(field) = self.field(id) {
-                    field.gives_up = true;
-                }
+            Ok(directive) if self.fields.is_temporary(id) => {
+                self.fields.give_up(id);
                 if directive == Directive::Stop {
                     self.stop_group(&self.affected(id, strategy.scope));
                 } else {
@@ -84,7 +81,7 @@ impl Model {
         if let Some(backoff) = declared {
             return Some(self.delay(id, &backoff, ruling.now));
         }
-        let missing = self.way_of(id) == Some(Way::Missing);
+        let missing = self.fields.is_missing(id);
         if !ruling.strategy.limit.is_unlimited() || !(missing || cause.is_initialization()) {
             return None;
         }
@@ -94,23 +91,12 @@ impl Model {
 
     /// Whom a directive reaches, fields first. Under rest-for-one all others count as started after the fields.
     fn affected(&self, culprit: ChildId, scope: Scope) -> Vec<ChildId> {
-        let place = self.place_of(culprit);
-        let mut affected = Vec::new();
-        for (at, field) in self.fields.iter().enumerate() {
+        let mut affected: Vec<_> = self.fields.affected(culprit, scope).collect();
+        for id in self.children.keys().copied().filter(|id| !self.fields.has(*id)) {
             let reached = match scope {
                 Scope::OneForOne => false,
                 Scope::AllForOne => true,
-                Scope::RestForOne => place.is_some_and(|first| at >= first),
-            };
-            if reached && field.way != Way::Ending {
-                affected.extend(field.child);
-            }
-        }
-        for id in self.children.keys().copied().filter(|id| self.place_of(*id).is_none()) {
-            let reached = match scope {
-                Scope::OneForOne => false,
-                Scope::AllForOne => true,
-                Scope::RestForOne => place.is_some() || id >= culprit,
+                Scope::RestForOne => self.fields.has(culprit) || id >= culprit,
             };
             if reached {
                 affected.push(id);
@@ -160,8 +146,7 @@ impl Model {
     /// Who will be restarted together with this actor gets no answer of its own.
     pub(super) fn round_is_due(&mut self, round: u64) {
         let restarts = matches!(self.stage, Stage::Restarting(_) | Stage::Halting);
-        let makes = matches!(self.code, Some(Code::Hook(Call::Rebuild(_))))
-            || matches!(self.declaring, Some((_, Call::Rebuild(_))));
+        let makes = matches!(self.code, Some(Code::Hook(Call::Rebuild(_)))) || self.fields.are_declared_again();
         let rebuilds = makes || self.instance == Instance::Broken;
         for (id, child) in &mut self.children {
             if let Some(wait) = &mut child.waits
@@ -169,13 +154,9 @@ impl Model {
                 && (restarts || (rebuilds && self.survivors.contains(id)))
             {
                 wait.round = 0;
-                // Nobody waits for it before.
-                for field in self.fields.iter_mut().filter(|field| field.child == Some(*id)) {
-                    match field.way {
-                        Way::Halted => field.way = Way::Up,
-                        Way::Missing if makes => field.way = Way::ToStart,
-                        _ => {}
-                    }
+                self.fields.leave_to_parent(*id);
+                if makes {
+                    self.fields.renew(*id);
                 }
             }
         }
