@@ -42,6 +42,22 @@ impl World {
         }
     }
 
+    fn start_field(&mut self, parent: Id, at: usize) {
+        let role = self.plan.roles[self.cell(parent).role].fields[at].1;
+        let child = Id::try_from(self.cells.len()).expect("worlds are small");
+        let mut made = None;
+        self.cell_mut(parent).protocol.spawn_field(at, |_, id, inherited| {
+            made = Some((id, inherited));
+            child
+        });
+        if let Some((id, inherited)) = made {
+            let Cell { model, watchdog, .. } = self.cell_mut(parent);
+            model.spawn_field(at, id, child);
+            watchdog.field_spawned(at, child, id);
+            self.add(Some(parent), id, role, inherited, true);
+        }
+    }
+
     fn tell_of_field(&mut self, id: Id, message: fn(ChildId) -> Message) {
         let Cell { parent, child, .. } = *self.cell(id);
         if let Some(parent) = parent {

@@ -149,22 +149,6 @@ impl World {
         }
     }
 
-    pub(super) fn start_field(&mut self, parent: Id, at: usize) {
-        let role = self.plan.roles[self.cell(parent).role].fields[at].1;
-        let child = Id::try_from(self.cells.len()).expect("worlds are small");
-        let mut made = None;
-        self.cell_mut(parent).protocol.spawn_field(at, |_, id, inherited| {
-            made = Some((id, inherited));
-            child
-        });
-        if let Some((id, inherited)) = made {
-            let Cell { model, watchdog, .. } = self.cell_mut(parent);
-            model.spawn_field(at, id, child);
-            watchdog.field_spawned(at, child, id);
-            self.add(Some(parent), id, role, inherited, true);
-        }
-    }
-
     pub(super) fn command(&mut self, id: Id, command: Command) {
         let mut effects = Effects::new();
         let Cell { protocol, model, watchdog, .. } = self.cell_mut(id);
