@@ -12,9 +12,10 @@
 //! 2. A task runs at most once. Until its phase begins it can be cancelled, and its phase takes further tasks.
 //! 3. Tasks are a user's code: they are polled, and dropped, outside the lock.
 //!
-//! Which phases there are, and their order, is decided in `phases`.
+//! Which phases there are, and their order, is decided in `phases`; how far it is, in `progress`. `run` performs it.
 
 mod phases;
+mod progress;
 mod run;
 mod settings;
 mod state;
@@ -35,7 +36,7 @@ pub use phases::{InvalidPhases, Phase};
 use run::run_phases;
 pub use settings::{InvalidShutdown, ShutdownSettings};
 pub(crate) use state::ShutdownState;
-use state::{Run, Task};
+use state::Task;
 
 type Name = Cow<'static, str>;
 
@@ -117,8 +118,8 @@ impl CoordinatedShutdown {
         task: impl Future<Output = impl TaskOutcome> + Send + 'static,
     ) -> Result<ShutdownTask, AddTaskError> {
         let run = Box::pin(async move { task.await.into_result() });
-        let (phase, id) = self.state().add(phase, Task { name: name.into(), run })?;
-        Ok(ShutdownTask { system: self.system.clone(), phase, id })
+        let id = self.state().add(phase, Task { name: name.into(), run })?;
+        Ok(ShutdownTask { system: self.system.clone(), id })
     }
 
     /// Adds a task that waits until an actor has ended. Somebody else stops it.
@@ -190,8 +191,9 @@ impl CoordinatedShutdown {
     }
 
     async fn run_phases_from(&self, first: usize, reason: ShutdownReason) -> Result<(), ShutdownError> {
-        if self.state().claim(first, &reason) {
+        if self.state().claim(&reason) {
             observe::shutdown_begins(&reason);
+            self.state().leave_out_until(first);
             let system = self.system.clone();
             dispatch::start(self.system.core(), async move {
                 let outcome = run_phases(&system, first).await;
@@ -203,10 +205,7 @@ impl CoordinatedShutdown {
 
     /// Why the shutdown was run; `None` before it is.
     pub fn reason(&self) -> Option<ShutdownReason> {
-        match &self.state().lock().run {
-            Run::For(reason) => Some(reason.clone()),
-            Run::NotYet | Run::Never => None,
-        }
+        self.state().reason()
     }
 
     /// The phases in the order in which they run.
@@ -223,14 +222,13 @@ impl CoordinatedShutdown {
 #[derive(Debug)]
 pub struct ShutdownTask {
     system: ActorSystem,
-    phase: usize,
     id: u64,
 }
 
 impl ShutdownTask {
     /// Takes the task back. Answers whether that was in time: `false` once its phase has begun.
     pub fn cancel(&self) -> bool {
-        self.system.core().shutdown().cancel(self.phase, self.id)
+        self.system.core().shutdown().cancel(self.id)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Performing a coordinated shutdown: the tasks of one phase side by side, one phase after another.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use tokio::task::JoinSet;
 
@@ -16,17 +15,16 @@ use crate::unwind::{contained_async, drop_quietly};
 pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(), ShutdownError> {
     let state = system.core().shutdown();
     for (position, phase) in state.phases.iter().enumerate().skip(first) {
-        let tasks = state.begin_phase(position);
+        let mut tasks = state.begin(position);
         if !phase.enabled {
             drop_quietly(tasks);
             continue;
         }
-        let mut jobs: Vec<Task> = tasks.into_values().collect();
         if phase.name == Phase::ACTOR_SYSTEM_TERMINATE && state.terminates_system {
-            jobs.push(terminate(system.clone()));
+            tasks.push(terminate(system.clone()));
         }
-        if !jobs.is_empty() {
-            run_phase(phase, jobs).await?;
+        if !tasks.is_empty() {
+            run_phase(phase, tasks).await?;
         }
     }
     Ok(())
@@ -43,10 +41,11 @@ fn terminate(system: ActorSystem) -> Task {
 
 /// Runs the tasks of one phase side by side. A failure does not cut the others short.
 async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownError> {
-    let mut waiting: BTreeMap<usize, Name> = BTreeMap::new();
+    // Those that have ended are gone.
+    let mut names: Vec<Option<Name>> = Vec::with_capacity(tasks.len());
     let mut running = JoinSet::new();
     for (at, Task { name, run }) in tasks.into_iter().enumerate() {
-        waiting.insert(at, name);
+        names.push(Some(name));
         running.spawn(async move { (at, contained_async(run).await) });
     }
     let mut aborted = None;
@@ -56,7 +55,7 @@ async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownErro
                 // Panics are contained: the runtime goes away.
                 continue;
             };
-            let task = waiting.remove(&at).unwrap_or_default();
+            let task = names[at].take().unwrap_or_default();
             if let Err(failure) = outcome.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
                 observe::shutdown_task_failed(&phase.name, &task, &failure);
                 aborted.get_or_insert(ShutdownError::TaskFailed {
@@ -69,7 +68,7 @@ async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownErro
     };
     if tokio::time::timeout(phase.timeout, all_done).await.is_err() {
         // What still runs is dropped with `running`.
-        let tasks: Vec<String> = waiting.into_values().map(Cow::into_owned).collect();
+        let tasks: Vec<String> = names.into_iter().flatten().map(Cow::into_owned).collect();
         observe::shutdown_phase_timed_out(&phase.name, phase.timeout, &tasks);
         aborted.get_or_insert(ShutdownError::TimedOut {
             phase: phase.name.to_string(),

@@ -1,6 +1,5 @@
-//! How far the coordinated shutdown of a system is, and what it waits for.
+//! The coordinated shutdown of one system, as its handles and its run share it.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use super::phases::Phases;
+use super::progress::{Progress, Run};
 use super::{AddTaskError, InvalidShutdown, Name, ShutdownError, ShutdownReason, ShutdownSettings, UnknownPhase};
 use crate::failure::Failure;
 use crate::unwind::drop_quietly;
@@ -17,25 +17,9 @@ pub(crate) struct ShutdownState {
     pub(super) phases: Phases,
     pub(super) terminates_system: bool,
     run_by_terminate: bool,
-    progress: Mutex<Progress>,
+    progress: Mutex<Progress<Task>>,
     /// `None` until all phases have run, or none will.
     finished: watch::Sender<Option<Result<(), ShutdownError>>>,
-}
-
-pub(super) struct Progress {
-    pub(super) run: Run,
-    /// By phase, in order; those of phases that have begun are gone.
-    tasks: Vec<BTreeMap<u64, Task>>,
-    /// How many phases have begun, or are left out.
-    begun: usize,
-    next_task: u64,
-}
-
-pub(super) enum Run {
-    NotYet,
-    For(ShutdownReason),
-    /// The system ended without it.
-    Never,
 }
 
 pub(super) struct Task {
@@ -49,14 +33,11 @@ impl ShutdownState {
         if run_by_terminate && !terminates_system {
             return Err(InvalidShutdown::TerminatesNothing);
         }
-        let phases = Phases::plan(phases, timeout)?;
-        let tasks = phases.iter().map(|_| BTreeMap::new()).collect();
-        let progress = Progress { run: Run::NotYet, tasks, begun: 0, next_task: 0 };
         Ok(Self {
-            phases,
+            phases: Phases::plan(phases, timeout)?,
             terminates_system,
             run_by_terminate,
-            progress: Mutex::new(progress),
+            progress: Mutex::new(Progress::new()),
             finished: watch::Sender::new(None),
         })
     }
@@ -68,85 +49,64 @@ impl ShutdownState {
         })
     }
 
-    pub(super) fn add(&self, phase: &str, task: Task) -> Result<(usize, u64), AddTaskError> {
+    pub(super) fn add(&self, phase: &str, task: Task) -> Result<u64, AddTaskError> {
         let position = self.position(phase)?;
-        let mut progress = self.lock();
-        if position < progress.begun {
-            drop(progress);
-            return Err(AddTaskError::TooLate { phase: phase.to_owned() });
-        }
-        let id = progress.next_task;
-        progress.next_task += 1;
-        progress.tasks[position].insert(id, task);
-        Ok((position, id))
+        let added = self.lock().add(position, task);
+        added.map_err(|_late| AddTaskError::TooLate { phase: phase.to_owned() })
     }
 
-    pub(super) fn cancel(&self, phase: usize, id: u64) -> bool {
-        let task = self.lock().tasks[phase].remove(&id);
+    pub(super) fn cancel(&self, id: u64) -> bool {
+        let task = self.lock().cancel(id);
         let in_time = task.is_some();
         drop_quietly(task);
         in_time
     }
 
-    /// Answers whether the caller is the one who runs it, from the phase `first` on. Invariant 1.
-    #[must_use]
-    pub(super) fn claim(&self, first: usize, reason: &ShutdownReason) -> bool {
-        let mut progress = self.lock();
-        if !matches!(progress.run, Run::NotYet) {
-            return false;
-        }
-        progress.run = Run::For(reason.clone());
-        let left_out = progress.begin_until(first);
-        drop(progress);
-        drop_quietly(left_out);
-        true
+    pub(super) fn reason(&self) -> Option<ShutdownReason> {
+        self.lock().reason().cloned()
     }
 
-    /// Whether [`ActorSystem::terminate`] has phases to run, or to wait for. Where nobody ever added a task there are
-    /// none: they are over at once.
+    /// Answers whether the caller is the one who runs it.
+    #[must_use]
+    pub(super) fn claim(&self, reason: &ShutdownReason) -> bool {
+        self.lock().claim(Run::For(reason.clone()))
+    }
+
+    /// Whether [`ActorSystem::terminate`](crate::ActorSystem::terminate) has phases to run, or to wait for. Where nobody
+    /// ever added a task there are none: they are over at once.
     #[must_use]
     pub(crate) fn concerns_terminate(&self) -> bool {
         if !self.run_by_terminate {
             return false;
         }
-        let mut progress = self.lock();
-        match progress.run {
-            Run::NotYet if progress.tasks.iter().all(BTreeMap::is_empty) => {
-                progress.run = Run::For(ShutdownReason::Terminate);
-                drop(progress);
-                self.finish(Ok(()));
-                false
-            }
-            Run::NotYet => true,
-            Run::For(_) | Run::Never => {
-                drop(progress);
-                self.finished.borrow().is_none()
-            }
+        if self.lock().claim_idle(Run::For(ShutdownReason::Terminate)) {
+            self.finish(Ok(()));
         }
+        self.finished.borrow().is_none()
     }
 
-    /// The tasks of a phase that begins now. No further one is taken.
+    /// The tasks of a phase that begins now.
     #[must_use]
-    pub(super) fn begin_phase(&self, position: usize) -> BTreeMap<u64, Task> {
-        let mut progress = self.lock();
-        progress.begun = position + 1;
-        std::mem::take(&mut progress.tasks[position])
+    pub(super) fn begin(&self, position: usize) -> Vec<Task> {
+        self.lock().begin(position + 1)
+    }
+
+    /// The phases before this one do not run.
+    pub(super) fn leave_out_until(&self, position: usize) {
+        let never_run = self.lock().begin(position);
+        drop_quietly(never_run);
     }
 
     /// The system has ended. If it did so without a shutdown, there will be none.
     pub(crate) fn system_ended(&self) {
-        let mut progress = self.lock();
-        if matches!(progress.run, Run::NotYet) {
-            progress.run = Run::Never;
-            drop(progress);
+        if self.lock().claim(Run::Never) {
             self.finish(Ok(()));
         }
     }
 
     /// No phase will begin any more.
     pub(super) fn finish(&self, outcome: Result<(), ShutdownError>) {
-        let never_run = self.lock().begin_until(self.phases.iter().len());
-        drop_quietly(never_run);
+        self.leave_out_until(self.phases.iter().len());
         self.finished.send_replace(Some(outcome));
     }
 
@@ -157,17 +117,8 @@ impl ShutdownState {
         }
     }
 
-    /// Held for a line or two, never around a task.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Progress> {
+    /// Held for a line, never around a task.
+    fn lock(&self) -> MutexGuard<'_, Progress<Task>> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Progress {
-    /// Gives the tasks of the phases before this one, which will not run.
-    #[must_use]
-    fn begin_until(&mut self, position: usize) -> Vec<BTreeMap<u64, Task>> {
-        self.begun = position;
-        self.tasks[..position].iter_mut().map(std::mem::take).collect()
     }
 }
