@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use tokio::task::JoinSet;
 
 use super::phases::{OnFailure, Planned};
-use super::state::Task;
+use super::state::{Task, drop_each_quietly};
 use super::{Name, Phase, ShutdownError};
 use crate::failure::Failure;
 use crate::observe;
 use crate::system::ActorSystem;
-use crate::unwind::{contained_async, drop_quietly};
+use crate::unwind::contained_async;
 
 pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(), ShutdownError> {
     let state = system.core().shutdown();
     for (position, phase) in state.phases.iter().enumerate().skip(first) {
         let mut tasks = state.begin(position);
         if !phase.enabled {
-            drop_quietly(tasks);
+            drop_each_quietly(tasks);
             continue;
         }
         if phase.name == Phase::ACTOR_SYSTEM_TERMINATE && state.terminates_system {

@@ -27,6 +27,11 @@ pub(super) struct Task {
     pub(super) run: Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>,
 }
 
+/// One by one: a panic while another one unwinds would end the process.
+pub(super) fn drop_each_quietly(tasks: Vec<Task>) {
+    tasks.into_iter().for_each(drop_quietly);
+}
+
 impl ShutdownState {
     pub(crate) fn new(settings: ShutdownSettings) -> Result<Self, InvalidShutdown> {
         let ShutdownSettings { phases, timeout, terminates_system, run_by_terminate } = settings;
@@ -94,7 +99,7 @@ impl ShutdownState {
     /// The phases before this one do not run.
     pub(super) fn leave_out_until(&self, position: usize) {
         let never_run = self.lock().begin(position);
-        drop_quietly(never_run);
+        drop_each_quietly(never_run);
     }
 
     /// The system has ended. If it did so without a shutdown, there will be none.
