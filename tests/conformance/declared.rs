@@ -94,18 +94,21 @@ impl Worker {
     }
 }
 
-/// A supervisor of three workers.
+/// A supervisor of three workers, each of a restart type and perhaps `significant`.
 macro_rules! supervisor {
-    ($name:ident, $strategy:ident($($argument:tt)*), $one:ident, $two:ident, $three:ident) => {
+    (
+        $name:ident, $strategy:ident($($argument:tt)*),
+        $one:ident $($one_is:ident)?, $two:ident $($two_is:ident)?, $three:ident $($three_is:ident)?
+    ) => {
         #[actor]
         #[supervise($strategy($($argument)*), on(_) = Restart)]
         struct $name {
             plan: Plan,
-            #[child(|this| Worker::factory("one", &this.plan), restart = $one)]
+            #[child(|this| Worker::factory("one", &this.plan), restart = $one $(, $one_is)?)]
             one: Child<Worker>,
-            #[child(|this| Worker::factory("two", &this.plan), restart = $two)]
+            #[child(|this| Worker::factory("two", &this.plan), restart = $two $(, $two_is)?)]
             two: Child<Worker>,
-            #[child(|this| Worker::factory("three", &this.plan), restart = $three)]
+            #[child(|this| Worker::factory("three", &this.plan), restart = $three $(, $three_is)?)]
             three: Child<Worker>,
         }
 
@@ -137,6 +140,11 @@ macro_rules! supervisor {
             #[handler]
             fn children(&self, ctx: &mut Context<Self>) -> Vec<String> {
                 ctx.children().iter().map(|child| child.name().to_owned()).collect()
+            }
+
+            #[handler]
+            fn stop_worker(&self, worker: WorkerRef, ctx: &mut Context<Self>) {
+                ctx.stop(&worker);
             }
         }
     };

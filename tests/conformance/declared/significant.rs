@@ -6,60 +6,27 @@ use supervise::HowEnded;
 use supervise::prelude::*;
 use supervise::testkit::{TestProbe, TestSystem};
 
-use super::{End, Plan, Step, Worker, WorkerRef};
+use super::{End, Plan, Step, Worker, WorkerRef, supervisor};
 
-macro_rules! mortal {
-    ($name:ident, $shutdown:ident) => {
-        #[actor]
-        #[supervise(one_for_one(auto_shutdown = $shutdown), on(_) = Restart)]
-        struct $name {
-            plan: Plan,
-            #[child(|this| Worker::factory("one", &this.plan), significant)]
-            one: Child<Worker>,
-            #[child(|this| Worker::factory("two", &this.plan), restart = temporary, significant)]
-            two: Child<Worker>,
-            #[child(|this| Worker::factory("three", &this.plan))]
-            three: Child<Worker>,
-        }
-
-        impl $name {
-            async fn run(system: &TestSystem) -> (<$name as Supervisor>::Ref, TestProbe<Step>) {
-                let (plan, steps) = Plan::new(system);
-                let build = move || Self {
-                    plan: plan.clone(),
-                    one: Child::default(),
-                    two: Child::default(),
-                    three: Child::default(),
-                };
-                let supervisor = system.spawn("supervisor", build).unwrap();
-                system.advance(Duration::from_secs(1)).await;
-                steps.all().await;
-                (supervisor, steps)
-            }
-        }
-
-        #[actor]
-        impl $name {
-            #[handler]
-            fn workers(&self) -> [WorkerRef; 3] {
-                [self.one.actor(), self.two.actor(), self.three.actor()]
-            }
-
-            #[handler]
-            fn stop_worker(&self, worker: WorkerRef, ctx: &mut Context<Self>) {
-                ctx.stop(&worker);
-            }
-        }
-    };
-}
-
-mortal!(Any, any_significant);
-mortal!(All, all_significant);
+supervisor!(
+    Any,
+    one_for_one(auto_shutdown = any_significant),
+    transient significant,
+    temporary significant,
+    transient
+);
+supervisor!(
+    All,
+    one_for_one(auto_shutdown = all_significant),
+    transient significant,
+    temporary significant,
+    transient
+);
 
 /// Rule 14.5.
 #[supervise::test]
 async fn otp_13_any_significant_end_ends_the_supervisor(system: &TestSystem) {
-    let (supervisor, steps) = Any::run(system).await;
+    let (supervisor, _, steps) = Any::run(system).await;
     let [one, _, three] = supervisor.workers().await.unwrap();
     End::ByItself.of(&three);
     system.advance(Duration::from_secs(1)).await;
@@ -73,7 +40,7 @@ async fn otp_13_any_significant_end_ends_the_supervisor(system: &TestSystem) {
 #[supervise::test]
 async fn otp_13_a_temporary_significant_child_counts_when_it_fails(system: &TestSystem) {
     system.allow_failures();
-    let (supervisor, _) = Any::run(system).await;
+    let (supervisor, ..) = Any::run(system).await;
     let [one, two, _] = supervisor.workers().await.unwrap();
     End::Failing.of(&one);
     system.advance(Duration::from_secs(1)).await;
@@ -85,7 +52,7 @@ async fn otp_13_a_temporary_significant_child_counts_when_it_fails(system: &Test
 /// Rule 14.5.
 #[supervise::test]
 async fn otp_13_an_end_the_supervisor_asked_for_is_not_significant(system: &TestSystem) {
-    let (supervisor, steps) = Any::run(system).await;
+    let (supervisor, _, steps) = Any::run(system).await;
     let [one, ..] = supervisor.workers().await.unwrap();
     supervisor.stop_worker(one).await.unwrap();
     system.advance(Duration::from_secs(1)).await;
@@ -96,7 +63,7 @@ async fn otp_13_an_end_the_supervisor_asked_for_is_not_significant(system: &Test
 /// Rule 14.5.
 #[supervise::test]
 async fn otp_13_all_significant_ends_end_the_supervisor(system: &TestSystem) {
-    let (supervisor, _) = All::run(system).await;
+    let (supervisor, ..) = All::run(system).await;
     let [one, two, _] = supervisor.workers().await.unwrap();
     End::ByItself.of(&two);
     system.advance(Duration::from_secs(1)).await;
