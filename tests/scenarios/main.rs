@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod inline;
+mod port;
 mod redelivery;
 mod stash;
 mod timers;
