@@ -397,13 +397,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         let inherited = self.suspended;
         let reserved = self.belongs_to_a_field(name);
-        let children = self.children.get_or_insert_default();
-        if reserved || children.is_taken(name) {
+        if reserved {
             return Err(SpawnRefusal::NameTaken);
         }
-        let target = make(children.next_id(), inherited);
-        children.add(Arc::clone(name), target.clone());
-        Ok(target)
+        let children = self.children.get_or_insert_default();
+        let added = children.add(name, |id| make(id, inherited));
+        added.map(|(_, target)| target).ok_or(SpawnRefusal::NameTaken)
     }
 
     /// Requests the stop of a child.

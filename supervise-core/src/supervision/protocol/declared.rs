@@ -114,8 +114,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let children = self.children.get_or_insert_default();
         // A new incarnation goes on with the count of the one that ended.
         let history = field.child.take().and_then(|ended| children.remove(ended)?.into_history());
-        let target = make(&field.name, children.next_id(), inherited);
-        let id = children.add(Arc::clone(&field.name), target.clone());
+        let (id, target) = children.add(&field.name, |id| make(&field.name, id, inherited))?;
         if let Some(child) = children.find_mut(id) {
             child.inherit(history);
         }
