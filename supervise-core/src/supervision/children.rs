@@ -111,6 +111,10 @@ pub(crate) struct Children<R, C> {
     by_name: HashMap<Arc<str>, ChildId>,
     dying: usize,
     next: u64,
+    /// Children with a smaller id were there before the supervisor's last restart began.
+    pub(crate) survivors_below: ChildId,
+    /// Whose failure, and why, the decider was asked about.
+    pub(crate) deciding: Option<(ChildId, C)>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Delayed restarts, the round's cause with whom it affects.
@@ -125,6 +129,8 @@ impl<R, C> Default for Children<R, C> {
             by_name: HashMap::new(),
             dying: 0,
             next: 0,
+            survivors_below: ChildId(0),
+            deciding: None,
             restarts: RestartStatistics::default(),
             rounds: Vec::new(),
             next_round: 0,
@@ -135,8 +141,19 @@ impl<R, C> Default for Children<R, C> {
 /// The index by name follows from the rest.
 impl<R: Hash, C: Hash> Hash for Children<R, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { in_start_order, by_name: _, dying, next, restarts, rounds, next_round } = self;
-        (in_start_order, dying, next, restarts, rounds, next_round).hash(state);
+        let Self {
+            in_start_order,
+            by_name: _,
+            dying,
+            next,
+            survivors_below,
+            deciding,
+            restarts,
+            rounds,
+            next_round,
+        } = self;
+        (in_start_order, dying, next, survivors_below, deciding).hash(state);
+        (restarts, rounds, next_round).hash(state);
     }
 }
 
@@ -234,7 +251,7 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     /// The children that were there before a restart.
-    pub(crate) fn survivors(&self, below: ChildId) -> Vec<ChildId> {
-        self.iter().map(|(id, _)| id).take_while(|id| *id < below).collect()
+    pub(crate) fn survivors(&self) -> Vec<ChildId> {
+        self.iter().map(|(id, _)| id).take_while(|id| *id < self.survivors_below).collect()
     }
 }
