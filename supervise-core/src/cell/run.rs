@@ -32,20 +32,22 @@ pub(crate) struct Runner<A: Actor> {
 }
 
 /// What the cell does next. Where user code is to be called that may wait, `live` calls it.
+///
+/// What it is called with stays where it was: in here it would take room in the future of every actor, all the time.
+#[derive(Clone, Copy)]
 enum Next {
     /// Something was done; look again.
     Again,
     PreStart,
-    PostRestart(Failure),
+    PostRestart,
     PreRestart {
-        cause: Failure,
         own: bool,
     },
     PostStop,
     /// Handle the message at the front, by a handler that may wait.
     Message,
     /// Tell the actor that another one ended.
-    Terminated(Terminated),
+    Terminated,
     /// Let others have their turn.
     GiveWay,
     /// Nothing until something comes.
@@ -106,19 +108,21 @@ impl<A: Actor> Runner<A> {
                         self.step(Input::Due(timer));
                     }
                 }
-                Next::Terminated(gone) => {
-                    let outcome = finish!(|instance, ctx, shell| instance.terminated(gone, ctx));
+                Next::Terminated => {
+                    let outcome = finish!(|instance, ctx, shell| instance.terminated(shell.take_gone(), ctx));
                     self.handled(outcome);
                 }
                 Next::PreStart => {
                     let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
                     let _again = self.built(outcome);
                 }
-                Next::PostRestart(cause) => {
+                Next::PostRestart => {
+                    let cause = self.shell.take_cause();
                     let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
                     let _again = self.built(outcome);
                 }
-                Next::PreRestart { cause, own } => {
+                Next::PreRestart { own } => {
+                    let cause = self.shell.take_cause();
                     let message = if own { self.failed_message() } else { None };
                     let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
                     let _again = self.returned(outcome);
@@ -281,7 +285,10 @@ impl<A: Actor> Runner<A> {
         match news {
             None => Next::Again,
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
-            Some((WatchKind::Notify, how)) => Next::Terminated(Terminated::new(subject, how)),
+            Some((WatchKind::Notify, how)) => {
+                self.shell.gone = Some(Box::new(Terminated::new(subject, how)));
+                Next::Terminated
+            }
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
                 None => Next::Again,
                 Some(message) => self.admit(message),
@@ -400,12 +407,16 @@ impl<A: Actor> Runner<A> {
                 failed => return self.built(failed),
             },
             Some(Call::Rebuild(cause)) => match self.build() {
-                Ok(Ok(())) => return Next::PostRestart(cause),
+                Ok(Ok(())) => {
+                    self.shell.call = Some(Call::Rebuild(cause));
+                    return Next::PostRestart;
+                }
                 failed => return self.built(failed),
             },
             Some(Call::PreRestart { cause, own }) => {
                 self.ctx.cancel_all_timers();
-                return Next::PreRestart { cause, own };
+                self.shell.call = Some(Call::PreRestart { cause, own });
+                return Next::PreRestart { own };
             }
             Some(Call::PostStop { aborted }) => {
                 self.ctx.cancel_all_timers();

@@ -17,6 +17,7 @@ use crate::actor_ref::AnyActorRef;
 use crate::child::{ChildSlot, Declare, UndeclaredChild};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
+use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry, Leftovers};
@@ -48,6 +49,8 @@ pub(super) struct Shell<A: Actor> {
     slots: Box<[Option<Arc<dyn ChildSlot>>]>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
+    /// The actor is to be told of this next.
+    pub(super) gone: Option<Box<Terminated>>,
     /// Whether the next user message may be handled; as of the last step.
     pub(super) accepts: bool,
     /// The protocol wants the parked code to be dropped.
@@ -99,6 +102,7 @@ impl<A: Actor> Shell<A> {
             stop_timeout,
             slots: A::CHILDREN.iter().map(|_| None).collect(),
             call: None,
+            gone: None,
             accepts: false,
             abort: false,
             parked: false,
@@ -131,6 +135,22 @@ impl<A: Actor> Shell<A> {
         match self.user.pop_front() {
             Some(Entry::Message(message)) => message,
             _ => unreachable!("put there before"),
+        }
+    }
+
+    /// Takes the cause that the hook of the call under way is told.
+    pub(super) fn take_cause(&mut self) -> Failure {
+        match self.call.take() {
+            Some(Call::Rebuild(cause) | Call::PreRestart { cause, .. }) => cause,
+            _ => unreachable!("put there before"),
+        }
+    }
+
+    /// Takes the news the actor is to be told.
+    pub(super) fn take_gone(&mut self) -> Terminated {
+        match self.gone.take() {
+            Some(gone) => *gone,
+            None => unreachable!("put there before"),
         }
     }
 
