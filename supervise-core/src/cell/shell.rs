@@ -17,12 +17,13 @@ use crate::actor_ref::AnyActorRef;
 use crate::child::{ChildSlot, Declare, UndeclaredChild};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
+use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry, Leftovers};
 use crate::observe;
 use crate::path::ActorPath;
-use crate::props::Policy;
+use crate::props::{Policy, Settings};
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Ruling, Strategy, Time, Timer,
 };
@@ -42,12 +43,15 @@ pub(super) struct Shell<A: Actor> {
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers<Timer>>>,
-    policy: Option<Box<Policy>>,
-    stop_timeout: Duration,
-    /// What the fields have declared, by field.
-    slots: Box<[Option<Arc<dyn ChildSlot>>]>,
+    /// What it was spawned with in place of what its type declares.
+    settings: Option<Box<Settings>>,
+    /// What the fields have declared, by field. Appears with the first.
+    #[expect(clippy::box_collection, reason = "few actors have such fields, and every actor pays for the room")]
+    slots: Option<Box<Vec<Option<Arc<dyn ChildSlot>>>>>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
+    /// The actor is to be told of this next.
+    pub(super) gone: Option<Box<Terminated>>,
     /// Whether the next user message may be handled; as of the last step.
     pub(super) accepts: bool,
     /// The protocol wants the parked code to be dropped.
@@ -87,7 +91,7 @@ impl<A: Actor> WhileParked for Shell<A> {
 }
 
 impl<A: Actor> Shell<A> {
-    pub(super) fn new(cell: Arc<Cell<A::Message>>, stop_timeout: Duration, policy: Option<Box<Policy>>) -> Self {
+    pub(super) fn new(cell: Arc<Cell<A::Message>>, settings: Option<Box<Settings>>) -> Self {
         Self {
             cell,
             user: VecDeque::new(),
@@ -95,10 +99,10 @@ impl<A: Actor> Shell<A> {
             handled: 0,
             aside: None,
             timers: None,
-            policy,
-            stop_timeout,
-            slots: A::CHILDREN.iter().map(|_| None).collect(),
+            settings,
+            slots: None,
             call: None,
+            gone: None,
             accepts: false,
             abort: false,
             parked: false,
@@ -131,6 +135,22 @@ impl<A: Actor> Shell<A> {
         match self.user.pop_front() {
             Some(Entry::Message(message)) => message,
             _ => unreachable!("put there before"),
+        }
+    }
+
+    /// Takes the cause that the hook of the call under way is told.
+    pub(super) fn take_cause(&mut self) -> Failure {
+        match self.call.take() {
+            Some(Call::Rebuild(cause) | Call::PreRestart { cause, .. }) => cause,
+            _ => unreachable!("put there before"),
+        }
+    }
+
+    /// Takes the news the actor is to be told.
+    pub(super) fn take_gone(&mut self) -> Terminated {
+        match self.gone.take() {
+            Some(gone) => *gone,
+            None => unreachable!("put there before"),
         }
     }
 
@@ -248,7 +268,7 @@ impl<A: Actor> Shell<A> {
                 self.enqueue(Control::Terminated(subject));
             }
             Effect::Arm(timer, delay) => {
-                let at = later(Instant::now(), delay.unwrap_or(self.stop_timeout));
+                let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
                 self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer, at);
             }
             Effect::Disarm(timer) => {
@@ -346,19 +366,24 @@ impl<A: Actor> Shell<A> {
     /// What a new instance needs to declare a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        Declare::new(self.slots.get_mut(at), survivor)
+        let slots = self.slots.get_or_insert_with(|| Box::new(A::CHILDREN.iter().map(|_| None).collect()));
+        Declare::new(slots.get_mut(at), survivor)
     }
 
     /// Whether a new instance has declared a field.
     pub(super) fn declared(&self, at: usize) -> Result<(), UndeclaredChild> {
-        match self.slots.get(at) {
-            Some(Some(_)) => Ok(()),
-            _ => Err(UndeclaredChild { name: A::CHILDREN.get(at).map_or("", |spec| spec.name) }),
+        match self.slot(at) {
+            Some(_) => Ok(()),
+            None => Err(UndeclaredChild { name: A::CHILDREN.get(at).map_or("", |spec| spec.name) }),
         }
     }
 
+    fn slot(&self, at: usize) -> Option<&Arc<dyn ChildSlot>> {
+        self.slots.as_ref()?.get(at)?.as_ref()
+    }
+
     fn start_child(&self, at: usize) {
-        if let (Some(Some(slot)), Some(spec)) = (self.slots.get(at), A::CHILDREN.get(at)) {
+        if let (Some(slot), Some(spec)) = (self.slot(at), A::CHILDREN.get(at)) {
             Arc::clone(slot).start(&self.me(), at, spec);
         }
     }
@@ -367,7 +392,7 @@ impl<A: Actor> Shell<A> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (Arc::from(""), 0));
         let info = ChildInfo { name, restarts };
-        let decided = contained(|| match &self.policy {
+        let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),
             None => A::decide(cause, &info),
         });
@@ -375,7 +400,15 @@ impl<A: Actor> Shell<A> {
     }
 
     fn strategy(&self) -> Strategy {
-        self.policy.as_ref().map_or(A::STRATEGY, |policy| policy.strategy)
+        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.settings.as_ref()?.policy.as_ref()
+    }
+
+    fn stop_timeout(&self) -> Duration {
+        self.settings.as_ref().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
     }
 
     fn note(&self, note: Note<Failure>) {

@@ -16,6 +16,12 @@ impl ChildId {
     pub const ROOT: Self = Self(0);
 }
 
+impl From<ChildId> for u64 {
+    fn from(id: ChildId) -> Self {
+        id.0
+    }
+}
+
 /// How an actor ended.
 ///
 /// Rule 8.6.

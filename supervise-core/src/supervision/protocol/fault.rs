@@ -104,11 +104,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         if !self.is_stopping() && self.field_failed(child, &cause, effects) {
             return;
         }
-        let known = self.children.as_ref().is_some_and(|children| children.find(child).is_some());
-        if !known || self.is_stopping() {
-            Self::note(effects, Note::ReportDropped(child, cause));
-        } else if self.decides_now() && self.deciding.is_none() {
-            self.deciding = Some((child, cause.clone()));
+        let (stopping, now) = (self.is_stopping(), self.decides_now());
+        let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
+            return Self::note(effects, Note::ReportDropped(child, cause));
+        };
+        if now && children.deciding.is_none() {
+            children.deciding = Some((child, cause.clone()));
             effects.push(if self.is_gone(child) { Effect::Renew(child) } else { Effect::Decide(child, cause) });
         } else {
             Self::note(effects, Note::ReportDeferred(child));
@@ -121,7 +122,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     pub fn restarts_if_idle(&self, child: ChildId) -> Option<u32> {
         let idle = self.decides_now()
             && matches!(self.phase, Phase::Running)
-            && self.deciding.is_none()
+            && !self.is_deciding()
             && self.wanted.is_none()
             && self.pending.is_none()
             && self.declared.is_none()
@@ -151,15 +152,16 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         if !at_once || self.restarts_if_idle(child).is_none() {
             return Err(cause);
         }
-        self.deciding = Some((child, cause));
+        let Some(children) = &mut self.children else { return Err(cause) };
+        children.deciding = Some((child, cause));
         self.decided(ruling, effects);
         Ok(())
     }
 
     /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
-        debug_assert!(self.deciding.is_some(), "an answer to a question nobody asked");
-        let Some((child, cause)) = self.deciding.take() else {
+        debug_assert!(self.is_deciding(), "an answer to a question nobody asked");
+        let Some((child, cause)) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
         };
         if self.is_terminating() {
@@ -303,7 +305,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         // Those that were there before a restart of this actor are restarted with it, once.
         let first = match self.phase {
             Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
-            _ if self.instance == Instance::HalfBuilt => self.survivors_below,
+            _ if self.instance == Instance::HalfBuilt => children.survivors_below,
             _ => ChildId(0),
         };
         let Some((round, due)) = children.take_round(round, first) else {
