@@ -451,7 +451,7 @@ impl World {
         let modelled = (model.suspensions(), model.is_stopping(), model.accepts_messages());
         let agreed = state == modelled
             && protocol.children().map(|(_, child)| child).eq(model.children())
-            && protocol.watched().eq(model.watched());
+            && protocol.watched().collect::<BTreeSet<_>>() == model.watched().collect();
         if protocol.has_ended() || agreed {
             Ok(())
         } else {

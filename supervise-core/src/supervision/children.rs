@@ -13,6 +13,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::slice;
 use std::sync::Arc;
 
 use super::backoff::BackoffCount;
@@ -93,13 +95,31 @@ pub(crate) enum Verdict {
     Resume,
 }
 
+/// Whom a directive reaches.
+#[derive(Debug, Clone, Hash)]
+pub(crate) enum Affected {
+    One(ChildId),
+    Many(Vec<ChildId>),
+}
+
+impl Deref for Affected {
+    type Target = [ChildId];
+
+    fn deref(&self) -> &[ChildId] {
+        match self {
+            Self::One(id) => slice::from_ref(id),
+            Self::Many(ids) => ids,
+        }
+    }
+}
+
 /// One delayed restart of a child and those its strategy takes along.
 #[derive(Debug, Clone, Hash)]
 pub(crate) struct Round<C> {
     pub(crate) id: u64,
     pub(crate) verdict: Verdict,
     pub(crate) cause: C,
-    pub(crate) affected: Vec<ChildId>,
+    pub(crate) affected: Affected,
     /// Whether declared children restart one after another.
     pub(crate) grouped: bool,
 }

@@ -105,7 +105,7 @@ impl World {
                 }
             }
             Deed::UnwatchAnother => {
-                let subject = self.cell(id).protocol.watched().next().copied();
+                let subject = self.cell(id).protocol.watched().min().copied();
                 if let Some(subject) = subject {
                     self.command(id, Command::Unwatch(subject));
                     self.cell_mut(id).watchdog.watches.remove(&subject);

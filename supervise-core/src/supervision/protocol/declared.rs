@@ -23,12 +23,13 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::fault::answer;
 use super::{Goal, Instance, Out, Pending, Phase, Protocol};
 use crate::supervision::child_spec::{ChildSpec, RestartType};
-use crate::supervision::children::Child;
+use crate::supervision::children::{Affected, Child};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{AutoShutdown, Scope};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
@@ -82,7 +83,7 @@ enum State {
     Halted,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Gives a new actor its declared children.
     #[must_use]
     pub fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
@@ -409,9 +410,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     // ---- restarts ------------------------------------------------------------------------------------------------
 
     /// Whom a directive about `culprit` reaches: fields in their order, then the others in start order.
-    pub(super) fn affected(&self, scope: Scope, culprit: ChildId) -> Vec<ChildId> {
+    pub(super) fn affected(&self, scope: Scope, culprit: ChildId) -> Affected {
         let (first_field, first_other) = match (scope, self.field_of(culprit)) {
-            (Scope::OneForOne, _) => return vec![culprit],
+            (Scope::OneForOne, _) => return Affected::One(culprit),
             (Scope::AllForOne, _) => (Some(0), ChildId(0)),
             (Scope::RestForOne, Some(at)) => (Some(at), ChildId(0)),
             (Scope::RestForOne, None) => (None, culprit),
@@ -419,7 +420,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let fields = self.declared.iter().zip(first_field).flat_map(|(it, first)| &it.fields[first..]);
         let fields = fields.filter(|field| field.state != State::Ending).filter_map(|field| field.child);
         let others = self.children().map(|(id, _)| id);
-        fields.chain(others.filter(|id| *id >= first_other && self.field_of(*id).is_none())).collect()
+        let others = others.filter(|id| *id >= first_other && self.field_of(*id).is_none());
+        Affected::Many(fields.chain(others).collect())
     }
 
     /// Takes what an earlier round owes a child.

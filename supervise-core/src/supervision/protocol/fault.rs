@@ -1,11 +1,12 @@
 //! Failures: one's own, and those of children that one has to decide about.
 
+use std::hash::Hash;
 use std::time::Duration;
 
 use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{Children, Delayed, Round, Verdict};
+use crate::supervision::children::{Affected, Children, Delayed, Round, Verdict};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
@@ -17,12 +18,12 @@ pub(crate) const CREATION_BACKOFF: Backoff =
 
 /// Whom a restart reaches.
 struct Reach {
-    affected: Vec<ChildId>,
+    affected: Affected,
     /// Whether declared children restart one after another.
     grouped: bool,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// This actor failed: it suspends itself and its subtree, and reports.
     ///
     /// The perpetrator is suspended already by its own failure; children with an id below `excluded_below` are
@@ -132,7 +133,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Delivers a failure together with what the table says, under a strategy that is one-for-one and has no delays. All effects
-    /// are messages and notes.
+    /// are notes and at most one message, to the child.
     ///
     /// # Errors
     ///
@@ -212,7 +213,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let delay = children
             .find_mut(culprit)
             .map(|child| child.history_mut().backoff.failed(&CREATION_BACKOFF, ruling.now, ruling.draw));
-        let reach = Reach { affected: vec![culprit], grouped: false };
+        let reach = Reach { affected: Affected::One(culprit), grouped: false };
         self.open_round(Verdict::Resume, culprit, cause, reach, delay, effects);
         Outcome::Resumed
     }
@@ -272,7 +273,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) {
         let round = self.children.as_mut().map_or(0, |children| children.open_round());
-        for &id in &reach.affected {
+        for &id in reach.affected.iter() {
             let earlier = self.take_owed(id);
             let Some(child) = self.child_mut(id) else {
                 continue;
