@@ -1,7 +1,6 @@
 //! What may happen in a world: its kinds of cells, and how likely each thing is.
 
-use std::sync::Arc;
-
+use supervise_core::ActorName;
 use supervise_core::supervision::{Backoff, ChildSpec, Strategy};
 
 /// What a decider may answer.
@@ -60,7 +59,7 @@ pub(crate) struct Plan {
     /// The first is the root's.
     pub(crate) roles: Vec<Role>,
     /// One for each name that a role or a handler uses.
-    pub(crate) names: Vec<Arc<str>>,
+    pub(crate) names: Vec<ActorName>,
     pub(crate) conduct: Menu<Conduct>,
     pub(crate) handler_deeds: Menu<Deed>,
     pub(crate) pre_restart_deeds: Menu<Deed>,

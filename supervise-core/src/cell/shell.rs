@@ -21,6 +21,7 @@ use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry, Leftovers};
+use crate::name::ActorName;
 use crate::observe;
 use crate::path::ActorPath;
 use crate::props::{Policy, Settings};
@@ -337,7 +338,7 @@ impl<A: Actor> Shell<A> {
             return Err(cause);
         }
         let Some(restarts) = above.protocol().restarts_if_idle(core.id) else { return Err(cause) };
-        let info = ChildInfo { name: Arc::clone(&core.name), restarts };
+        let info = ChildInfo { name: core.name.clone(), restarts };
         // Where the table itself fails, the parent asks it again and fails with it.
         let Ok(Ok(directive)) = contained(|| decide(&cause, &info)) else { return Err(cause) };
         // Without a limit nobody looks at the clock.
@@ -405,7 +406,7 @@ impl<A: Actor> Shell<A> {
 
     fn decide(&self, child: ChildId, cause: &Failure) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
-        let (name, restarts) = info.unwrap_or_else(|| (Arc::from(""), 0));
+        let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),

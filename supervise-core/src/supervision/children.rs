@@ -15,17 +15,17 @@ use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::slice;
-use std::sync::Arc;
 
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
 use super::start_order::StartOrder;
 use super::vocabulary::ChildId;
+use crate::name::{ActorName, RESERVED};
 
 /// One child.
 #[derive(Debug, Clone, Hash)]
 pub(crate) struct Child<R> {
-    pub(crate) name: Arc<str>,
+    pub(crate) name: ActorName,
     pub(crate) target: R,
     dying: bool,
     /// Appears with the child's first restart.
@@ -128,7 +128,8 @@ pub(crate) struct Round<C> {
 #[derive(Debug, Clone)]
 pub(crate) struct Children<R, C> {
     in_start_order: StartOrder<ChildId, Child<R>>,
-    by_name: HashMap<Arc<str>, ChildId>,
+    /// Those whose name was given. One that was made up tells the id.
+    by_name: HashMap<ActorName, ChildId>,
     dying: usize,
     next: u64,
     /// Children with a smaller id were there before the supervisor's last restart began.
@@ -200,20 +201,34 @@ impl<R: Clone, C> Children<R, C> {
     /// Adds the child that `make` makes, if the name is free.
     ///
     /// Rule 5.4.
-    pub(crate) fn add(&mut self, name: &Arc<str>, make: impl FnOnce(ChildId) -> R) -> Option<(ChildId, R)> {
+    pub(crate) fn add(&mut self, name: &ActorName, make: impl FnOnce(ChildId) -> R) -> Option<(ChildId, R)> {
         let id = self.next_id();
-        let Entry::Vacant(free) = self.by_name.entry(Arc::clone(name)) else { return None };
+        let Entry::Vacant(free) = self.by_name.entry(name.clone()) else { return None };
         let target = make(id);
         free.insert(id);
-        self.next += 1;
-        let child = Child { name: Arc::clone(name), target: target.clone(), dying: false, history: None };
-        self.in_start_order.push(id, child);
+        self.push(name.clone(), target.clone());
         Some((id, target))
+    }
+
+    /// Adds the child that `make` makes, under a name that nobody else has.
+    pub(crate) fn add_anonymous(&mut self, make: impl FnOnce(&ActorName, ChildId) -> R) -> R {
+        let name = ActorName::made_up(self.next);
+        let target = make(&name, self.next_id());
+        self.push(name, target.clone());
+        target
+    }
+
+    fn push(&mut self, name: ActorName, target: R) {
+        let id = self.next_id();
+        self.next += 1;
+        self.in_start_order.push(id, Child { name, target, dying: false, history: None });
     }
 
     pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {
         let child = self.in_start_order.remove(id)?;
-        self.by_name.remove(&child.name);
+        if !child.name.starts_with(RESERVED) {
+            self.by_name.remove(&child.name);
+        }
         if child.dying {
             self.dying -= 1;
         }
@@ -229,7 +244,11 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<&Child<R>> {
-        self.find(*self.by_name.get(name)?)
+        let id = match ActorName::number_of(name) {
+            Some(number) => ChildId(number),
+            None => *self.by_name.get(name)?,
+        };
+        self.find(id).filter(|child| child.name == *name)
     }
 
     /// In start order.

@@ -45,13 +45,13 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use self::declared::Declared;
 pub(crate) use self::fault::CREATION_BACKOFF;
 use super::children::{Child, Children};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
+use crate::name::ActorName;
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
@@ -402,9 +402,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// A child's name, and how many restarts its limit has counted.
-    pub fn child_info(&self, id: ChildId) -> Option<(Arc<str>, u32)> {
+    pub fn child_info(&self, id: ChildId) -> Option<(ActorName, u32)> {
         let child = self.children.as_ref()?.find(id)?;
-        Some((Arc::clone(&child.name), child.restarts()))
+        Some((child.name.clone(), child.restarts()))
     }
 
     /// The watched actors.
@@ -426,7 +426,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// If the name is taken or the actor is ending.
     ///
     /// Rules 2.3 and 5.1.
-    pub fn spawn(&mut self, name: &Arc<str>, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
+    pub fn spawn(&mut self, name: &ActorName, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
         if self.is_terminating() {
             return Err(SpawnRefusal::Stopping);
         }
@@ -438,6 +438,23 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let children = self.children.get_or_insert_default();
         let added = children.add(name, |id| make(id, inherited));
         added.map(|(_, target)| target).ok_or(SpawnRefusal::NameTaken)
+    }
+
+    /// Adds a child under a made-up name, which `make` gets too.
+    ///
+    /// # Errors
+    ///
+    /// If the actor is ending.
+    pub fn spawn_anonymous(
+        &mut self,
+        make: impl FnOnce(&ActorName, ChildId, u32) -> R,
+    ) -> Result<R, SpawnRefusal> {
+        if self.is_terminating() {
+            return Err(SpawnRefusal::Stopping);
+        }
+        let inherited = self.suspended;
+        let children = self.children.get_or_insert_default();
+        Ok(children.add_anonymous(|name, id| make(name, id, inherited)))
     }
 
     /// Requests the stop of a child.

@@ -24,10 +24,10 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use super::fault::answer;
 use super::{Goal, Instance, Out, Pending, Phase, Protocol};
+use crate::name::ActorName;
 use crate::supervision::child_spec::{ChildSpec, RestartType};
 use crate::supervision::children::{Affected, Child};
 use crate::supervision::directive::Directive;
@@ -49,7 +49,7 @@ pub(super) struct Declared<C> {
 
 #[derive(Debug, Clone, Hash)]
 struct Field {
-    name: Arc<str>,
+    name: ActorName,
     spec: ChildSpec,
     /// The child in the table; where the field is `Gone` or `Due` for a new incarnation, the one that ended.
     child: Option<ChildId>,
@@ -109,7 +109,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Adds the child of a field, as [`Effect::StartChild`] asks. `make` gets its name, its id and the number of
     /// suspensions it inherits.
-    pub fn spawn_field(&mut self, at: usize, make: impl FnOnce(&Arc<str>, ChildId, u32) -> R) -> Option<R> {
+    pub fn spawn_field(&mut self, at: usize, make: impl FnOnce(&ActorName, ChildId, u32) -> R) -> Option<R> {
         let inherited = self.suspended;
         let field = self.declared.as_mut()?.fields.get_mut(at)?;
         let children = self.children.get_or_insert_default();
@@ -562,7 +562,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 impl Field {
     fn new(spec: &ChildSpec) -> Self {
         Self {
-            name: Arc::from(spec.name),
+            name: ActorName::from(spec.name),
             spec: *spec,
             child: None,
             state: State::Down,

@@ -50,7 +50,7 @@ fn a_watched_childs_end_is_queued_after_its_name_is_free() {
     let mut actor = running(1);
     command(&mut actor, |actor, effects| actor.watch(&A, WatchKind::Notify, effects));
     assert_eq!(drive(&mut actor, ended(A)), [Effect::Enqueue(A)]);
-    assert_eq!(actor.spawn(&Arc::from("child-0"), |_, _| B), Ok(B));
+    assert_eq!(actor.spawn(&ActorName::from("child-0"), |_, _| B), Ok(B));
 }
 
 #[test]

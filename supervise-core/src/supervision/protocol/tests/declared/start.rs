@@ -76,9 +76,9 @@ fn the_name_of_a_field_is_taken_even_without_its_child() {
     let mut actor = fields(1);
     drive(&mut actor, ended(A));
     assert_eq!(actors(&actor), []);
-    let name = Arc::from("a");
+    let name = ActorName::from("a");
     assert_eq!(actor.spawn(&name, |_, _| 99), Err(SpawnRefusal::NameTaken));
-    assert_eq!(actor.spawn(&Arc::from("z"), |_, _| 99), Ok(99));
+    assert_eq!(actor.spawn(&ActorName::from("z"), |_, _| 99), Ok(99));
 }
 
 #[test]
