@@ -7,6 +7,7 @@ mod handler;
 mod hook;
 mod model;
 mod parse;
+mod types;
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -5,7 +5,8 @@ use quote::ToTokens;
 use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
-use super::model::{check_context, check_signature, is_context, last_segment};
+use super::model::check_signature;
+use super::types::{check_context, is_context, last_segment};
 use crate::attributes;
 use crate::errors::Errors;
 use crate::settings::written;

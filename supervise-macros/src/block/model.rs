@@ -2,8 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
-use syn::visit_mut::VisitMut;
-use syn::{Attribute, Generics, Meta, Path, PathArguments, Signature, Type, TypePath, parse_quote};
+use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath, parse_quote};
 
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
@@ -219,56 +218,6 @@ pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Er
     }
     if let syn::Safety::Unsafe(unsafety) = &signature.safety {
         errors.at(unsafety, format!("a {role} is called by the runtime and cannot be unsafe"));
-    }
-}
-
-/// The last segment of a type that is a path, with its type arguments.
-pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
-    let segment = match ty {
-        Type::Path(path) => path.path.segments.last()?,
-        Type::Group(group) => return last_segment(&group.elem),
-        Type::Paren(paren) => return last_segment(&paren.elem),
-        _ => return None,
-    };
-    let types = match &segment.arguments {
-        PathArguments::AngleBracketed(arguments) => arguments
-            .args
-            .iter()
-            .filter_map(|argument| match argument {
-                syn::GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            })
-            .collect(),
-        PathArguments::None | PathArguments::Parenthesized(_) => Vec::new(),
-    };
-    Some((segment.ident.to_string(), types))
-}
-
-/// Whether `ty` is written as some kind of `Context`.
-pub(crate) fn is_context(ty: &Type) -> bool {
-    match ty {
-        Type::Reference(reference) => is_context(&reference.elem),
-        ty => last_segment(ty).is_some_and(|(name, _)| name == "Context"),
-    }
-}
-
-/// Refuses any spelling of the context but `&mut Context<Self>`.
-pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
-    if !matches!(ty, Type::Reference(reference) if reference.mutability.is_some()) {
-        errors.at(ty, "the context is lent to the actor: write `&mut Context<Self>`");
-    }
-}
-
-/// Writes the actor's type where the user wrote `Self`, for types that leave the impl block.
-pub(crate) struct WithoutSelf<'a>(pub(crate) &'a Type);
-
-impl VisitMut for WithoutSelf<'_> {
-    fn visit_type_mut(&mut self, ty: &mut Type) {
-        if matches!(ty, Type::Path(path) if path.qself.is_none() && path.path.is_ident("Self")) {
-            *ty = self.0.clone();
-        } else {
-            syn::visit_mut::visit_type_mut(self, ty);
-        }
     }
 }
 
