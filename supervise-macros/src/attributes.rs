@@ -4,6 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Attribute;
 
+use crate::syntax;
+
 /// The `#[cfg]`s among `attrs`.
 pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).cloned().collect()
@@ -19,4 +21,9 @@ pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: impl Fn(&Attribute) -> bool
     let (taken, kept) = std::mem::take(attrs).into_iter().partition(ours);
     *attrs = kept;
     taken
+}
+
+/// Attributes of our own.
+pub(crate) fn ours(tokens: TokenStream) -> Vec<Attribute> {
+    syntax::read(tokens, Attribute::parse_outer).expect("attributes of ours")
 }

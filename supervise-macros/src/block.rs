@@ -11,13 +11,14 @@ mod types;
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::parse::Parse;
 
 use crate::errors::Errors;
-use crate::fallback;
+use crate::{fallback, syntax};
 
 /// Expands the attribute on the impl block `item`.
 pub(crate) fn attribute(arguments: TokenStream, item: &TokenStream) -> TokenStream {
-    let syntax = match syn::parse2::<parse::Block>(item.clone()) {
+    let syntax = match syntax::read(item.clone(), parse::Block::parse) {
         Ok(syntax) => syntax,
         Err(error) => {
             let error = error.into_compile_error();

@@ -16,7 +16,7 @@ impl Errors {
     }
 
     /// Adds an error at all of `tokens`.
-    pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
+    pub(crate) fn at(&mut self, tokens: &dyn ToTokens, message: impl std::fmt::Display) {
         self.add(syn::Error::new_spanned(tokens, message));
     }
 
@@ -39,7 +39,13 @@ impl Errors {
 
     /// The value, or nothing and the error collected.
     pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
-        result.map_err(|error| self.add(error)).ok()
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.add(error);
+                None
+            }
+        }
     }
 
     /// Everything collected, as one error.

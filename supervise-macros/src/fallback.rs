@@ -3,7 +3,6 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::parse_quote;
 
 use crate::attributes;
 use crate::block::{Block, Handler, located, watches_all, with_default_doc};
@@ -103,7 +102,7 @@ fn actor(block: &Block) -> TokenStream {
 fn decided(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let parent = format_ident!("__P", span = Span::mixed_site());
-    let any = with_parameter(generics, parse_quote!(#parent));
+    let any = with_parameter(generics, parent.clone().into());
     let (impl_generics, _, where_clause) = any.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         impl #impl_generics #krate::FailuresDecidedBy<#parent> for #actor #where_clause {}

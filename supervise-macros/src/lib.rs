@@ -18,6 +18,7 @@ mod settings;
 mod snapshots;
 mod spans;
 mod supervise;
+mod syntax;
 mod test;
 #[cfg(test)]
 mod unfinished;
@@ -25,7 +26,7 @@ mod unfinished;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{Parse, ParseStream};
 
 /// Declares an actor: its settings on a struct or enum, its handlers and hooks on an impl block.
 #[proc_macro_attribute]
@@ -48,9 +49,9 @@ fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
         let rest: TokenStream = input.parse()?;
         Ok((on_impl, rest))
     };
-    match kind.parse2(item.clone()) {
+    match syntax::read(item.clone(), kind) {
         Ok((true, _)) => block::attribute(arguments, item),
-        Ok((false, rest)) => match syn::parse2::<DeriveInput>(item.clone()) {
+        Ok((false, rest)) => match syntax::read(item.clone(), DeriveInput::parse) {
             Ok(declared) => declaration::attribute(arguments, declared),
             Err(error) => {
                 let error = if starts_type(&rest) { error } else { no_actor(&rest) }.into_compile_error();

@@ -4,9 +4,10 @@
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::parse::{Parse, Parser};
+use syn::parse::{Parse, ParseStream};
 
 use crate::errors::Errors;
+use crate::syntax;
 
 /// One setting, not interpreted yet.
 pub(crate) struct Setting {
@@ -41,7 +42,7 @@ impl Setting {
     fn new(whole: TokenStream) -> syn::Result<Self> {
         let mut tokens = whole.clone().into_iter().peekable();
         let Some(TokenTree::Ident(name)) = tokens.next() else {
-            return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
+            return Err(syn::Error::new_spanned(&whole, "expected a setting, such as `name = value`"));
         };
         let arguments = match tokens.peek() {
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
@@ -68,9 +69,14 @@ impl Setting {
         Ok(Self { name, arguments, value, whole })
     }
 
-    /// All of the setting, for errors that concern the whole of it.
+    /// All of the setting.
     pub(crate) fn tokens(&self) -> &TokenStream {
         &self.whole
+    }
+
+    /// An error that concerns the whole of it.
+    pub(crate) fn error(&self, message: impl std::fmt::Display) -> syn::Error {
+        syn::Error::new_spanned(&self.whole, message)
     }
 
     pub(crate) fn span(&self) -> Span {
@@ -83,23 +89,33 @@ impl Setting {
     }
 
     /// Reads the value of `name = value` by a function.
-    pub(crate) fn value_by<P: Parser>(&self, parser: P, example: &str) -> syn::Result<P::Output> {
-        match (&self.value, &self.arguments) {
-            (Some(value), None) => parser.parse2(value.clone()).map_err(|error| {
-                // syn points what it says at the end, the latter behind generic arguments, at the whole attribute.
-                let said = error.to_string();
-                if said.starts_with("unexpected end of input") || said == "expected `,`" {
-                    let message = format!("this is unfinished: write `{} = {example}`", self.name);
-                    syn::Error::new_spanned(&self.whole, message)
-                } else {
-                    error
-                }
-            }),
-            (_, given) => {
-                let wrong = if given.is_some() { "takes no parentheses" } else { "needs a value" };
-                let message = format!("`{0}` {wrong}: write `{0} = {example}`", self.name);
-                Err(syn::Error::new_spanned(&self.whole, message))
-            }
+    pub(crate) fn value_by<T>(
+        &self,
+        parser: fn(ParseStream<'_>) -> syn::Result<T>,
+        example: &str,
+    ) -> syn::Result<T> {
+        match syntax::read(self.given(example)?, parser) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.unreadable(error, example)),
+        }
+    }
+
+    fn given(&self, example: &str) -> syn::Result<TokenStream> {
+        let wrong = match (&self.value, &self.arguments) {
+            (Some(value), None) => return Ok(value.clone()),
+            (_, Some(_)) => "takes no parentheses",
+            (None, None) => "needs a value",
+        };
+        Err(self.error(format!("`{0}` {wrong}: write `{0} = {example}`", self.name)))
+    }
+
+    /// syn points what it says at the end, the latter behind generic arguments, at the whole attribute.
+    fn unreadable(&self, error: syn::Error, example: &str) -> syn::Error {
+        let said = error.to_string();
+        if said.starts_with("unexpected end of input") || said == "expected `,`" {
+            self.error(format!("this is unfinished: write `{} = {example}`", self.name))
+        } else {
+            error
         }
     }
 
@@ -107,10 +123,7 @@ impl Setting {
     pub(crate) fn flag(&self) -> syn::Result<()> {
         match (&self.value, &self.arguments) {
             (None, None) => Ok(()),
-            _ => Err(syn::Error::new_spanned(
-                &self.whole,
-                format!("`{0}` takes no value: write `{0}` alone", self.name),
-            )),
+            _ => Err(self.error(format!("`{0}` takes no value: write `{0}` alone", self.name))),
         }
     }
 
@@ -125,16 +138,20 @@ impl Setting {
             return Err(syn::Error::new_spanned(arguments, message));
         }
         let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
-        Err(syn::Error::new_spanned(&self.whole, message))
+        Err(self.error(message))
     }
 }
 
 /// Sets `slot` from a setting that may be given once.
 pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
-    if let Some(value) = errors.keep(value)
-        && slot.replace(value).is_some()
-    {
-        errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
+    match value {
+        Ok(value) => {
+            if slot.is_some() {
+                errors.add(setting.error(format!("`{}` is given twice", setting.name)));
+            }
+            *slot = Some(value);
+        }
+        Err(error) => errors.add(error),
     }
 }
 

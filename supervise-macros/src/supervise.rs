@@ -8,6 +8,9 @@ pub(crate) mod strategy;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
+use syn::parse::Parse;
+
+use crate::{attributes, syntax};
 
 /// What a table is called on its way from a `#[supervise]` above to the `#[actor]` below it.
 pub(crate) const HANDED_DOWN: &str = "__supervise_table";
@@ -28,8 +31,8 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     }
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
                 write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`";
-    let Ok(mut declared) = syn::parse2::<DeriveInput>(item.clone()) else {
-        let error = syn::Error::new_spanned(first_line(item), mend).into_compile_error();
+    let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
+        let error = syn::Error::new_spanned(&first_line(item), mend).into_compile_error();
         return quote!(#error #item);
     };
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
@@ -37,7 +40,7 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
         return quote!(#error #item);
     }
     let handed_down = proc_macro2::Ident::new(HANDED_DOWN, proc_macro2::Span::mixed_site());
-    declared.attrs.push(syn::parse_quote!(#[#handed_down(#arguments)]));
+    declared.attrs.extend(attributes::ours(quote!(#[#handed_down(#arguments)])));
     quote!(#declared)
 }
 

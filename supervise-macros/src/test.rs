@@ -2,10 +2,13 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::parse::Parse;
 use syn::spanned::Spanned;
 
+use crate::syntax;
+
 pub(crate) fn attribute(arguments: &TokenStream, item: TokenStream) -> TokenStream {
-    match syn::parse2::<syn::ItemFn>(item.clone()) {
+    match syntax::read(item.clone(), syn::ItemFn::parse) {
         Ok(function) => expand(arguments, &function),
         Err(error) => {
             let error = error.into_compile_error();

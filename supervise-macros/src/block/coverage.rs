@@ -2,12 +2,12 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Attribute, parse_quote};
+use syn::Attribute;
 
 use super::handler::Reply;
 use super::hook::Outcome;
 use super::model::Block;
-use crate::generics::with_parameter;
+use crate::generics::{require, with_parameter};
 use crate::supervise::model::distinct;
 
 /// `FailuresDecidedBy`, one bound for each type the actor can fail with.
@@ -32,15 +32,15 @@ pub(crate) fn failures(block: &Block) -> Vec<TokenStream> {
             Outcome::Nothing => {}
         }
     }
-    let mut generics = with_parameter(&block.generics, parse_quote!(#parent));
+    let mut generics = with_parameter(&block.generics, parent.clone().into());
     let mut helpers = Vec::new();
     for (at, (cfgs, ty)) in conditional.into_iter().enumerate() {
         let (helper, impls) = conditional_failure(block, at, cfgs, &ty);
         helpers.push(impls);
-        generics.make_where_clause().predicates.push(parse_quote!(#actor: #helper<#parent>));
+        require(&mut generics, quote!(#actor: #helper<#parent>));
     }
     for ty in distinct(always.into_iter()) {
-        generics.make_where_clause().predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
+        require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
     }
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     helpers.push(quote_spanned! {Span::mixed_site()=>
@@ -59,9 +59,9 @@ fn conditional_failure(block: &Block, at: usize, cfgs: &[Attribute], ty: &TokenS
     let mixed = Span::mixed_site();
     let helper = format_ident!("Failure{at}", span = mixed);
     let parent = format_ident!("__P", span = mixed);
-    let without = with_parameter(&block.generics, parse_quote!(#parent));
+    let without = with_parameter(&block.generics, parent.clone().into());
     let mut with = without.clone();
-    with.make_where_clause().predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
+    require(&mut with, quote!(#parent: #krate::Decides<#ty>));
     let (with_generics, _, with_where) = with.split_for_impl();
     let (without_generics, _, without_where) = without.split_for_impl();
     let conditions = cfgs.iter().filter_map(|cfg| cfg.meta.require_list().ok().map(|list| &list.tokens));
@@ -99,7 +99,7 @@ pub(crate) fn watches(block: &Block) -> Vec<TokenStream> {
 pub(crate) fn watches_all(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let subject = format_ident!("__A", span = Span::mixed_site());
-    let any = with_parameter(generics, parse_quote!(#subject));
+    let any = with_parameter(generics, subject.clone().into());
     let (impl_generics, _, where_clause) = any.split_for_impl();
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]

@@ -1,8 +1,8 @@
 //! What an actor's impl block says: which methods are handlers, hooks and watchers.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::format_ident;
-use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath, parse_quote};
+use quote::{format_ident, quote};
+use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath};
 
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
@@ -71,7 +71,7 @@ impl Block {
                     for attribute in attributes::take(attrs, |attribute| helper(attribute).is_some()) {
                         let name = attribute.path().get_ident();
                         let name = name.map(ToString::to_string).unwrap_or_default();
-                        errors.at(attribute, format!("`#[{name}]` belongs on a method"));
+                        errors.at(&attribute, format!("`#[{name}]` belongs on a method"));
                     }
                 }
             }
@@ -99,14 +99,14 @@ impl Block {
             return;
         };
         // What a role asks of its methods is not the user's choice.
-        method.attrs.push(parse_quote!(
+        method.attrs.extend(attributes::ours(quote!(
             #[allow(
                 clippy::needless_pass_by_ref_mut,
                 clippy::needless_pass_by_value,
                 clippy::trivially_copy_pass_by_ref,
                 clippy::unused_self
             )]
-        ));
+        )));
         let role = role(&attribute);
         if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
             errors.at(&attribute, format!("`#[{role}]` takes no arguments"));
@@ -150,7 +150,7 @@ impl Block {
             let Some(meant) = near_miss(&attribute) else { continue };
             errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
             if meant == "handler" {
-                method.attrs.push(parse_quote!(#[handler]));
+                method.attrs.extend(attributes::ours(quote!(#[handler])));
             }
         }
     }
@@ -212,7 +212,7 @@ pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Er
     }
     if let Some(clause) = &signature.generics.where_clause {
         errors.at(
-            clause.where_token,
+            &clause.where_token,
             format!("a {role} has no `where` clause of its own: put it on the impl block"),
         );
     }

@@ -2,9 +2,11 @@
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::parse::Parse;
 use syn::{GenericArgument, Path, PathArguments, Type};
 
 use crate::errors::Errors;
+use crate::syntax;
 
 /// The last segment of a type that is a path, with its type arguments.
 pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
@@ -46,7 +48,7 @@ pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
 /// The type with the actor's where the user wrote `Self`, for a type that leaves the impl block.
 pub(crate) fn without_self(ty: &Type, actor: &Type) -> Type {
     let tokens = replace_self(ty.to_token_stream(), &actor.to_token_stream());
-    syn::parse2(tokens).unwrap_or_else(|_| ty.clone())
+    syntax::read(tokens, Type::parse).unwrap_or_else(|_| ty.clone())
 }
 
 /// `Self::Item` stays: in front of `::`, `Self` is no type by itself.

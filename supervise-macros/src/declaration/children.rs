@@ -7,7 +7,7 @@ use std::time::Duration;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream, Parser};
+use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, Path, PathArguments, Type};
 
 use super::is;
@@ -17,6 +17,7 @@ use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, set_once, written};
 use crate::spans;
 use crate::supervise::strategy::Strategy;
+use crate::syntax;
 
 const OPTIONS: &[&str] = &["restart", "stop_timeout", "significant", "name"];
 const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
@@ -82,7 +83,7 @@ pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) ->
 
 fn refuse(field: &mut Field, mend: &str, errors: &mut Errors) {
     for attribute in attributes::take(&mut field.attrs, |attribute| is(attribute, "child")) {
-        errors.at(attribute, mend);
+        errors.at(&attribute, mend);
     }
 }
 
@@ -106,7 +107,7 @@ fn child(
         errors.at(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"));
         return None;
     };
-    let (make, rest) = errors.keep(parts.parse2(list.tokens.clone()).map_err(|error| {
+    let (make, rest) = errors.keep(syntax::read(list.tokens.clone(), parts).map_err(|error| {
         if list.tokens.is_empty() {
             syn::Error::new_spanned(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"))
         } else {

@@ -2,11 +2,11 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{DeriveInput, Generics, parse_quote};
+use syn::{DeriveInput, Generics, TypeParam, TypeParamBound};
 
 use super::children;
 use super::model::{Declaration, Mailbox};
-use crate::generics::with_parameter;
+use crate::generics::{require, with_parameter};
 use crate::supervise::expand as table;
 use crate::{attributes, duration, spans};
 
@@ -32,7 +32,7 @@ fn documented(declaration: &Declaration) -> DeriveInput {
         text.push('\n');
         text.push_str(&children);
     }
-    item.attrs.push(parse_quote!(#[doc = #text]));
+    item.attrs.extend(attributes::ours(quote!(#[doc = #text])));
     item
 }
 
@@ -180,7 +180,9 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     let mut impls = Vec::new();
     if table.decides_all() {
         let any = format_ident!("__E", span = mixed);
-        let with_error = with_parameter(generics, parse_quote!(#any: ?::core::marker::Sized));
+        let mut error = TypeParam::from(any.clone());
+        error.bounds.push(TypeParamBound::Verbatim(quote!(?::core::marker::Sized)));
+        let with_error = with_parameter(generics, error);
         let (impl_with_error, _, _) = with_error.split_for_impl();
         impls.push(quote_spanned! {mixed=>
             #[automatically_derived]
@@ -205,14 +207,13 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
         });
     }
     let parent = format_ident!("__P", span = mixed);
-    let mut upwards = with_parameter(generics, parse_quote!(#parent));
+    let mut upwards = with_parameter(generics, parent.clone().into());
     let escalations = table.escalations();
-    let predicates = &mut upwards.make_where_clause().predicates;
     for ty in &escalations.types {
-        predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
+        require(&mut upwards, quote!(#parent: #krate::Decides<#ty>));
     }
     if escalations.anything {
-        predicates.push(parse_quote!(#parent: #krate::DecidesAll));
+        require(&mut upwards, quote!(#parent: #krate::DecidesAll));
     }
     let (impl_upwards, _, where_upwards) = upwards.split_for_impl();
     impls.push(quote_spanned! {mixed=>
@@ -225,10 +226,9 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
 /// The generics of impls that only an actor that may live can have.
 fn alive(declaration: &Declaration) -> Generics {
     let mut alive = declaration.generics.clone();
-    let types: Vec<Ident> = declaration.generics.type_params().map(|parameter| parameter.ident.clone()).collect();
-    if !types.is_empty() {
-        let predicates = &mut alive.make_where_clause().predicates;
-        predicates.extend(types.iter().map(|ty| -> syn::WherePredicate { parse_quote!(#ty: 'static) }));
+    for parameter in declaration.generics.type_params() {
+        let ty = &parameter.ident;
+        require(&mut alive, quote!(#ty: 'static));
     }
     alive
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::format_ident;
-use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
+use quote::{format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility};
 
 use super::children::{self, Child};
 use crate::attributes;
@@ -14,6 +14,7 @@ use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, set_once};
 use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
+use crate::syntax;
 
 const SETTINGS: &[&str] = &["mailbox", "stash", "stop_timeout", "crate"];
 
@@ -89,7 +90,7 @@ impl Declaration {
             reference: format_ident!("{}Ref", item.ident),
             generics: item.generics.clone(),
             cfgs: attributes::cfgs(&item.attrs),
-            krate: parse_quote!(::supervise),
+            krate: facade(),
             borrows: item.generics.lifetimes().next().is_some(),
             mailbox: None,
             stash: None,
@@ -162,7 +163,12 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
             errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
         }
     }
-    krate.unwrap_or_else(|| parse_quote!(::supervise))
+    krate.unwrap_or_else(facade)
+}
+
+/// Where generated code finds what it calls.
+fn facade() -> Path {
+    syntax::read(quote!(::supervise), Path::parse).expect("a path of ours")
 }
 
 fn stash(setting: &Setting) -> syn::Result<usize> {
@@ -206,7 +212,7 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
             "a mailbox without room takes no message: give it at least 1",
         ));
     }
-    let overflow = if inner.is_empty() { "Fail" } else { overflow.parse2(inner.parse::<TokenStream>()?)? };
+    let overflow = if inner.is_empty() { "Fail" } else { syntax::read(inner.parse()?, overflow)? };
     Ok(Mailbox::Bounded { capacity: size, overflow })
 }
 

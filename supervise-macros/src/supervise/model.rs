@@ -201,7 +201,7 @@ fn stray(setting: &Setting) -> syn::Error {
         let scope = written(value).replace('"', "");
         if strategy::SCOPES.contains(&scope.as_str()) {
             let message = format!("a strategy stands alone: write `{scope}`");
-            return syn::Error::new_spanned(setting.tokens(), message);
+            return setting.error(message);
         }
     }
     if DIRECTIVES.contains(&name.as_str()) && setting.value.is_none() {
@@ -213,7 +213,7 @@ fn stray(setting: &Setting) -> syn::Error {
         let value = setting.value.as_ref().map(written).unwrap_or_default();
         let pattern = if CATCH_ALL.contains(&name.to_lowercase().as_str()) { "_" } else { &name };
         let message = format!("a rule names what fails in `on(..)`: write `on({pattern}) = {value}`");
-        return syn::Error::new_spanned(setting.tokens(), message);
+        return setting.error(message);
     }
     let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
     match crate::errors::closest(&name, &known) {

@@ -2,12 +2,13 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{ExprClosure, Pat, Path, Token, Type};
 
 use crate::errors::Errors;
 use crate::settings::{self, Setting};
+use crate::syntax;
 
 /// One entry between the commas of the attribute.
 pub(crate) enum Entry {
@@ -52,20 +53,17 @@ pub(crate) fn entries(tokens: TokenStream, errors: &mut Errors) -> Vec<Entry> {
 
 fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
     let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
-        return Err(syn::Error::new_spanned(
-            setting.tokens(),
-            "a rule says what fails and what to do about it: `on(MyError) = Restart`",
-        ));
+        return Err(setting.error("a rule says what fails and what to do about it: `on(MyError) = Restart`"));
     };
     let (patterns, guard) = split_guard(arguments.clone());
     if patterns.is_empty() {
         let message = "a rule names what fails: `on(MyError)`, `on(Panic)` or `on(_)`";
-        return Err(syn::Error::new_spanned(setting.tokens(), message));
+        return Err(setting.error(message));
     }
     Ok(RuleSyntax {
         patterns: settings::split(patterns, '|').into_iter().map(pattern).collect::<syn::Result<_>>()?,
         guard: guard.map(|(keyword, tokens)| closure(keyword, tokens)).transpose()?,
-        directive: directive.parse2(value.clone())?,
+        directive: syntax::read(value.clone(), directive)?,
     })
 }
 
@@ -89,16 +87,17 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
     if tokens.is_empty() {
         return Err(syn::Error::new(keyword, mend));
     }
-    let closure: ExprClosure = syn::parse2(tokens.clone()).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
-    if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(tokens, mend)) }
+    let closure: ExprClosure =
+        syntax::read(tokens.clone(), ExprClosure::parse).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
+    if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(&tokens, mend)) }
 }
 
 fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
-    if let Ok(any) = syn::parse2::<Token![_]>(tokens.clone()) {
+    if let Ok(any) = syntax::read(tokens.clone(), <Token![_]>::parse) {
         return Ok(PatternSyntax::Any(any));
     }
     // A path with something in brackets behind it is a pattern; as a type it would read as `Fn(..)` does.
-    if let Ok(pattern) = Pat::parse_single.parse2(tokens.clone()) {
+    if let Ok(pattern) = syntax::read(tokens.clone(), Pat::parse_single) {
         match &pattern {
             Pat::Struct(shape) if shape.qself.is_none() => {
                 return Ok(PatternSyntax::Shape(shape.path.clone(), pattern));
@@ -109,7 +108,7 @@ fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
             _ => {}
         }
     }
-    syn::parse2(tokens.clone()).map(PatternSyntax::Type).map_err(|_| {
+    syntax::read(tokens.clone(), Type::parse).map(PatternSyntax::Type).map_err(|_| {
         let message = if let Some(ty) = with_binding(&tokens) {
             format!("a rule names the type alone, `on({ty})`; a guard looks inside, `on({ty} if |error| ..)`")
         } else if settings::split(tokens.clone(), ',').len() > 1 {
@@ -119,7 +118,7 @@ fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
              `InitializationFailed` or `_`"
                 .to_owned()
         };
-        syn::Error::new_spanned(tokens, message)
+        syn::Error::new_spanned(&tokens, message)
     })
 }
 
@@ -130,7 +129,7 @@ fn with_binding(tokens: &TokenStream) -> Option<String> {
         input.parse::<Token![:]>()?;
         input.parse::<Type>()
     };
-    parameter.parse2(tokens.clone()).ok().map(settings::written)
+    syntax::read(tokens.clone(), parameter).ok().map(settings::written)
 }
 
 fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
@@ -145,7 +144,7 @@ fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
         let last = path.clone().into_iter().filter(|token| matches!(token, TokenTree::Ident(_))).last();
         let message =
             format!("a directive stands alone: write `{}`", last.unwrap_or(TokenTree::Ident(name.clone())));
-        return Err(syn::Error::new_spanned(quote!(#name #path), message));
+        return Err(syn::Error::new_spanned(&quote!(#name #path), message));
     }
     let arguments = if input.peek(syn::token::Paren) {
         let inner;

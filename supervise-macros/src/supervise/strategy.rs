@@ -83,7 +83,7 @@ pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strate
     if setting.value.is_some() {
         let message =
             format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
-        return Err(syn::Error::new_spanned(setting.tokens(), message));
+        return Err(setting.error(message));
     }
     let Some(arguments) = setting.arguments.clone() else {
         return Ok(strategy);
@@ -231,17 +231,14 @@ impl Strategy {
 }
 
 fn retries(setting: &Setting) -> syn::Result<u32> {
-    let example = "10";
-    let expected = "expected how many restarts are granted, such as `10`; leave it out for any number";
-    let number: LitInt = setting.value_by(
-        |input: ParseStream<'_>| {
-            let span = input.span();
-            input.parse().map_err(|_| syn::Error::new(span, expected))
-        },
-        example,
-    )?;
+    const EXPECTED: &str = "expected how many restarts are granted, such as `10`; leave it out for any number";
+    let number = |input: ParseStream<'_>| {
+        let span = input.span();
+        input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))
+    };
+    let number = setting.value_by(number, "10")?;
     if number.base10_digits().starts_with('-') {
-        return Err(syn::Error::new(number.span(), expected));
+        return Err(syn::Error::new(number.span(), EXPECTED));
     }
     number.base10_parse().map_err(|_| syn::Error::new(number.span(), "more restarts than can be counted"))
 }
@@ -295,7 +292,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
     };
     if min > max {
         let message = format!("the shortest delay ({}) is longer than the longest ({})", spoken(min), spoken(max));
-        return Err(syn::Error::new_spanned(setting.tokens(), message));
+        return Err(setting.error(message));
     }
     Ok(BackoffModel::Exponential { min, max, jitter, reset })
 }
