@@ -1,6 +1,7 @@
 //! Generics of generated impls.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
 use syn::parse::Parse;
 use syn::{GenericParam, Generics, TypeParam, WherePredicate};
 
@@ -18,4 +19,30 @@ pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Gener
 pub(crate) fn require(generics: &mut Generics, predicate: TokenStream) {
     let predicate = syntax::read(predicate, WherePredicate::parse).expect("a predicate of ours");
     generics.make_where_clause().predicates.push(predicate);
+}
+
+/// `impl<..> of for ty where .. { members }`
+pub(crate) fn implementation(
+    generics: &Generics,
+    of: TokenStream,
+    ty: &TokenStream,
+    members: TokenStream,
+) -> TokenStream {
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    quote_spanned! {Span::mixed_site()=>
+        impl #impl_generics #of for #ty #where_clause {
+            #members
+        }
+    }
+}
+
+/// The same as if rustc had derived it.
+pub(crate) fn derivation(
+    generics: &Generics,
+    of: TokenStream,
+    ty: &TokenStream,
+    members: TokenStream,
+) -> TokenStream {
+    let implementation = implementation(generics, of, ty, members);
+    quote_spanned!(Span::mixed_site()=> #[automatically_derived] #implementation)
 }

@@ -57,7 +57,7 @@ impl Setting {
             Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
                 let value: TokenStream = tokens.collect();
                 if value.is_empty() {
-                    let message = format!("a value is missing: write it behind `{}`", written(whole));
+                    let message = format!("a value is missing: write it behind `{}`", written(&whole));
                     return Err(syn::Error::new(punct.span(), message));
                 }
                 Some(value)
@@ -156,7 +156,7 @@ pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: 
 }
 
 /// The tokens as a user would have written them. (How many blanks a token stream prints depends on who made it.)
-pub(crate) fn written(tokens: impl ToTokens) -> String {
+pub(crate) fn written(tokens: &dyn ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
     for (printed, written) in [
         (" :: ", "::"),

@@ -32,7 +32,7 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
                 write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`";
     let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
-        let error = syn::Error::new_spanned(&first_line(item), mend).into_compile_error();
+        let error = syn::Error::new_spanned(first_line(item), mend).into_compile_error();
         return quote!(#error #item);
     };
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {

@@ -21,7 +21,7 @@ pub(crate) struct Handler {
     pub(crate) variant: Ident,
     /// What the variant and the ref's method share with the handler.
     pub(crate) docs: Vec<Attribute>,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
     pub(crate) arguments: Vec<Argument>,
     /// How the method is called, in its own order.
@@ -185,7 +185,7 @@ impl Handler {
         let mut context = false;
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
-            if let Some(cfg) = attributes::cfgs(&input.attrs).first() {
+            if let Some(cfg) = input.attrs.iter().find(|attribute| attribute.path().is_ident("cfg")) {
                 errors.at(cfg, "a message has the same arguments in every build: put `#[cfg]` on the handler");
             }
             if is_context(&input.ty) {

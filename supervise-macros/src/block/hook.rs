@@ -1,7 +1,6 @@
 //! Lifecycle hooks, watch methods and the stash condition: methods that the runtime calls by itself.
 
-use proc_macro2::Ident;
-use quote::ToTokens;
+use proc_macro2::{Ident, TokenStream};
 use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
@@ -24,7 +23,7 @@ pub(crate) enum HookKind {
 pub(crate) struct Hook {
     pub(crate) kind: HookKind,
     pub(crate) ident: Ident,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
     pub(crate) call: Vec<HookArgument>,
     pub(crate) outcome: Outcome,
@@ -47,7 +46,7 @@ pub(crate) enum Outcome {
 /// A method that handles the end of watched actors.
 pub(crate) struct Watch {
     pub(crate) ident: Ident,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
     /// The watched actor's type; none for all.
     pub(crate) subject: Option<Type>,
@@ -59,7 +58,7 @@ pub(crate) struct Watch {
 /// The method that says which messages to set aside.
 pub(crate) struct Stash {
     pub(crate) ident: Ident,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
 }
 
 impl HookKind {
@@ -78,7 +77,8 @@ impl HookKind {
         }
     }
 
-    fn takes(self, argument: HookArgument) -> bool {
+    /// Whether the runtime tells it so.
+    pub(crate) fn takes(self, argument: HookArgument) -> bool {
         match argument {
             HookArgument::Context => true,
             HookArgument::Cause => matches!(self, Self::PreRestart | Self::PostRestart),
@@ -101,7 +101,7 @@ impl HookKind {
 impl Hook {
     pub(crate) fn read(
         kind: HookKind,
-        cfgs: Vec<Attribute>,
+        cfgs: TokenStream,
         signature: &Signature,
         message: &Ident,
         errors: &mut Errors,
@@ -234,7 +234,7 @@ impl Watch {
 
     /// What tells two watch methods apart.
     pub(crate) fn key(&self) -> String {
-        self.subject.as_ref().map_or_else(String::new, |ty| written(ty.to_token_stream()))
+        self.subject.as_ref().map_or_else(String::new, |ty| written(ty))
     }
 }
 

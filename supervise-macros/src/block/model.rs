@@ -25,7 +25,7 @@ pub(crate) struct Block {
     pub(crate) reference: Type,
     pub(crate) message: Ident,
     pub(crate) generics: Generics,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) watches: Vec<Watch>,
@@ -68,7 +68,7 @@ impl Block {
             match member {
                 Member::Method(method) => block.method(method, errors),
                 Member::Other(attrs, _) => {
-                    for attribute in attributes::take(attrs, |attribute| helper(attribute).is_some()) {
+                    for attribute in attributes::take(attrs, &|attribute| helper(attribute).is_some()) {
                         let name = attribute.path().get_ident();
                         let name = name.map(ToString::to_string).unwrap_or_default();
                         errors.at(&attribute, format!("`#[{name}]` belongs on a method"));
@@ -83,7 +83,7 @@ impl Block {
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
         Self::near_misses(method, errors);
-        let mut roles = attributes::take(&mut method.attrs, |attribute| helper(attribute).is_some());
+        let mut roles = attributes::take(&mut method.attrs, &|attribute| helper(attribute).is_some());
         if let [first, second, ..] = roles.as_slice() {
             let (first, name) = (role(first), role(second));
             let message = if first == name {
@@ -146,7 +146,7 @@ impl Block {
     /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well; a handler
     /// stays one, so that who calls it finds it.
     fn near_misses(method: &mut Method, errors: &mut Errors) {
-        for attribute in attributes::take(&mut method.attrs, |attribute| near_miss(attribute).is_some()) {
+        for attribute in attributes::take(&mut method.attrs, &|attribute| near_miss(attribute).is_some()) {
             let Some(meant) = near_miss(&attribute) else { continue };
             errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
             if meant == "handler" {

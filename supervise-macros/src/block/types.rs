@@ -58,7 +58,7 @@ fn replace_self(tokens: TokenStream, actor: &TokenStream) -> TokenStream {
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Ident(word) if word == "Self" && !begins_path(tokens.peek()) => {
-                replaced.extend(actor.clone())
+                replaced.extend(actor.clone());
             }
             TokenTree::Group(group) => {
                 let mut inner = Group::new(group.delimiter(), replace_self(group.stream(), actor));

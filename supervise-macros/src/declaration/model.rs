@@ -5,7 +5,7 @@ use std::time::Duration;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility};
+use syn::{Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility};
 
 use super::children::{self, Child};
 use crate::attributes;
@@ -26,7 +26,7 @@ pub(crate) struct Declaration {
     pub(crate) ident: Ident,
     pub(crate) reference: Ident,
     pub(crate) generics: Generics,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) krate: Path,
     /// Whether the type has lifetime parameters, which is a mistake.
     pub(crate) borrows: bool,
@@ -64,7 +64,7 @@ impl Declaration {
                 errors.at(lifetime, message);
             }
         }
-        let tables = attributes::take(&mut item.attrs, |attribute| {
+        let tables = attributes::take(&mut item.attrs, &|attribute| {
             super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
         });
         if let Some(second) = tables.get(1) {

@@ -1,7 +1,5 @@
 //! What a table means, and everything that can be wrong with it as far as words go. Types are left to rustc.
 
-use std::collections::HashSet;
-
 use heck::ToUpperCamelCase;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -141,21 +139,21 @@ impl Table {
 
     /// The error types with a rule, each once, in the order of their first rules.
     pub(crate) fn keys(&self) -> Vec<TokenStream> {
-        distinct(self.rules.iter().filter_map(|rule| rule.pattern.key()))
+        keys(&self.rules)
     }
 
     /// What this table hands upwards, as far as it says so.
     pub(crate) fn escalations(&self) -> Escalations {
         let at_limit = self.strategy.escalates_at_limit();
-        let upwards = |rule: &&Rule| {
-            matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts())
-        };
-        let default_table = self.rules.is_empty() && at_limit;
-        let any = self.rules.iter().filter(upwards).any(|rule| matches!(rule.pattern, Pattern::Any));
-        Escalations {
-            anything: self.decider.is_some() || default_table || any,
-            types: distinct(self.rules.iter().filter(upwards).filter_map(|rule| rule.pattern.key())),
+        let mut anything = self.decider.is_some() || (self.rules.is_empty() && at_limit);
+        let mut types = Vec::new();
+        for rule in &self.rules {
+            if matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts()) {
+                anything |= matches!(rule.pattern, Pattern::Any);
+                types.extend(rule.pattern.key());
+            }
         }
+        Escalations { anything, types: distinct(types) }
     }
 
     fn check_backoff(&self, errors: &mut Errors) {
@@ -165,6 +163,14 @@ impl Table {
     }
 }
 
+fn keys(rules: &[Rule]) -> Vec<TokenStream> {
+    let mut keys = Vec::new();
+    for rule in rules {
+        keys.extend(rule.pattern.key());
+    }
+    distinct(keys)
+}
+
 /// What reaches the supervisor's own parent.
 pub(crate) struct Escalations {
     pub(crate) anything: bool,
@@ -172,15 +178,21 @@ pub(crate) struct Escalations {
 }
 
 /// Each of `types` once, compared as text.
-pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStream> {
-    let mut seen = HashSet::new();
-    types.filter(|ty| seen.insert(ty.to_string())).collect()
+pub(crate) fn distinct(mut types: Vec<TokenStream>) -> Vec<TokenStream> {
+    let mut seen = Vec::new();
+    types.retain(|ty| {
+        let text = ty.to_string();
+        let new = !seen.contains(&text);
+        seen.push(text);
+        new
+    });
+    types
 }
 
 /// A guard behind its pattern.
 fn guard_text(guard: &ExprClosure) -> String {
-    let parameters: Vec<String> = guard.inputs.iter().map(written).collect();
-    format!(" if |{}| {}", parameters.join(", "), written(&guard.body))
+    let parameter = guard.inputs.first().map_or_else(String::new, |parameter| written(parameter));
+    format!(" if |{parameter}| {}", written(&guard.body))
 }
 
 /// Patterns that are no types.
@@ -210,7 +222,7 @@ fn stray(setting: &Setting) -> syn::Error {
     let directive =
         setting.value.clone().and_then(|value| value.into_iter().next()).map(|token| token.to_string());
     if directive.is_some_and(|word| DIRECTIVES.contains(&word.as_str())) && setting.arguments.is_none() {
-        let value = setting.value.as_ref().map(written).unwrap_or_default();
+        let value = setting.value.as_ref().map_or_else(String::new, |value| written(value));
         let pattern = if CATCH_ALL.contains(&name.to_lowercase().as_str()) { "_" } else { &name };
         let message = format!("a rule names what fails in `on(..)`: write `on({pattern}) = {value}`");
         return setting.error(message);
@@ -232,9 +244,9 @@ fn stray(setting: &Setting) -> syn::Error {
 struct Rules<'a> {
     generics: &'a Generics,
     done: Vec<Rule>,
-    seen: HashSet<String>,
+    seen: Vec<String>,
     /// Types that a rule without a guard has taken whole.
-    taken: HashSet<String>,
+    taken: Vec<String>,
     any: bool,
     decider: Option<Setting>,
     resumes_any: Option<Span>,
@@ -248,8 +260,8 @@ impl<'a> Rules<'a> {
         Self {
             generics,
             done: Vec::new(),
-            seen: HashSet::new(),
-            taken: HashSet::new(),
+            seen: Vec::new(),
+            taken: Vec::new(),
             any: false,
             decider: None,
             resumes_any: None,
@@ -347,7 +359,7 @@ impl<'a> Rules<'a> {
             );
             return;
         }
-        if let Some(key) = pattern.key().map(written) {
+        if let Some(key) = pattern.key().map(|key| written(&key)) {
             if self.taken.contains(&key) {
                 let what = if text == key {
                     String::new()
@@ -358,14 +370,17 @@ impl<'a> Rules<'a> {
                 return;
             }
             if let (Pattern::Type(_), None) = (pattern, guarded) {
-                self.taken.insert(key.clone());
+                self.taken.push(key.clone());
             }
             if let (Pattern::Type(_), Some(_)) = (pattern, guarded) {
                 self.guarded.push((key, syntax.to_token_stream()));
             }
         }
-        if guarded.is_none() && !self.seen.insert(text.clone()) {
-            errors.at(syntax, format!("{NEVER}: an earlier rule decides `{text}`; leave it in one of them"));
+        if guarded.is_none() {
+            if self.seen.contains(&text) {
+                errors.at(syntax, format!("{NEVER}: an earlier rule decides `{text}`; leave it in one of them"));
+            }
+            self.seen.push(text);
         }
         self.any = matches!(pattern, Pattern::Any);
     }
@@ -377,7 +392,7 @@ impl<'a> Rules<'a> {
                 "a table is written as rules or as a function: remove `decider` or the `on(..)` rules",
             );
         }
-        if let (Some(span), false) = (self.resumes_any, self.seen.contains("Panic")) {
+        if let (Some(span), false) = (self.resumes_any, self.seen.iter().any(|text| text == "Panic")) {
             errors.at_span(
                 span,
                 "resuming after a panic keeps state that may be broken: decide `on(Panic)` explicitly, \
@@ -400,7 +415,7 @@ impl<'a> Rules<'a> {
 
     /// Rust cannot tell `T::Error` from another type, so rules for both would overlap.
     fn check_overlap(&self, errors: &mut Errors) {
-        let keys = distinct(self.done.iter().filter_map(|rule| rule.pattern.key()));
+        let keys = keys(&self.done);
         if keys.len() < 2 {
             return;
         }

@@ -129,7 +129,7 @@ fn with_binding(tokens: &TokenStream) -> Option<String> {
         input.parse::<Token![:]>()?;
         input.parse::<Type>()
     };
-    syntax::read(tokens.clone(), parameter).ok().map(settings::written)
+    syntax::read(tokens.clone(), parameter).ok().map(|ty| settings::written(&ty))
 }
 
 fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
@@ -193,7 +193,7 @@ mod tests {
             .iter()
             .filter_map(|entry| match entry {
                 Entry::Rule(rule) => Some((
-                    rule.patterns.iter().map(written).collect(),
+                    rule.patterns.iter().map(|pattern| written(pattern)).collect(),
                     rule.guard.is_some(),
                     rule.directive.name.to_string(),
                 )),
