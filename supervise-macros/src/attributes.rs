@@ -43,7 +43,16 @@ pub(crate) fn under(cfgs: &TokenStream, items: Vec<TokenStream>) -> TokenStream 
 
 /// Takes the attributes that are `ours` out of `attrs`.
 pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool) -> Vec<Attribute> {
-    attrs.extract_if(.., |attribute| ours(attribute)).collect()
+    let (mut taken, mut kept) = (Vec::new(), Vec::new());
+    for attribute in attrs.drain(..) {
+        if ours(&attribute) {
+            taken.push(attribute);
+        } else {
+            kept.push(attribute);
+        }
+    }
+    *attrs = kept;
+    taken
 }
 
 /// Attributes of our own.

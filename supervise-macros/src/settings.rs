@@ -21,41 +21,52 @@ pub(crate) struct Setting {
 
 /// Reads the settings of an attribute.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
-    split(tokens, ',').into_iter().filter_map(|tokens| errors.keep(Setting::new(tokens))).collect()
+    let mut settings = Vec::new();
+    for part in split(tokens, ',') {
+        match Setting::new(part) {
+            Ok(setting) => settings.push(setting),
+            Err(error) => errors.add(error),
+        }
+    }
+    settings
 }
 
 /// Cuts `tokens` at each `separator` that stands outside all brackets. Empty parts are dropped.
 pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
-    let mut parts = vec![TokenStream::new()];
+    let mut parts = Vec::new();
+    let mut part = TokenStream::new();
     for token in tokens {
-        match (&token, parts.last_mut()) {
-            (TokenTree::Punct(punct), _) if punct.as_char() == separator => parts.push(TokenStream::new()),
-            (_, Some(part)) => part.extend([token]),
-            (_, None) => {}
+        if !matches!(&token, TokenTree::Punct(punct) if punct.as_char() == separator) {
+            token.to_tokens(&mut part);
+        } else if !part.is_empty() {
+            parts.push(std::mem::take(&mut part));
         }
     }
-    parts.retain(|part| !part.is_empty());
+    if !part.is_empty() {
+        parts.push(part);
+    }
     parts
 }
 
 impl Setting {
     fn new(whole: TokenStream) -> syn::Result<Self> {
-        let mut tokens = whole.clone().into_iter().peekable();
+        let mut tokens = whole.clone().into_iter();
         let Some(TokenTree::Ident(name)) = tokens.next() else {
             return Err(syn::Error::new_spanned(&whole, "expected a setting, such as `name = value`"));
         };
-        let arguments = match tokens.peek() {
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
-                let inner = group.stream();
-                tokens.next();
-                Some(inner)
-            }
-            _ => None,
-        };
-        let value = match tokens.next() {
+        let mut next = tokens.next();
+        let mut arguments = None;
+        if let Some(TokenTree::Group(group)) = &next
+            && group.delimiter() == Delimiter::Parenthesis
+        {
+            arguments = Some(group.stream());
+            next = tokens.next();
+        }
+        let value = match next {
             None => None,
             Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
-                let value: TokenStream = tokens.collect();
+                let mut value = TokenStream::new();
+                value.extend(tokens);
                 if value.is_empty() {
                     let message = format!("a value is missing: write it behind `{}`", written(&whole));
                     return Err(syn::Error::new(punct.span(), message));
@@ -130,12 +141,13 @@ impl Setting {
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
         if let (Some(arguments), None) = (&self.arguments, &self.value) {
-            let named = |part: TokenStream| matches!(part.into_iter().next(), Some(TokenTree::Ident(_)));
-            if split(arguments.clone(), ',').into_iter().all(named) {
-                return Ok(arguments.clone());
+            for part in split(arguments.clone(), ',') {
+                if !matches!(part.into_iter().next(), Some(TokenTree::Ident(_))) {
+                    let message = format!("`{0}` takes its arguments by name: write `{0}({example})`", self.name);
+                    return Err(syn::Error::new_spanned(arguments, message));
+                }
             }
-            let message = format!("`{0}` takes its arguments by name: write `{0}({example})`", self.name);
-            return Err(syn::Error::new_spanned(arguments, message));
+            return Ok(arguments.clone());
         }
         let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
         Err(self.error(message))

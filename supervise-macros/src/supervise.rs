@@ -5,8 +5,8 @@ pub(crate) mod model;
 mod parse;
 pub(crate) mod strategy;
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use syn::DeriveInput;
 use syn::parse::Parse;
 
@@ -20,7 +20,7 @@ const ALREADY_READ: &str = "__already_read";
 /// A `#[supervise]` below `#[actor]` is taken away before rustc resolves its name. This lets rustc resolve it
 /// after all, so that its import counts as used and editors know what it is.
 pub(crate) fn already_read(path: &syn::Path) -> TokenStream {
-    let marker = proc_macro2::Ident::new(ALREADY_READ, proc_macro2::Span::mixed_site());
+    let marker = Ident::new(ALREADY_READ, Span::mixed_site());
     quote!(#[#path(#marker)] const _: () = ();)
 }
 
@@ -39,15 +39,19 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
         let error = syn::Error::new_spanned(&declared.ident, mend).into_compile_error();
         return quote!(#error #item);
     }
-    let handed_down = proc_macro2::Ident::new(HANDED_DOWN, proc_macro2::Span::mixed_site());
+    let handed_down = Ident::new(HANDED_DOWN, Span::mixed_site());
     declared.attrs.extend(attributes::ours(quote!(#[#handed_down(#arguments)])));
     quote!(#declared)
 }
 
 /// What stands before an item's body, to point at.
 fn first_line(item: &TokenStream) -> TokenStream {
-    item.clone()
-        .into_iter()
-        .take_while(|token| !matches!(token, proc_macro2::TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace))
-        .collect()
+    let mut line = TokenStream::new();
+    for token in item.clone() {
+        if matches!(&token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace) {
+            break;
+        }
+        token.to_tokens(&mut line);
+    }
+    line
 }

@@ -149,7 +149,7 @@ impl Handler {
         }
         let mut handler = Self {
             variant: variant(&ident),
-            docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
+            docs: travelling(attrs),
             cfgs: attributes::cfgs(attrs),
             is_async: signature.asyncness.is_some(),
             arguments: Vec::new(),
@@ -254,9 +254,16 @@ fn variant(handler: &Ident) -> Ident {
     Ident::new(&name, handler.span())
 }
 
-/// Whether an attribute of the handler says something about its message too.
-fn travels(attribute: &Attribute) -> bool {
-    ["doc", "cfg", "deprecated"].iter().any(|name| attribute.path().is_ident(name))
+/// The attributes of a handler that say something about its message too.
+fn travelling(attrs: &[Attribute]) -> Vec<Attribute> {
+    let mut travelling = Vec::new();
+    for attribute in attrs {
+        let path = attribute.path();
+        if path.is_ident("doc") || path.is_ident("cfg") || path.is_ident("deprecated") {
+            travelling.push(attribute.clone());
+        }
+    }
+    travelling
 }
 
 /// What stands in `#[handler(..)]`.

@@ -63,9 +63,13 @@ pub(crate) struct Stash {
 
 impl HookKind {
     pub(crate) fn named(name: &str) -> Option<Self> {
-        [Self::PreStart, Self::PostStop, Self::PreRestart, Self::PostRestart]
-            .into_iter()
-            .find(|kind| kind.name() == name)
+        match name {
+            "pre_start" => Some(Self::PreStart),
+            "post_stop" => Some(Self::PostStop),
+            "pre_restart" => Some(Self::PreRestart),
+            "post_restart" => Some(Self::PostRestart),
+            _ => None,
+        }
     }
 
     pub(crate) fn name(self) -> &'static str {

@@ -16,17 +16,14 @@ pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
         Type::Paren(paren) => return last_segment(&paren.elem),
         _ => return None,
     };
-    let types = match &segment.arguments {
-        PathArguments::AngleBracketed(arguments) => arguments
-            .args
-            .iter()
-            .filter_map(|argument| match argument {
-                syn::GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            })
-            .collect(),
-        PathArguments::None | PathArguments::Parenthesized(_) => Vec::new(),
-    };
+    let mut types = Vec::new();
+    if let PathArguments::AngleBracketed(arguments) = &segment.arguments {
+        for argument in &arguments.args {
+            if let GenericArgument::Type(ty) = argument {
+                types.push(ty);
+            }
+        }
+    }
     Some((segment.ident.to_string(), types))
 }
 
@@ -54,18 +51,18 @@ pub(crate) fn without_self(ty: &Type, actor: &Type) -> Type {
 /// `Self::Item` stays: in front of `::`, `Self` is no type by itself.
 fn replace_self(tokens: TokenStream, actor: &TokenStream) -> TokenStream {
     let mut replaced = TokenStream::new();
-    let mut tokens = tokens.into_iter().peekable();
-    while let Some(token) = tokens.next() {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
         match token {
-            TokenTree::Ident(word) if word == "Self" && !begins_path(tokens.peek()) => {
-                replaced.extend(actor.clone());
+            TokenTree::Ident(word) if word == "Self" && !begins_path(tokens.get(at + 1)) => {
+                actor.to_tokens(&mut replaced);
             }
             TokenTree::Group(group) => {
                 let mut inner = Group::new(group.delimiter(), replace_self(group.stream(), actor));
                 inner.set_span(group.span());
-                replaced.extend([TokenTree::Group(inner)]);
+                inner.to_tokens(&mut replaced);
             }
-            token => replaced.extend([token]),
+            token => token.to_tokens(&mut replaced),
         }
     }
     replaced
@@ -84,7 +81,13 @@ pub(crate) fn held(ty: &Type) -> Vec<&Type> {
         Type::Ptr(pointer) => vec![&pointer.elem],
         Type::Reference(reference) => vec![&reference.elem],
         Type::Slice(slice) => vec![&slice.elem],
-        Type::Tuple(tuple) => tuple.elems.iter().collect(),
+        Type::Tuple(tuple) => {
+            let mut held = Vec::new();
+            for element in &tuple.elems {
+                held.push(element);
+            }
+            held
+        }
         Type::Path(path) => {
             let mut held = Vec::new();
             if let Some(qself) = &path.qself {
@@ -108,7 +111,9 @@ pub(crate) fn generic_arguments(path: &Path) -> Vec<&GenericArgument> {
     let mut all = Vec::new();
     for segment in &path.segments {
         if let PathArguments::AngleBracketed(arguments) = &segment.arguments {
-            all.extend(&arguments.args);
+            for argument in &arguments.args {
+                all.push(argument);
+            }
         }
     }
     all

@@ -67,8 +67,10 @@ pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) ->
         },
         Data::Enum(data) => {
             let mend = "only a struct declares children on its fields: an enum spawns them in `#[pre_start]`";
-            for field in data.variants.iter_mut().flat_map(|variant| variant.fields.iter_mut()) {
-                refuse(field, mend, errors);
+            for variant in &mut data.variants {
+                for field in &mut variant.fields {
+                    refuse(field, mend, errors);
+                }
             }
             return Vec::new();
         }

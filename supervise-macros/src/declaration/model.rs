@@ -70,9 +70,9 @@ impl Declaration {
         if let Some(second) = tables.get(1) {
             errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
         }
-        if let Some(second) = item.attrs.iter().find(|attribute| super::is(attribute, "actor")) {
+        if let Some(second) = attributes::take(&mut item.attrs, &|attribute| super::is(attribute, "actor")).first()
+        {
             errors.at(second, "this type is an actor already: remove the second `#[actor]`");
-            item.attrs.retain(|attribute| !super::is(attribute, "actor"));
         }
         let table = tables.first().and_then(|attribute| match &attribute.meta {
             Meta::List(list) => Some(list.tokens.clone()),
@@ -82,6 +82,12 @@ impl Declaration {
                 None
             }
         });
+        let mut below = Vec::new();
+        for table in &tables {
+            if !super::is(table, HANDED_DOWN) {
+                below.push(table.path().clone());
+            }
+        }
         let table = Table::read(table, &item.generics, errors);
         let children = children::read(&mut item.data, &table.strategy, errors);
         let mut declaration = Self {
@@ -98,11 +104,7 @@ impl Declaration {
             table,
             children,
             supervises: !tables.is_empty(),
-            below: tables
-                .iter()
-                .filter(|table| !super::is(table, HANDED_DOWN))
-                .map(|table| table.path().clone())
-                .collect(),
+            below,
             item,
         };
         declaration.settings(arguments, errors);
@@ -217,15 +219,13 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
 }
 
 fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    const WORDS: &[(&str, &str)] =
-        &[("fail", "Fail"), ("drop_newest", "DropNewest"), ("drop_oldest", "DropOldest")];
-    let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+    const WORDS: &[&str] = &["fail", "drop_newest", "drop_oldest"];
     <syn::Token![,]>::parse(input)?;
     if input.is_empty() {
         return Ok("Fail");
     }
     let name: Ident = input.parse()?;
-    if names.contains(&name.to_string().as_str()) {
+    if WORDS.contains(&name.to_string().as_str()) {
         return Err(syn::Error::new(name.span(), format!("write `overflow = {name}`")));
     }
     if name != "overflow" {
@@ -233,7 +233,11 @@ fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
     }
     <syn::Token![=]>::parse(input)?;
     let word: Ident = input.parse()?;
-    let found = WORDS.iter().find(|(known, _)| word == known).map(|(_, variant)| *variant);
-    let variant = found.ok_or_else(|| unknown("overflow", &word, &names))?;
+    let variant = match word.to_string().as_str() {
+        "fail" => "Fail",
+        "drop_newest" => "DropNewest",
+        "drop_oldest" => "DropOldest",
+        _ => return Err(unknown("overflow", &word, WORDS)),
+    };
     Option::<syn::Token![,]>::parse(input).map(|_| variant)
 }

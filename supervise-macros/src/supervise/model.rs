@@ -178,15 +178,16 @@ pub(crate) struct Escalations {
 }
 
 /// Each of `types` once, compared as text.
-pub(crate) fn distinct(mut types: Vec<TokenStream>) -> Vec<TokenStream> {
-    let mut seen = Vec::new();
-    types.retain(|ty| {
+pub(crate) fn distinct(types: Vec<TokenStream>) -> Vec<TokenStream> {
+    let (mut distinct, mut seen) = (Vec::new(), Vec::new());
+    for ty in types {
         let text = ty.to_string();
-        let new = !seen.contains(&text);
-        seen.push(text);
-        new
-    });
-    types
+        if !seen.contains(&text) {
+            seen.push(text);
+            distinct.push(ty);
+        }
+    }
+    distinct
 }
 
 /// A guard behind its pattern.

@@ -39,32 +39,35 @@ pub(crate) struct DirectiveSyntax {
 }
 
 pub(crate) fn entries(tokens: TokenStream, errors: &mut Errors) -> Vec<Entry> {
-    settings::parse(tokens, errors)
-        .into_iter()
-        .filter_map(|setting| {
-            if setting.name == "on" {
-                errors.keep(rule(&setting)).map(Entry::Rule)
-            } else {
-                Some(Entry::Setting(setting))
-            }
-        })
-        .collect()
+    let mut entries = Vec::new();
+    for setting in settings::parse(tokens, errors) {
+        if setting.name != "on" {
+            entries.push(Entry::Setting(setting));
+        } else if let Some(rule) = errors.keep(rule(&setting)) {
+            entries.push(Entry::Rule(rule));
+        }
+    }
+    entries
 }
 
 fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
     let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
         return Err(setting.error("a rule says what fails and what to do about it: `on(MyError) = Restart`"));
     };
-    let (patterns, guard) = split_guard(arguments.clone());
-    if patterns.is_empty() {
+    let (alternatives, guard) = split_guard(arguments.clone());
+    if alternatives.is_empty() {
         let message = "a rule names what fails: `on(MyError)`, `on(Panic)` or `on(_)`";
         return Err(setting.error(message));
     }
-    Ok(RuleSyntax {
-        patterns: settings::split(patterns, '|').into_iter().map(pattern).collect::<syn::Result<_>>()?,
-        guard: guard.map(|(keyword, tokens)| closure(keyword, tokens)).transpose()?,
-        directive: syntax::read(value.clone(), directive)?,
-    })
+    let mut patterns = Vec::new();
+    for alternative in settings::split(alternatives, '|') {
+        patterns.push(pattern(alternative)?);
+    }
+    let guard = match guard {
+        Some((keyword, tokens)) => Some(closure(keyword, tokens)?),
+        None => None,
+    };
+    Ok(RuleSyntax { patterns, guard, directive: syntax::read(value.clone(), directive)? })
 }
 
 /// Separates `PATTERN | ..` from what follows an `if`.
@@ -74,9 +77,11 @@ fn split_guard(tokens: TokenStream) -> (TokenStream, Option<(Span, TokenStream)>
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Ident(word) if word == "if" => {
-                return (patterns, Some((word.span(), tokens.collect())));
+                let mut guard = TokenStream::new();
+                guard.extend(tokens);
+                return (patterns, Some((word.span(), guard)));
             }
-            token => patterns.extend([token]),
+            token => token.to_tokens(&mut patterns),
         }
     }
     (patterns, None)
@@ -141,9 +146,13 @@ fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
     })?;
     if input.peek(Token![::]) {
         let path: TokenStream = input.parse()?;
-        let last = path.clone().into_iter().filter(|token| matches!(token, TokenTree::Ident(_))).last();
-        let message =
-            format!("a directive stands alone: write `{}`", last.unwrap_or(TokenTree::Ident(name.clone())));
+        let mut last = name.clone();
+        for token in path.clone() {
+            if let TokenTree::Ident(word) = token {
+                last = word;
+            }
+        }
+        let message = format!("a directive stands alone: write `{last}`");
         return Err(syn::Error::new_spanned(&quote!(#name #path), message));
     }
     let arguments = if input.peek(syn::token::Paren) {

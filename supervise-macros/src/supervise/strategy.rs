@@ -215,7 +215,7 @@ impl Strategy {
             "rest_for_one" => "A failure concerns the failed child and those started after it.",
             _ => "A failure concerns the failed child alone.",
         };
-        let mut sentences = vec![scope.to_owned()];
+        let mut text = scope.to_owned();
         if let Some(retries) = self.max_retries {
             let within = self.within.map_or_else(String::new, |within| format!(" within {}", spoken(within)));
             let whose = match self.count {
@@ -223,10 +223,14 @@ impl Strategy {
                 _ => "of each child",
             };
             let beyond = if self.escalates_at_limit() { "the failure escalates" } else { "the child stops" };
-            sentences.push(format!("At most {retries} restarts {whose}{within} are granted; then {beyond}."));
+            let limit = format!(" At most {retries} restarts {whose}{within} are granted; then {beyond}.");
+            text.push_str(&limit);
         }
-        sentences.extend(self.backoff.as_ref().map(|backoff| format!("Restarts wait {}.", backoff.spoken())));
-        sentences.join(" ")
+        if let Some(backoff) = &self.backoff {
+            let delay = format!(" Restarts wait {}.", backoff.spoken());
+            text.push_str(&delay);
+        }
+        text
     }
 }
 
@@ -244,9 +248,20 @@ fn retries(setting: &Setting) -> syn::Result<u32> {
 }
 
 fn one_of(setting: &Setting, what: &str, words: &[Word]) -> syn::Result<Word> {
-    let names: Vec<&str> = words.iter().map(|word| word.word).collect();
-    let given: Ident = setting.value(&names.join(" | "))?;
-    words.iter().find(|word| given == word.word).copied().ok_or_else(|| unknown(what, &given, &names))
+    let mut names = Vec::new();
+    let mut example = String::new();
+    for word in words {
+        example.push_str(if names.is_empty() { "" } else { " | " });
+        example.push_str(word.word);
+        names.push(word.word);
+    }
+    let given: Ident = setting.value(&example)?;
+    for word in words {
+        if given == word.word {
+            return Ok(*word);
+        }
+    }
+    Err(unknown(what, &given, &names))
 }
 
 /// A number of either kind.
