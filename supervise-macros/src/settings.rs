@@ -130,6 +130,10 @@ impl Setting {
         }
     }
 
+    fn given_twice(&self) -> syn::Error {
+        self.error(format!("`{}` is given twice", self.name))
+    }
+
     /// That the name stands alone.
     pub(crate) fn flag(&self) -> syn::Result<()> {
         match (&self.value, &self.arguments) {
@@ -158,10 +162,9 @@ impl Setting {
 pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
     match value {
         Ok(value) => {
-            if slot.is_some() {
-                errors.add(setting.error(format!("`{}` is given twice", setting.name)));
+            if slot.replace(value).is_some() {
+                errors.add(setting.given_twice());
             }
-            *slot = Some(value);
         }
         Err(error) => errors.add(error),
     }
