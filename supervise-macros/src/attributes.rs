@@ -44,7 +44,7 @@ pub(crate) fn under(cfgs: &TokenStream, items: Vec<TokenStream>) -> TokenStream 
 /// Takes the attributes that are `ours` out of `attrs`.
 pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool) -> Vec<Attribute> {
     let (mut taken, mut kept) = (Vec::new(), Vec::new());
-    for attribute in attrs.drain(..) {
+    for attribute in std::mem::take(attrs) {
         if ours(&attribute) {
             taken.push(attribute);
         } else {

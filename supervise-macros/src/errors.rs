@@ -8,6 +8,7 @@ use quote::ToTokens;
 #[derive(Default)]
 pub(crate) struct Errors {
     all: Option<syn::Error>,
+    count: usize,
 }
 
 impl Errors {
@@ -26,15 +27,16 @@ impl Errors {
     }
 
     pub(crate) fn add(&mut self, error: syn::Error) {
+        self.count += 1;
         match &mut self.all {
             Some(all) => all.combine(error),
             None => self.all = Some(error),
         }
     }
 
-    /// How many there are.
+    /// How many were added.
     pub(crate) fn count(&self) -> usize {
-        self.all.iter().flatten().count()
+        self.count
     }
 
     /// The value, or nothing and the error collected.

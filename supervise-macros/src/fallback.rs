@@ -1,8 +1,8 @@
 //! What remains of an impl block with mistakes in it: the same names and types as far as they can be known, no
 //! behaviour, every check passed. So callers elsewhere are not in error too, and editors go on knowing them.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 
 use crate::attributes;
 use crate::block::{Block, Handler, located, never_variant, watches_all, with_default_doc};
@@ -92,7 +92,7 @@ fn method(block: &Block, handler: &Handler) -> TokenStream {
             parameters.extend(quote!(, #name: #ty));
         } else {
             // Whatever callers pass, it is not they who are wrong.
-            let any = format_ident!("__T{at}");
+            let any = Ident::new(&format!("__T{at}"), Span::mixed_site());
             parameters.extend(quote!(, #name: #any));
             generics.extend(quote!(#any,));
         }
@@ -125,7 +125,7 @@ fn actor(block: &Block) -> TokenStream {
 
 fn decided(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
-    let parent = format_ident!("__P", span = Span::mixed_site());
+    let parent = Ident::new("__P", Span::mixed_site());
     let of = quote_spanned!(Span::mixed_site()=> #krate::FailuresDecidedBy<#parent>);
     implementation(&with_parameter(generics, parent.into()), of, &actor.to_token_stream(), TokenStream::new())
 }

@@ -3,15 +3,22 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 use syn::parse::Parse;
+use syn::punctuated::Punctuated;
 use syn::{GenericParam, Generics, TypeParam, WherePredicate};
 
 use crate::syntax;
 
 /// The generics with one more type parameter, before the constants.
 pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Generics {
-    let mut with = generics.clone();
-    let at = with.params.iter().position(|own| matches!(own, GenericParam::Const(_))).unwrap_or(with.params.len());
-    with.params.insert(at, GenericParam::Type(parameter));
+    let mut with = Generics { params: Punctuated::new(), ..generics.clone() };
+    let mut parameter = Some(GenericParam::Type(parameter));
+    for own in &generics.params {
+        if matches!(own, GenericParam::Const(_)) {
+            with.params.extend(parameter.take());
+        }
+        with.params.push(own.clone());
+    }
+    with.params.extend(parameter);
     with
 }
 

@@ -430,5 +430,6 @@ fn may_be_unsendable(ty: &Type) -> bool {
         "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
         "f32", "f64", "String", "Duration",
     ];
-    !matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| PLAIN.iter().any(|plain| name == plain)))
+    let Type::Path(path) = ty else { return true };
+    path.path.get_ident().is_none_or(|name| !PLAIN.contains(&name.to_string().as_str()))
 }

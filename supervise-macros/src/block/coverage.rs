@@ -1,7 +1,7 @@
 //! What an actor can fail with and whose end it handles, as trait impls for its parent's compiler to check.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 
 use super::handler::{Fallible, Reply};
 use super::hook::Outcome;
@@ -14,7 +14,7 @@ use crate::supervise::model::distinct;
 pub(crate) fn failures(block: &Block) -> TokenStream {
     let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
-    let parent = format_ident!("__P", span = mixed);
+    let parent = Ident::new("__P", mixed);
     let mut generics = with_parameter(&block.generics, parent.clone().into());
     let mut always = Vec::new();
     let mut helpers = TokenStream::new();
@@ -25,7 +25,7 @@ pub(crate) fn failures(block: &Block) -> TokenStream {
             always.push(err);
             continue;
         }
-        let helper = format_ident!("Failure{count}", span = mixed);
+        let helper = Ident::new(&format!("Failure{count}"), mixed);
         helpers.extend(conditional_failure(block, &helper, cfgs, &err));
         require(&mut generics, quote!(#actor: #helper<#parent>));
         count += 1;
@@ -63,7 +63,7 @@ fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
 fn conditional_failure(block: &Block, helper: &Ident, cfgs: &TokenStream, ty: &TokenStream) -> TokenStream {
     let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
-    let parent = format_ident!("__P", span = mixed);
+    let parent = Ident::new("__P", mixed);
     let without = with_parameter(&block.generics, parent.clone().into());
     let mut with = without.clone();
     require(&mut with, quote!(#parent: #krate::Decides<#ty>));
@@ -96,7 +96,7 @@ pub(crate) fn watches(block: &Block) -> Vec<TokenStream> {
 /// Whatever ends, it is handled.
 pub(crate) fn watches_all(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
-    let subject = format_ident!("__A", span = Span::mixed_site());
+    let subject = Ident::new("__A", Span::mixed_site());
     let of = quote_spanned!(Span::mixed_site()=> #krate::Watches<#subject>);
     derivation(&with_parameter(generics, subject.into()), of, &actor.to_token_stream(), TokenStream::new())
 }

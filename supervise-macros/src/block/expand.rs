@@ -10,7 +10,7 @@ use super::handler::{Handler, Reply};
 use super::model::Block;
 use crate::attributes;
 use crate::generics::derivation;
-use crate::settings::written;
+use crate::settings::{cell, without_bars, written};
 use crate::spans;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
@@ -35,7 +35,7 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
 
 /// The messages as a table, for the actor's own page.
 fn table_of_messages(block: &Block) -> String {
-    let code = |text: String| format!("`{}`", text.replace('|', "\\|"));
+    let code = |ty: Option<String>| ty.map_or_else(String::new, |ty| cell(&ty));
     let mut table = "# Messages\n\n| request | what it does | reply | fails with |\n|---|---|---|---|".to_owned();
     for handler in &block.handlers {
         let mut request = format!("{}(", handler.ident);
@@ -44,9 +44,9 @@ fn table_of_messages(block: &Block) -> String {
             let argument = format!("{comma}{}: {}", argument.ident, written(&argument.ty));
             request.push_str(&argument);
         }
-        let request = code(request + ")");
+        let request = cell(&(request + ")"));
         let (reply, failure) = handler.reply.spoken();
-        let (reply, failure) = (reply.map_or_else(String::new, code), failure.map_or_else(String::new, code));
+        let (reply, failure) = (code(reply), code(failure));
         let row = format!("\n| {request} | {} | {reply} | {failure} |", first_line(&handler.docs));
         table.push_str(&row);
     }
@@ -64,7 +64,7 @@ fn first_line(docs: &[Attribute]) -> String {
             let text = text.value();
             let line = text.trim_start().lines().next().unwrap_or_default();
             if !line.is_empty() {
-                return line.trim_end().replace('|', "\\|");
+                return without_bars(line.trim_end());
             }
         }
     }

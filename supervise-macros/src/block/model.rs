@@ -158,26 +158,30 @@ impl Block {
     /// Two handlers must not become one message.
     fn check_names(&self, errors: &mut Errors) {
         for (at, handler) in self.handlers.iter().enumerate() {
-            let earlier = self.handlers.iter().take(at).find(|earlier| {
-                earlier.variant == handler.variant && (earlier.cfgs.is_empty() || handler.cfgs.is_empty())
-            });
-            if let Some(earlier) = earlier
-                && earlier.ident != handler.ident
-            {
-                let message = format!(
-                    "`{}` and `{}` would both be the message `{}`: rename one",
-                    earlier.ident, handler.ident, handler.variant
-                );
-                errors.at(&handler.ident, message);
+            for earlier in &self.handlers[..at] {
+                let together = earlier.cfgs.is_empty() || handler.cfgs.is_empty();
+                if earlier.variant != handler.variant || !together {
+                    continue;
+                }
+                // What is called the same, rustc reports.
+                if earlier.ident != handler.ident {
+                    let message = format!(
+                        "`{}` and `{}` would both be the message `{}`: rename one",
+                        earlier.ident, handler.ident, handler.variant
+                    );
+                    errors.at(&handler.ident, message);
+                }
+                break;
             }
         }
         for (at, watch) in self.watches.iter().enumerate() {
-            let same = |earlier: &&Watch| {
-                earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty())
-            };
-            if let Some(earlier) = self.watches.iter().take(at).find(same) {
-                let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
-                errors.at(&watch.ident, message);
+            for earlier in &self.watches[..at] {
+                let together = earlier.cfgs.is_empty() || watch.cfgs.is_empty();
+                if earlier.key() == watch.key() && together {
+                    let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
+                    errors.at(&watch.ident, message);
+                    break;
+                }
             }
         }
     }

@@ -51,10 +51,12 @@ pub(crate) fn without_self(ty: &Type, actor: &Type) -> Type {
 /// `Self::Item` stays: in front of `::`, `Self` is no type by itself.
 fn replace_self(tokens: TokenStream, actor: &TokenStream) -> TokenStream {
     let mut replaced = TokenStream::new();
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    for (at, token) in tokens.iter().enumerate() {
+    let mut tokens = tokens.into_iter();
+    let mut next = tokens.next();
+    while let Some(token) = next {
+        next = tokens.next();
         match token {
-            TokenTree::Ident(word) if word == "Self" && !begins_path(tokens.get(at + 1)) => {
+            TokenTree::Ident(word) if word == "Self" && !begins_path(next.as_ref()) => {
                 actor.to_tokens(&mut replaced);
             }
             TokenTree::Group(group) => {

@@ -267,8 +267,12 @@ fn name(option: &Setting) -> syn::Result<LitStr> {
 
 /// Whether an actor may be called so.
 fn is_name(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.*+:@&=,!~';".contains(c);
-    !text.is_empty() && text.chars().all(plain)
+    for c in text.chars() {
+        if !c.is_ascii_alphanumeric() && !"-_.*+:@&=,!~';".contains(c) {
+            return false;
+        }
+    }
+    !text.is_empty()
 }
 
 // ---- expansion ------------------------------------------------------------------------------------------------------

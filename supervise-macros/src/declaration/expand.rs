@@ -1,7 +1,7 @@
 //! The actor's ref, its `Supervisor` impl and what its table covers. Cannot fail.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Generics, TypeParam, TypeParamBound};
 
 use super::children;
@@ -181,7 +181,7 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
         items.push(derivation(generics, marker, &actor, TokenStream::new()));
     };
     if table.decides_all() {
-        let any = format_ident!("__E", span = mixed);
+        let any = Ident::new("__E", mixed);
         let mut error = TypeParam::from(any.clone());
         error.bounds.push(TypeParamBound::Verbatim(quote!(?::core::marker::Sized)));
         mark(&with_parameter(generics, error), quote_spanned!(mixed=> #krate::Decides<#any>));
@@ -194,7 +194,7 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     if !table.may_restart() {
         mark(generics, quote_spanned!(mixed=> #krate::NeverRestarts));
     }
-    let parent = format_ident!("__P", span = mixed);
+    let parent = Ident::new("__P", mixed);
     let mut upwards = with_parameter(generics, parent.clone().into());
     let escalations = table.escalations();
     for ty in &escalations.types {

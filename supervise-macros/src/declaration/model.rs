@@ -214,7 +214,7 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
             "a mailbox without room takes no message: give it at least 1",
         ));
     }
-    let overflow = if inner.is_empty() { "Fail" } else { syntax::read(inner.parse()?, overflow)? };
+    let overflow = if inner.is_empty() { "Fail" } else { overflow(&inner)? };
     Ok(Mailbox::Bounded { capacity: size, overflow })
 }
 

@@ -8,7 +8,7 @@ use quote::{quote, quote_spanned};
 use syn::Path;
 
 use super::model::{Directive, Kind, Pattern, Rule, Table};
-use crate::settings::written;
+use crate::settings::{cell, written};
 use crate::spans;
 
 /// The members of `impl Supervisor` that come from the table. Nothing, where the defaults serve.
@@ -230,8 +230,7 @@ pub(crate) fn documentation(table: &Table) -> String {
     for rule in &table.rules {
         let pattern = match rule.pattern {
             Pattern::Any => "anything else".to_owned(),
-            // A bar would end the cell, in code too.
-            _ => format!("`{}`", rule.text.replace('|', "\\|")),
+            _ => cell(&rule.text),
         };
         let row = format!("\n| {pattern} | {} |", spoken(&rule.directive));
         text.push_str(&row);

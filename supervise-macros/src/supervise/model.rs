@@ -1,7 +1,7 @@
 //! What a table means, and everything that can be wrong with it as far as words go. Types are left to rustc.
 
 use heck::ToUpperCamelCase;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{ExprClosure, GenericParam, Generics, Ident, Path, Type};
 
@@ -192,8 +192,7 @@ pub(crate) fn distinct(types: Vec<TokenStream>) -> Vec<TokenStream> {
 
 /// A guard behind its pattern.
 fn guard_text(guard: &ExprClosure) -> String {
-    let parameter = guard.inputs.first().map_or_else(String::new, |parameter| written(parameter));
-    format!(" if |{parameter}| {}", written(&guard.body))
+    format!(" if |{}| {}", written(&guard.inputs), written(&guard.body))
 }
 
 /// Patterns that are no types.
@@ -211,24 +210,29 @@ fn stray(setting: &Setting) -> syn::Error {
         return syn::Error::new(setting.span(), message);
     }
     if let ("strategy", Some(value)) = (name.as_str(), &setting.value) {
-        let scope = written(value).replace('"', "");
-        if strategy::SCOPES.contains(&scope.as_str()) {
-            let message = format!("a strategy stands alone: write `{scope}`");
-            return setting.error(message);
+        let value = written(value);
+        for scope in strategy::SCOPES {
+            if value == *scope || value == format!("\"{scope}\"") {
+                return setting.error(format!("a strategy stands alone: write `{scope}`"));
+            }
         }
     }
     if DIRECTIVES.contains(&name.as_str()) && setting.value.is_none() {
         return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
     }
-    let directive =
-        setting.value.clone().and_then(|value| value.into_iter().next()).map(|token| token.to_string());
-    if directive.is_some_and(|word| DIRECTIVES.contains(&word.as_str())) && setting.arguments.is_none() {
-        let value = setting.value.as_ref().map_or_else(String::new, |value| written(value));
+    if let (Some(value), None) = (&setting.value, &setting.arguments)
+        && let Some(directive) = value.clone().into_iter().next()
+        && DIRECTIVES.contains(&directive.to_string().as_str())
+    {
+        let value = written(value);
         let pattern = if CATCH_ALL.contains(&name.to_lowercase().as_str()) { "_" } else { &name };
         let message = format!("a rule names what fails in `on(..)`: write `on({pattern}) = {value}`");
         return setting.error(message);
     }
-    let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
+    let mut known = Vec::new();
+    for words in [SETTINGS, strategy::ARGUMENTS] {
+        known.extend_from_slice(words);
+    }
     match crate::errors::closest(&name, &known) {
         Some(_) => unknown("strategy or setting", &setting.name, &known),
         None => syn::Error::new(
@@ -293,10 +297,10 @@ impl<'a> Rules<'a> {
     fn pattern(&self, syntax: &PatternSyntax) -> Pattern {
         match syntax {
             PatternSyntax::Any(_) => Pattern::Any,
-            PatternSyntax::Shape(path, pattern) => self.enum_of(path).map_or_else(
-                || Pattern::Variant { of: path.clone(), pattern: quote!(#pattern) },
-                |of| Pattern::Variant { of, pattern: quote!(#pattern) },
-            ),
+            PatternSyntax::Shape(path, pattern) => {
+                let of = self.enum_of(path).unwrap_or_else(|| path.clone());
+                Pattern::Variant { of, pattern: pattern.to_token_stream() }
+            }
             PatternSyntax::Type(ty) => {
                 let Type::Path(path) = ty else {
                     return Pattern::Type(Box::new(ty.clone()));
@@ -333,10 +337,12 @@ impl<'a> Rules<'a> {
     }
 
     fn is_type_parameter(&self, word: &Ident) -> bool {
-        self.generics
-            .params
-            .iter()
-            .any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
+        for parameter in &self.generics.params {
+            if matches!(parameter, GenericParam::Type(ty) if ty.ident == *word) {
+                return true;
+            }
+        }
+        false
     }
 
     fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {
@@ -430,11 +436,17 @@ impl<'a> Rules<'a> {
     }
 
     fn mentions_parameter(&self, tokens: &TokenStream) -> bool {
-        tokens.clone().into_iter().any(|token| match token {
-            proc_macro2::TokenTree::Ident(word) => self.is_type_parameter(&word),
-            proc_macro2::TokenTree::Group(group) => self.mentions_parameter(&group.stream()),
-            _ => false,
-        })
+        for token in tokens.clone() {
+            let mentions = match token {
+                TokenTree::Ident(word) => self.is_type_parameter(&word),
+                TokenTree::Group(group) => self.mentions_parameter(&group.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+            };
+            if mentions {
+                return true;
+            }
+        }
+        false
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct RuleSyntax {
 
 /// One alternative of a rule.
 pub(crate) enum PatternSyntax {
-    Any(Token![_]),
+    Any(Pat),
     Type(Type),
     /// A pattern that cannot be a type, such as `DbError::Query { .. }`, and its path.
     Shape(Path, Pat),
@@ -98,12 +98,10 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
 }
 
 fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
-    if let Ok(any) = syntax::read(tokens.clone(), <Token![_]>::parse) {
-        return Ok(PatternSyntax::Any(any));
-    }
     // A path with something in brackets behind it is a pattern; as a type it would read as `Fn(..)` does.
     if let Ok(pattern) = syntax::read(tokens.clone(), Pat::parse_single) {
         match &pattern {
+            Pat::Wild(_) => return Ok(PatternSyntax::Any(pattern)),
             Pat::Struct(shape) if shape.qself.is_none() => {
                 return Ok(PatternSyntax::Shape(shape.path.clone(), pattern));
             }
