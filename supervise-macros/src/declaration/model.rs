@@ -133,12 +133,7 @@ impl Declaration {
                     set_once(&mut self.stop_timeout, timeout, &setting, errors);
                 }
                 "crate" => {
-                    set_once(
-                        &mut krate,
-                        setting.value_by(Path::parse_mod_style, "path::to::supervise"),
-                        &setting,
-                        errors,
-                    );
+                    set_once(&mut krate, module(&setting), &setting, errors);
                 }
                 _ => errors.add(unknown("setting of `#[actor]`", &setting.name, SETTINGS)),
             }
@@ -154,7 +149,7 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
     let mut krate = None;
     for setting in settings::parse(arguments, errors) {
         if setting.name == "crate" {
-            set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
+            set_once(&mut krate, module(&setting), &setting, errors);
         } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
             let message = format!(
                 "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
@@ -166,6 +161,18 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
         }
     }
     krate.unwrap_or_else(facade)
+}
+
+/// Reads `crate = path`.
+fn module(setting: &Setting) -> syn::Result<Path> {
+    let path = setting.value_by(Path::parse_mod_style, "path::to::supervise")?;
+    match path.segments.iter().find(|segment| segment.ident == "Self") {
+        None => Ok(path),
+        Some(segment) => {
+            let message = "there is no crate in a type: write `crate = path::to::supervise`";
+            Err(syn::Error::new(segment.ident.span(), message))
+        }
+    }
 }
 
 /// Where generated code finds what it calls.
