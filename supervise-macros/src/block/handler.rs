@@ -7,7 +7,7 @@ use syn::ext::IdentExt;
 use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
 
 use super::model::check_signature;
-use super::types::{check_context, generic_arguments, held, is_context, last_segment, without_self};
+use super::types::{check_context, each_argument, each_held, is_context, last_segment, without_self};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, set_once, written};
@@ -354,17 +354,15 @@ fn refuse_borrowed(ty: &Type, place: Place, errors: &mut Errors) {
             errors.at(opaque, message);
         }
         Type::Path(path) => {
-            for argument in generic_arguments(&path.path) {
+            each_argument(&path.path, &mut |argument| {
                 if let GenericArgument::Lifetime(lifetime) = argument
                     && lifetime.ident == "_"
                 {
                     errors.at(lifetime, "a message travels to another task and cannot borrow: write `'static` here or take an owned value");
                 }
-            }
+            });
         }
         _ => {}
     }
-    for inner in held(ty) {
-        refuse_borrowed(inner, place, errors);
-    }
+    each_held(ty, &mut |inner| refuse_borrowed(inner, place, errors));
 }

@@ -74,51 +74,44 @@ fn begins_path(next: Option<&TokenTree>) -> bool {
     matches!(next, Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
 }
 
-/// The types that `ty` holds directly. Those of a function pointer or a trait's bounds it does not hold, it only knows them.
-pub(crate) fn held(ty: &Type) -> Vec<&Type> {
+/// Shows `visit` each type that `ty` holds directly. Those of a function pointer or a trait's bounds it does not hold, it
+/// only knows them.
+pub(crate) fn each_held(ty: &Type, visit: &mut dyn FnMut(&Type)) {
     match ty {
-        Type::Array(array) => vec![&array.elem],
-        Type::Group(group) => vec![&group.elem],
-        Type::Paren(paren) => vec![&paren.elem],
-        Type::Ptr(pointer) => vec![&pointer.elem],
-        Type::Reference(reference) => vec![&reference.elem],
-        Type::Slice(slice) => vec![&slice.elem],
+        Type::Array(array) => visit(&array.elem),
+        Type::Group(group) => visit(&group.elem),
+        Type::Paren(paren) => visit(&paren.elem),
+        Type::Ptr(pointer) => visit(&pointer.elem),
+        Type::Reference(reference) => visit(&reference.elem),
+        Type::Slice(slice) => visit(&slice.elem),
         Type::Tuple(tuple) => {
-            let mut held = Vec::new();
             for element in &tuple.elems {
-                held.push(element);
+                visit(element);
             }
-            held
         }
         Type::Path(path) => {
-            let mut held = Vec::new();
             if let Some(qself) = &path.qself {
-                held.push(&*qself.ty);
+                visit(&qself.ty);
             }
-            for argument in generic_arguments(&path.path) {
-                match argument {
-                    GenericArgument::Type(ty) => held.push(ty),
-                    GenericArgument::AssocType(associated) => held.push(&associated.ty),
-                    _ => {}
-                }
-            }
-            held
+            each_argument(&path.path, &mut |argument| match argument {
+                GenericArgument::Type(ty) => visit(ty),
+                GenericArgument::AssocType(associated) => visit(&associated.ty),
+                _ => {}
+            });
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
-/// What stands in angle brackets anywhere in `path`.
-pub(crate) fn generic_arguments(path: &Path) -> Vec<&GenericArgument> {
-    let mut all = Vec::new();
+/// Shows `visit` what stands in angle brackets anywhere in `path`.
+pub(crate) fn each_argument(path: &Path, visit: &mut dyn FnMut(&GenericArgument)) {
     for segment in &path.segments {
         if let PathArguments::AngleBracketed(arguments) = &segment.arguments {
             for argument in &arguments.args {
-                all.push(argument);
+                visit(argument);
             }
         }
     }
-    all
 }
 
 #[cfg(test)]
@@ -156,7 +149,8 @@ mod tests {
             ("fn(&A) -> B", vec![]),
         ] {
             let ty = ty(outer);
-            let held: Vec<String> = held(&ty).iter().map(|ty| ty.to_token_stream().to_string()).collect();
+            let mut held = Vec::new();
+            each_held(&ty, &mut |inner| held.push(inner.to_token_stream().to_string()));
             assert_eq!(held, inner, "{outer}");
         }
     }
