@@ -134,26 +134,21 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     }
     let mut arguments = TokenStream::new();
     for argument in &handler.call {
-        arguments.extend(match argument {
-            CallArgument::Context => quote_spanned!(mixed=> , __ctx),
-            CallArgument::Field(ident) => {
-                let ident = located(ident);
-                quote_spanned!(mixed=> , #ident)
-            }
-        });
+        let argument = match argument {
+            CallArgument::Context => Ident::new("__ctx", mixed),
+            CallArgument::Field(ident) => located(ident),
+        };
+        arguments.extend(quote_spanned!(mixed=> , #argument));
     }
     let call = call(&handler.ident, &arguments, handler.is_async, krate);
-    let answered = |reply| {
-        quote_spanned! {mixed=>
-            __held.answer(__ctx, #reply);
-            ::core::result::Result::Ok(())
-        }
+    let nothing = matches!(handler.reply, Reply::Unit);
+    let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
+    let answered = quote_spanned! {mixed=>
+        __held.answer(__ctx, #reply);
+        ::core::result::Result::Ok(())
     };
     let outcome = match &handler.reply {
-        Reply::Unit => {
-            let answered = answered(quote_spanned!(mixed=> ()));
-            quote_spanned!(mixed=> #call; #answered)
-        }
+        Reply::Unit => quote_spanned!(mixed=> #call; #answered),
         Reply::Plain(ty) => {
             let mut probe = TokenStream::new();
             if matches!(ty, Type::Path(_)) {
@@ -161,16 +156,11 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
                 let at = spans::path_at(krate, span);
                 probe = quote_spanned!(span=> #at::__private::plain_reply(#at::__private::Probe::<#ty>::reply()););
             }
-            let answered = answered(quote_spanned!(mixed=> reply));
             quote_spanned!(mixed=> #probe let reply = #call; #answered)
         }
-        Reply::Wrapped(_) => {
-            let answered = answered(quote_spanned!(mixed=> reply));
-            quote_spanned!(mixed=> let #krate::Reply(reply) = #call; #answered)
-        }
+        Reply::Wrapped(_) => quote_spanned!(mixed=> let #krate::Reply(reply) = #call; #answered),
         Reply::Fallible(fallible) => {
-            let answered = answered(quote_spanned!(mixed=> reply));
-            matched(fallible, &call, quote_spanned!(mixed=> reply), quote_spanned!(mixed=> { #answered }), krate)
+            matched(fallible, &call, &reply, &quote_spanned!(mixed=> { #answered }), krate)
         }
         Reply::Unsound => TokenStream::new(),
     };
@@ -206,8 +196,8 @@ fn call(method: &Ident, arguments: &TokenStream, is_async: bool, krate: &Path) -
 fn matched(
     fallible: &Fallible,
     call: &TokenStream,
-    value: TokenStream,
-    then: TokenStream,
+    value: &TokenStream,
+    then: &TokenStream,
     krate: &Path,
 ) -> TokenStream {
     let (result, err) = (fallible.result(call, krate), fallible.err(krate));
@@ -231,14 +221,12 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
     let Hook { cfgs, .. } = hook;
     let name = Ident::new(hook.kind.name(), mixed);
     let mut parameters = TokenStream::new();
-    for (argument, name) in
-        [(HookArgument::Context, "ctx"), (HookArgument::Cause, "cause"), (HookArgument::Message, "message")]
-    {
+    for argument in [HookArgument::Context, HookArgument::Cause, HookArgument::Message] {
         if !hook.kind.takes(argument) {
             continue;
         }
         let unused = if hook.call.contains(&argument) { "" } else { "_" };
-        let name = Ident::new(&format!("{unused}{name}"), mixed);
+        let name = Ident::new(&format!("{unused}{}", argument.name()), mixed);
         parameters.extend(match argument {
             HookArgument::Context => quote_spanned!(mixed=> #name: &mut #krate::Context<Self>,),
             HookArgument::Cause => quote_spanned!(mixed=> #name: &#krate::Failure,),
@@ -249,11 +237,8 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
     }
     let mut arguments = TokenStream::new();
     for argument in &hook.call {
-        arguments.extend(match argument {
-            HookArgument::Context => quote_spanned!(mixed=> , ctx),
-            HookArgument::Cause => quote_spanned!(mixed=> , cause),
-            HookArgument::Message => quote_spanned!(mixed=> , message),
-        });
+        let argument = Ident::new(argument.name(), mixed);
+        arguments.extend(quote_spanned!(mixed=> , #argument));
     }
     let call = call(&hook.ident, &arguments, hook.is_async, krate);
     let body = outcome(&call, &hook.outcome, krate);
@@ -274,7 +259,7 @@ fn outcome(call: &TokenStream, outcome: &Outcome, krate: &Path) -> TokenStream {
         Outcome::Fallible(fallible) => {
             let tiers = tiers(krate);
             let matched =
-                matched(fallible, call, quote_spanned!(mixed=> ()), quote_spanned!(mixed=> #done,), krate);
+                matched(fallible, call, &quote_spanned!(mixed=> ()), &quote_spanned!(mixed=> #done,), krate);
             quote_spanned!(mixed=> #tiers #matched)
         }
     }

@@ -37,6 +37,17 @@ pub(crate) enum HookArgument {
     Message,
 }
 
+impl HookArgument {
+    /// What it is called in generated code.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Context => "ctx",
+            Self::Cause => "cause",
+            Self::Message => "message",
+        }
+    }
+}
+
 /// What a hook or a watch method returns.
 pub(crate) enum Outcome {
     Nothing,
