@@ -1,7 +1,7 @@
 //! Errors on their way to the compiler: collected, never thrown, so that one run of a macro reports them all.
 
-use proc_macro2::Span;
-use quote::ToTokens;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 
 /// Collects what is wrong with one attribute's input. Must be [`finish`](Self::finish)ed.
 #[must_use = "collected errors are reported only by `finish`"]
@@ -54,6 +54,12 @@ impl Errors {
     pub(crate) fn finish(self) -> Option<syn::Error> {
         self.all
     }
+}
+
+/// What comes of an item that cannot be expanded: the error, and the item as it was.
+pub(crate) fn beside(item: &dyn ToTokens, error: syn::Error) -> TokenStream {
+    let error = error.into_compile_error();
+    quote!(#error #item)
 }
 
 /// Says that `word` is unknown and what was probably meant; lists all `known` words if none comes close. `what` names its

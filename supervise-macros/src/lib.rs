@@ -24,7 +24,6 @@ mod test;
 mod unfinished;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 use syn::DeriveInput;
 use syn::parse::{Parse, ParseStream};
 
@@ -54,14 +53,11 @@ fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
         Ok((false, rest)) => match syntax::read(item.clone(), DeriveInput::parse) {
             Ok(declared) => declaration::attribute(arguments, declared),
             Err(error) => {
-                let error = if starts_type(&rest) { error } else { no_actor(&rest) }.into_compile_error();
-                quote!(#error #item)
+                let error = if starts_type(&rest) { error } else { no_actor(&rest) };
+                errors::beside(item, error)
             }
         },
-        Err(error) => {
-            let error = error.into_compile_error();
-            quote!(#error #item)
-        }
+        Err(error) => errors::beside(item, error),
     }
 }
 

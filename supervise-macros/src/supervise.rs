@@ -10,6 +10,7 @@ use quote::{ToTokens, quote};
 use syn::DeriveInput;
 use syn::parse::Parse;
 
+use crate::errors::beside;
 use crate::{attributes, syntax};
 
 /// What a table is called on its way from a `#[supervise]` above to the `#[actor]` below it.
@@ -32,12 +33,10 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
                 write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`";
     let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
-        let error = syn::Error::new_spanned(first_line(item), mend).into_compile_error();
-        return quote!(#error #item);
+        return beside(item, syn::Error::new_spanned(first_line(item), mend));
     };
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
-        let error = syn::Error::new_spanned(&declared.ident, mend).into_compile_error();
-        return quote!(#error #item);
+        return beside(item, syn::Error::new_spanned(&declared.ident, mend));
     }
     let handed_down = Ident::new(HANDED_DOWN, Span::mixed_site());
     declared.attrs.extend(attributes::ours(quote!(#[#handed_down(#arguments)])));

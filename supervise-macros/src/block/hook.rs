@@ -11,7 +11,7 @@ use crate::errors::Errors;
 use crate::settings::written;
 
 /// When a hook runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HookKind {
     PreStart,
     PostStop,

@@ -32,7 +32,6 @@ pub(crate) struct Rule {
     pub(crate) text: String,
 }
 
-#[derive(Clone)]
 pub(crate) enum Pattern {
     Initialization,
     Kind(Kind),
@@ -45,7 +44,6 @@ pub(crate) enum Pattern {
     Any,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Panic,
     Killed,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::parse::{Parse, ParseStream};
+use syn::parse::ParseStream;
 use syn::{LitFloat, LitInt, Path};
 
 use crate::duration::{self, positive, spoken};
@@ -264,20 +264,16 @@ fn one_of(setting: &Setting, what: &str, words: &[Word]) -> syn::Result<Word> {
     Err(unknown(what, &given, &names))
 }
 
-/// A number of either kind.
-struct Number(f64, Span);
-
-impl Parse for Number {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let span = input.span();
-        if input.peek(LitInt) {
-            let number: LitInt = input.parse()?;
-            return Ok(Self(number.base10_parse()?, span));
-        }
-        let number: LitFloat =
-            input.parse().map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
-        Ok(Self(number.base10_parse()?, span))
+/// Reads a number of either kind.
+fn number(input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
+    let span = input.span();
+    if input.peek(LitInt) {
+        let number: LitInt = input.parse()?;
+        return Ok((number.base10_parse()?, span));
     }
+    let number: LitFloat =
+        input.parse().map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
+    Ok((number.base10_parse()?, span))
 }
 
 /// Reads `backoff(..)` or `exponential_backoff(..)`.
@@ -343,7 +339,7 @@ fn missing_argument(setting: &Setting, missing: &str, failed: bool) -> syn::Resu
 }
 
 fn share(argument: &Setting) -> syn::Result<f64> {
-    let Number(value, span) = argument.value("0.2")?;
+    let (value, span) = argument.value_by(number, "0.2")?;
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {
