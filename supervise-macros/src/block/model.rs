@@ -50,6 +50,7 @@ impl Block {
         let mut reference = path.clone();
         reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
         let actor = item.self_ty.clone();
+        let mut members = std::mem::take(&mut item.members);
         let mut block = Self {
             krate,
             reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
@@ -62,9 +63,9 @@ impl Block {
             stash: None,
             name,
             actor,
-            item: Syntax { members: Vec::new(), ..item.shell() },
+            item,
         };
-        for member in &mut item.members {
+        for member in &mut members {
             match member {
                 Member::Method(method) => block.method(method, errors),
                 Member::Other(attrs, _) => {
@@ -77,7 +78,7 @@ impl Block {
             }
         }
         block.check_names(errors);
-        block.item = item;
+        block.item.members = members;
         Some(block)
     }
 
@@ -222,21 +223,5 @@ pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Er
     }
     if let syn::Safety::Unsafe(unsafety) = &signature.safety {
         errors.at(unsafety, format!("a {role} is called by the runtime and cannot be unsafe"));
-    }
-}
-
-impl Syntax {
-    /// The header of the block.
-    fn shell(&self) -> Self {
-        Self {
-            attrs: Vec::new(),
-            unsafety: self.unsafety,
-            impl_token: self.impl_token,
-            generics: self.generics.clone(),
-            of_trait: None,
-            self_ty: self.self_ty.clone(),
-            brace: self.brace,
-            members: Vec::new(),
-        }
     }
 }
