@@ -2,7 +2,7 @@
 //! behaviour, every check passed. So callers elsewhere are not in error too, and editors go on knowing them.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 
 use crate::attributes;
 use crate::block::{Block, Handler, located, never_variant, watches_all, with_default_doc};
@@ -120,12 +120,12 @@ fn actor(block: &Block) -> TokenStream {
             ::core::unreachable!()
         }
     };
-    implementation(generics, quote_spanned!(mixed=> #krate::Actor), &actor.to_token_stream(), members)
+    implementation(generics, quote_spanned!(mixed=> #krate::Actor), actor, members)
 }
 
 fn decided(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let parent = Ident::new("__P", Span::mixed_site());
     let of = quote_spanned!(Span::mixed_site()=> #krate::FailuresDecidedBy<#parent>);
-    implementation(&with_parameter(generics, parent.into()), of, &actor.to_token_stream(), TokenStream::new())
+    implementation(&with_parameter(generics, parent.into()), of, actor, TokenStream::new())
 }

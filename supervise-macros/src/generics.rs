@@ -1,7 +1,7 @@
 //! Generics of generated impls.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
 use syn::parse::Parse;
 use syn::punctuated::Punctuated;
 use syn::{GenericParam, Generics, TypeParam, WherePredicate};
@@ -32,7 +32,7 @@ pub(crate) fn require(generics: &mut Generics, predicate: TokenStream) {
 pub(crate) fn implementation(
     generics: &Generics,
     of: TokenStream,
-    ty: &TokenStream,
+    ty: &dyn ToTokens,
     members: TokenStream,
 ) -> TokenStream {
     let (impl_generics, _, where_clause) = generics.split_for_impl();
@@ -47,7 +47,7 @@ pub(crate) fn implementation(
 pub(crate) fn derivation(
     generics: &Generics,
     of: TokenStream,
-    ty: &TokenStream,
+    ty: &dyn ToTokens,
     members: TokenStream,
 ) -> TokenStream {
     let implementation = implementation(generics, of, ty, members);

@@ -42,7 +42,7 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
     // the same place. `Self::Message` in a signature would be another place.
     let at_name = spans::path_at(krate, block.name.span());
     let as_actor = quote_spanned!(block.name.span()=> #at_name::Actor);
-    derivation(generics, as_actor, &actor.to_token_stream(), members)
+    derivation(generics, as_actor, actor, members)
 }
 
 /// The handlers that may wait, and those that never do.

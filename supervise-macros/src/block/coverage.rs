@@ -1,7 +1,7 @@
 //! What an actor can fail with and whose end it handles, as trait impls for its parent's compiler to check.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 
 use super::handler::{Fallible, Reply};
 use super::hook::Outcome;
@@ -34,7 +34,7 @@ pub(crate) fn failures(block: &Block) -> TokenStream {
         require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
     }
     let of = quote_spanned!(mixed=> #krate::FailuresDecidedBy<#parent>);
-    let decided = derivation(&generics, of, &actor.to_token_stream(), TokenStream::new());
+    let decided = derivation(&generics, of, actor, TokenStream::new());
     if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn watches(block: &Block) -> Vec<TokenStream> {
             return vec![watches_all(block)];
         };
         let of = quote_spanned!(Span::mixed_site()=> #krate::Watches<#subject>);
-        let item = derivation(generics, of, &actor.to_token_stream(), TokenStream::new());
+        let item = derivation(generics, of, actor, TokenStream::new());
         watches.push(quote!(#cfgs #item));
     }
     watches
@@ -98,5 +98,5 @@ pub(crate) fn watches_all(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let subject = Ident::new("__A", Span::mixed_site());
     let of = quote_spanned!(Span::mixed_site()=> #krate::Watches<#subject>);
-    derivation(&with_parameter(generics, subject.into()), of, &actor.to_token_stream(), TokenStream::new())
+    derivation(&with_parameter(generics, subject.into()), of, actor, TokenStream::new())
 }
