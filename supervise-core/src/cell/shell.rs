@@ -42,7 +42,7 @@ pub(super) struct Shell<A: Actor> {
     pub(super) handled: usize,
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
-    timers: Option<Box<Timers<Timer>>>,
+    timers: Option<Box<Timers>>,
     /// What it was spawned with in place of what its type declares.
     settings: Option<Box<Settings>>,
     /// What the fields have declared, by field. Appears with the first.
@@ -88,7 +88,7 @@ impl<A: Actor> WhileParked for Shell<A> {
             if let Some(timers) = &mut self.timers
                 && let Poll::Ready(timer) = timers.poll_due(cx)
             {
-                self.step_while_parked(Input::Due(timer));
+                self.step_while_parked(Input::Due(timer.into()));
                 continue;
             }
             self.cell.mailbox.set_accepts(false);
@@ -167,7 +167,7 @@ impl<A: Actor> Shell<A> {
 
     /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
     pub(super) fn next_due(&mut self) -> Option<Timer> {
-        self.timers.as_mut()?.next_due()
+        self.timers.as_mut()?.next_due().map(Timer::from)
     }
 
     /// Ends the turn, until something comes; a timer of the protocol that is due is given back.
@@ -182,7 +182,7 @@ impl<A: Actor> Shell<A> {
             if let Some(timers) = &mut self.timers
                 && let Poll::Ready(timer) = timers.poll_due(cx)
             {
-                return Poll::Ready(Some(timer));
+                return Poll::Ready(Some(timer.into()));
             }
             if std::mem::replace(&mut waited, true) {
                 return Poll::Ready(None);
@@ -271,11 +271,11 @@ impl<A: Actor> Shell<A> {
             }
             Effect::Arm(timer, delay) => {
                 let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
-                self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer, at);
+                self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
             }
             Effect::Disarm(timer) => {
                 if let Some(timers) = &mut self.timers {
-                    timers.cancel(&timer);
+                    timers.cancel(timer.into());
                 }
             }
             Effect::AnnounceStop => self.cell.core.announce_stop(),

@@ -44,6 +44,7 @@ mod lifecycle;
 mod tests;
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use self::declared::Declared;
@@ -161,7 +162,7 @@ pub enum SpawnRefusal {
     Stopping,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// The state of a new actor whose parent is suspended `inherited` times.
     pub fn new(inherited: u32) -> Self {
         Self {

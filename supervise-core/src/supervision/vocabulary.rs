@@ -162,6 +162,22 @@ pub enum Timer {
     Round(u64),
 }
 
+/// Rounds are counted from 1.
+impl From<Timer> for u64 {
+    fn from(timer: Timer) -> Self {
+        match timer {
+            Timer::Abort => 0,
+            Timer::Round(round) => round,
+        }
+    }
+}
+
+impl From<u64> for Timer {
+    fn from(number: u64) -> Self {
+        if number == 0 { Self::Abort } else { Self::Round(number) }
+    }
+}
+
 /// What the performer has to do. Effects are carried out in order; a [`Decide`](Effect::Decide), a
 /// [`Renew`](Effect::Renew) or a [`Call`](Effect::Call) comes last and is answered by one input.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,6 +23,7 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::fault::answer;
@@ -82,7 +83,7 @@ enum State {
     Halted,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Gives a new actor its declared children.
     #[must_use]
     pub fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {

@@ -1,5 +1,6 @@
 //! Failures: one's own, and those of children that one has to decide about.
 
+use std::hash::Hash;
 use std::time::Duration;
 
 use super::{Instance, Perpetrator, Phase, Protocol};
@@ -22,7 +23,7 @@ struct Reach {
     grouped: bool,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// This actor failed: it suspends itself and its subtree, and reports.
     ///
     /// The perpetrator is suspended already by its own failure; children with an id below `excluded_below` are

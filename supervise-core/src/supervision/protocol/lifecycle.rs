@@ -1,11 +1,13 @@
 //! The life of the instance: creation, restart, stop.
 
+use std::hash::Hash;
+
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::vocabulary::{
     Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn begin(&mut self) {
         debug_assert!(matches!(self.phase, Phase::New), "a cell begins once");
         self.create_now();
