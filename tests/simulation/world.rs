@@ -641,7 +641,7 @@ impl World {
                 }
             }
             Deed::UnwatchAnother => {
-                let subject = self.cell(id).protocol.watched().next().copied();
+                let subject = self.cell(id).protocol.watched().min().copied();
                 if let Some(subject) = subject {
                     self.command(id, Command::Unwatch(subject));
                     self.cell_mut(id).watchdog.watches.remove(&subject);
@@ -799,7 +799,7 @@ impl World {
         let modelled = (model.suspensions(), model.is_stopping(), model.accepts_messages());
         let agreed = state == modelled
             && protocol.children().map(|(_, child)| child).eq(model.children())
-            && protocol.watched().eq(model.watched());
+            && protocol.watched().collect::<BTreeSet<_>>() == model.watched().collect();
         if protocol.has_ended() || agreed {
             Ok(())
         } else {

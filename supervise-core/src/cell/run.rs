@@ -31,21 +31,23 @@ pub(crate) struct Runner<A: Actor> {
     shell: Shell<A>,
 }
 
-/// What the cell does next. Where user code is to be called that may wait, `live` calls it.
+/// What the cell does next. Where user code is to be called that may wait, `run` calls it.
+///
+/// What it is called with stays where it was: in here it would take room in the future of every actor, all the time.
+#[derive(Clone, Copy)]
 enum Next {
     /// Something was done; look again.
     Again,
     PreStart,
-    PostRestart(Failure),
+    PostRestart,
     PreRestart {
-        cause: Failure,
         own: bool,
     },
     PostStop,
     /// Handle the message at the front, by a handler that may wait.
     Message,
     /// Tell the actor that another one ended.
-    Terminated(Terminated),
+    Terminated,
     /// Let others have their turn.
     GiveWay,
     /// Nothing until something comes.
@@ -67,9 +69,9 @@ type Outcome = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
     pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
-        let Props { factory, stop_timeout, policy, .. } = props;
+        let Props { factory, settings, .. } = props;
         let ctx = Context::new(Arc::clone(&cell));
-        Self { factory, instance: None, ctx, shell: Shell::new(cell, stop_timeout, policy) }
+        Self { factory, instance: None, ctx, shell: Shell::new(cell, settings) }
     }
 
     /// The cell's life.
@@ -78,56 +80,58 @@ impl<A: Actor> Runner<A> {
         reason = "an `async fn` would hold the runner twice: as argument and as variable"
     )]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
-        // Borrowed by the inner future rather than moved into it, so that there is one copy of it.
-        async move { self.live().await }
-    }
+        async move {
+            // Borrowed rather than moved, so that there is one copy of it.
+            let this = &mut self;
 
-    async fn live(&mut self) {
-        /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it too.
-        macro_rules! finish {
-            (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
-                let ($instance, $ctx, $shell) = self.parts();
-                let mut code = pin!(Some($code));
-                user_code::finish(code.as_mut(), $shell).await
-            }};
-        }
+            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it too.
+            macro_rules! finish {
+                (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
+                    let ($instance, $ctx, $shell) = this.parts();
+                    let mut code = pin!(Some($code));
+                    user_code::finish(code.as_mut(), $shell).await
+                }};
+            }
 
-        self.step(Input::Begin);
-        loop {
-            match self.next() {
-                Next::Again => {}
-                Next::Message => {
-                    let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
-                    self.handled(outcome);
-                }
-                Next::GiveWay => self.shell.give_way().await,
-                Next::Wait => {
-                    if let Some(timer) = self.shell.wait(&mut self.ctx).await {
-                        self.step(Input::Due(timer));
+            this.step(Input::Begin);
+            loop {
+                match this.next() {
+                    Next::Again => {}
+                    Next::Message => {
+                        let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
+                        this.handled(outcome);
                     }
+                    Next::GiveWay => this.shell.give_way().await,
+                    Next::Wait => {
+                        if let Some(timer) = this.shell.wait(&mut this.ctx).await {
+                            this.step(Input::Due(timer));
+                        }
+                    }
+                    Next::Terminated => {
+                        let outcome = finish!(|instance, ctx, shell| instance.terminated(shell.take_gone(), ctx));
+                        this.handled(outcome);
+                    }
+                    Next::PreStart => {
+                        let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
+                        let _again = this.built(outcome);
+                    }
+                    Next::PostRestart => {
+                        let cause = this.shell.take_cause();
+                        let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
+                        let _again = this.built(outcome);
+                    }
+                    Next::PreRestart { own } => {
+                        let cause = this.shell.take_cause();
+                        let message = if own { this.failed_message() } else { None };
+                        let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
+                        let _again = this.returned(outcome);
+                    }
+                    Next::PostStop => {
+                        let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
+                        let _again = this.returned(outcome);
+                    }
+                    Next::End => return,
                 }
-                Next::Terminated(gone) => {
-                    let outcome = finish!(|instance, ctx, shell| instance.terminated(gone, ctx));
-                    self.handled(outcome);
-                }
-                Next::PreStart => {
-                    let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
-                    let _again = self.built(outcome);
-                }
-                Next::PostRestart(cause) => {
-                    let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
-                    let _again = self.built(outcome);
-                }
-                Next::PreRestart { cause, own } => {
-                    let message = if own { self.failed_message() } else { None };
-                    let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
-                    let _again = self.returned(outcome);
-                }
-                Next::PostStop => {
-                    let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
-                    let _again = self.returned(outcome);
-                }
-                Next::End => return,
             }
         }
     }
@@ -281,7 +285,10 @@ impl<A: Actor> Runner<A> {
         match news {
             None => Next::Again,
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
-            Some((WatchKind::Notify, how)) => Next::Terminated(Terminated::new(subject, how)),
+            Some((WatchKind::Notify, how)) => {
+                self.shell.gone = Some(Box::new(Terminated::new(subject, how)));
+                Next::Terminated
+            }
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
                 None => Next::Again,
                 Some(message) => self.admit(message),
@@ -400,12 +407,16 @@ impl<A: Actor> Runner<A> {
                 failed => return self.built(failed),
             },
             Some(Call::Rebuild(cause)) => match self.build() {
-                Ok(Ok(())) => return Next::PostRestart(cause),
+                Ok(Ok(())) => {
+                    self.shell.call = Some(Call::Rebuild(cause));
+                    return Next::PostRestart;
+                }
                 failed => return self.built(failed),
             },
             Some(Call::PreRestart { cause, own }) => {
                 self.ctx.cancel_all_timers();
-                return Next::PreRestart { cause, own };
+                self.shell.call = Some(Call::PreRestart { cause, own });
+                return Next::PreRestart { own };
             }
             Some(Call::PostStop { aborted }) => {
                 self.ctx.cancel_all_timers();
