@@ -129,3 +129,33 @@ fn decided(block: &Block) -> TokenStream {
     let of = quote_spanned!(Span::mixed_site()=> #krate::FailuresDecidedBy<#parent>);
     implementation(&with_parameter(generics, parent.into()), of, actor, TokenStream::new())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_for_a_block_is_in_the_same_builds() {
+        let block = quote!(
+            #[cfg(unix)]
+            impl Feed {
+                #[handler]
+                fn fetch(&mut self, name: &str) {}
+            }
+        );
+        let file: syn::File =
+            syn::parse2(crate::expand_actor(TokenStream::new(), &block)).expect("the output is Rust");
+        let mut count = 0;
+        for item in &file.items {
+            let attrs = match item {
+                syn::Item::Enum(item) => &item.attrs,
+                syn::Item::Impl(item) => &item.attrs,
+                _ => continue,
+            };
+            assert!(attrs.iter().any(|attribute| attribute.path().is_ident("cfg")), "{}", quote!(#item));
+            count += 1;
+        }
+        // The block, the message and its `Debug`, the ref, `Actor`, `FailuresDecidedBy`, `Watches`.
+        assert_eq!(count, 7);
+    }
+}
