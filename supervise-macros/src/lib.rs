@@ -11,6 +11,7 @@ mod duration;
 mod errors;
 mod fallback;
 mod generics;
+mod markdown;
 #[cfg(test)]
 mod robustness;
 mod settings;

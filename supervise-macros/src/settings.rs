@@ -170,17 +170,6 @@ pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: 
     }
 }
 
-/// Code in a cell of a table: a bar would end the cell, in code too.
-pub(crate) fn cell(code: &str) -> String {
-    format!("`{}`", without_bars(code))
-}
-
-/// Text for a cell of a table.
-pub(crate) fn without_bars(text: &str) -> String {
-    const BAR: &str = "|";
-    text.replace(BAR, "\\|")
-}
-
 /// The tokens as a user would have written them. (How many blanks a token stream prints depends on who made it.)
 pub(crate) fn written(tokens: &dyn ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();

@@ -10,7 +10,8 @@ use super::handler::{Handler, Reply};
 use super::model::Block;
 use crate::attributes;
 use crate::generics::derivation;
-use crate::settings::{cell, without_bars, written};
+use crate::markdown::{cell, without_bars};
+use crate::settings::written;
 use crate::spans;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {

@@ -8,7 +8,8 @@ use quote::{quote, quote_spanned};
 use syn::Path;
 
 use super::model::{Directive, Kind, Pattern, Rule, Table};
-use crate::settings::{cell, written};
+use crate::markdown::cell;
+use crate::settings::written;
 use crate::spans;
 
 /// The members of `impl Supervisor` that come from the table. Nothing, where the defaults serve.
