@@ -25,8 +25,10 @@ pub(crate) fn conditions(cfgs: &TokenStream) -> TokenStream {
         if let TokenTree::Group(attribute) = token
             && let Some(TokenTree::Group(condition)) = attribute.stream().into_iter().nth(1)
         {
-            let condition = condition.stream();
-            conditions.extend(quote!(#condition,));
+            if !conditions.is_empty() {
+                conditions.extend(quote!(,));
+            }
+            conditions.extend(condition.stream());
         }
     }
     conditions
@@ -58,4 +60,20 @@ pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool
 /// Attributes of our own.
 pub(crate) fn ours(tokens: TokenStream) -> Vec<Attribute> {
     syntax::read(tokens, Attribute::parse_outer).expect("attributes of ours")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_what_stands_in_the_brackets() {
+        for (cfgs, conditions) in [
+            (quote!(), quote!()),
+            (quote!(#[cfg(unix,)]), quote!(unix,)),
+            (quote!(#[cfg(unix)] #[cfg(any(a, b = "c"))]), quote!(unix, any(a, b = "c"))),
+        ] {
+            assert_eq!(super::conditions(&cfgs).to_string(), conditions.to_string());
+        }
+    }
 }
