@@ -18,7 +18,7 @@ use std::slice;
 
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
-use super::start_order::StartOrder;
+use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
 use crate::name::{ActorName, RESERVED};
 
@@ -249,6 +249,11 @@ impl<R: Clone, C> Children<R, C> {
             None => *self.by_name.get(name)?,
         };
         self.find(id).filter(|child| child.name == *name)
+    }
+
+    /// The children of a supervisor that has some, in start order.
+    pub(crate) fn of(children: Option<&Self>) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
+        taken(children.map_or(&[], |children| children.in_start_order.places()))
     }
 
     /// In start order.

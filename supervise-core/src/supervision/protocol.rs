@@ -393,7 +393,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// The children in start order, those that are ending included.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = (ChildId, &R)> {
-        self.children.iter().flat_map(|children| children.iter().map(|(id, child)| (id, &child.target)))
+        Children::of(self.children.as_deref()).map(|(id, child)| (id, &child.target))
     }
 
     /// The child of this name.

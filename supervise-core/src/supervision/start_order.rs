@@ -70,7 +70,12 @@ impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
-        self.places.iter().filter_map(|(id, value)| Some((*id, value.as_ref()?)))
+        taken(&self.places)
+    }
+
+    /// All places, for [`taken`].
+    pub(super) fn places(&self) -> &[(I, Option<T>)] {
+        &self.places
     }
 
     fn place(&self, id: I) -> Option<usize> {
@@ -98,6 +103,11 @@ impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
             self.places.shrink_to(2 * used);
         }
     }
+}
+
+/// What stands in those places that are no gaps.
+pub(super) fn taken<I: Copy, T>(places: &[(I, Option<T>)]) -> impl DoubleEndedIterator<Item = (I, &T)> {
+    places.iter().filter_map(|(id, value)| Some((*id, value.as_ref()?)))
 }
 
 #[cfg(test)]

@@ -349,7 +349,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Answers whether the report is that a permanent child ended by itself.
     pub(super) fn is_gone(&self, child: ChildId) -> bool {
-        let field = self.declared.iter().flat_map(|declared| &declared.fields).find(|it| it.child == Some(child));
+        let declared = self.declared.as_ref();
+        let field = declared.and_then(|declared| declared.fields.iter().find(|it| it.child == Some(child)));
         field.is_some_and(|field| field.state == State::Gone)
     }
 
@@ -417,8 +418,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             (Scope::RestForOne, Some(at)) => (Some(at), ChildId(0)),
             (Scope::RestForOne, None) => (None, culprit),
         };
-        let fields = self.declared.iter().zip(first_field).flat_map(|(it, first)| &it.fields[first..]);
-        let fields = fields.filter(|field| field.state != State::Ending).filter_map(|field| field.child);
+        let fields = match (&self.declared, first_field) {
+            (Some(declared), Some(first)) => &declared.fields[first..],
+            _ => &[],
+        };
+        let fields = fields.iter().filter(|field| field.state != State::Ending).filter_map(|field| field.child);
         let others = self.children().map(|(id, _)| id);
         let others = others.filter(|id| *id >= first_other && self.field_of(*id).is_none());
         Affected::Many(fields.chain(others).collect())
@@ -533,11 +537,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Notes that a child is to end. Answers whether it is there and was not told before.
     pub(super) fn condemns_to_end(&mut self, child: ChildId) -> bool {
         let Some(children) = &mut self.children else { return false };
-        let Some(field) =
-            self.declared.iter_mut().flat_map(|it| &mut it.fields).find(|it| it.child == Some(child))
-        else {
-            return children.mark_dying(child);
-        };
+        let declared = self.declared.as_mut();
+        let field = declared.and_then(|declared| declared.fields.iter_mut().find(|it| it.child == Some(child)));
+        let Some(field) = field else { return children.mark_dying(child) };
         if matches!(field.state, State::Gone | State::Due) {
             children.remove(child);
             field.down();
