@@ -141,6 +141,8 @@ mod tests {
             assert_eq!(table.get(sought), map.get(&sought));
             assert_eq!(table.get_mut(sought), map.get_mut(&sought));
             assert_eq!(table.is_empty(), map.is_empty());
+            assert!(table.places.last().is_none_or(|(_, value)| value.is_some()), "invariant 1");
+            assert_eq!(table.gaps, table.places.len() - map.len());
             assert!(table.places.len() <= 2 * map.len() + 1, "invariant 2");
             assert!(table.places.capacity() <= 4 * table.places.len().max(LITTLE) + 3, "invariant 2");
             if step % 100 == 0 {
