@@ -1,5 +1,6 @@
 //! The cell's own future: what it does next, and the user code it runs.
 
+use std::any::Any;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
@@ -60,6 +61,20 @@ enum Next {
 pub struct StashOverflow {
     /// How many it holds.
     pub capacity: usize,
+}
+
+/// Why no further message is handled in a stretch.
+enum CameUp<M> {
+    /// No message is left.
+    Nothing,
+    Control(Control),
+    /// The handler of the message at the front may wait.
+    MayWait,
+    /// The actor would set this one aside.
+    Unwanted(M),
+    /// A handler came back and there is something to be settled.
+    Back(Outcome),
+    Else,
 }
 
 /// What a call into user code came to.
@@ -150,7 +165,7 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Does one thing: what the protocol wants first, then the system lane, then timers, then the user lane.
+    /// Does what comes first: what the protocol wants, then the system lane, then timers, then the user lane.
     ///
     /// Rules 1.1 and 1.3.
     #[inline]
@@ -179,11 +194,7 @@ impl<A: Actor> Runner<A> {
         while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
             self.shell.enqueue(Control::Tick(generation));
         }
-        match self.shell.take() {
-            None => Next::Wait,
-            Some(Entry::Message(message)) => self.admit(message),
-            Some(Entry::Control(control)) => self.control(control),
-        }
+        self.stretch()
     }
 
     // ---- the user lane -------------------------------------------------------------------------------------------
@@ -203,48 +214,66 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Stashes the message, or handles it.
+    /// Handles one message after the other, until something comes up.
+    ///
+    /// What [`one`](Self::one) has looked at changes only by what is looked at here: the system lane, and what a handler
+    /// leaves behind. So no message pays for the rest.
     #[inline]
-    fn admit(&mut self, message: A::Message) -> Next {
+    fn stretch(&mut self) -> Next {
         let (instance, ctx, shell) = self.parts();
-        if let Some(timers) = ctx.timers_mut()
-            && A::is_activity(&message)
-        {
-            timers.idle_is_over();
-        }
-        match contained(|| instance.stash_while(&message)) {
-            Ok(false) => {}
-            Ok(true) => return self.set_aside(message),
-            Err(payload) => {
-                drop_quietly(message);
-                self.rearm_idle();
-                return self.failed(Failure::panic(payload));
+        let came_up = contained(|| {
+            while shell.handled < THROUGHPUT && !shell.cell.mailbox.system_waits() {
+                let message = match shell.take() {
+                    Some(Entry::Message(message)) => message,
+                    Some(Entry::Control(control)) => return CameUp::Control(control),
+                    None => return CameUp::Nothing,
+                };
+                if let ControlFlow::Break(came_up) = admit(instance, ctx, shell, message) {
+                    return came_up;
+                }
             }
-        }
-        let may_retry = A::redelivery(&message);
-        // A copy that cannot be made is one that is not retried.
-        if may_retry > 0
-            && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
-        {
-            shell.aside().retries.begin(copy, may_retry);
-        }
-        self.handle(message)
+            CameUp::Else
+        });
+        self.came_up(came_up)
     }
 
-    /// Handles a message, unless its handler may wait.
-    #[inline]
+    /// Stashes a message that did not come through the lane, or handles it.
+    fn admit(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, shell) = self.parts();
+        let came_up = contained(|| match admit(instance, ctx, shell, message) {
+            ControlFlow::Break(came_up) => came_up,
+            ControlFlow::Continue(()) => CameUp::Else,
+        });
+        self.came_up(came_up)
+    }
+
+    /// Handles a message that is not asked about again, unless its handler may wait.
     fn handle(&mut self, message: A::Message) -> Next {
         let (instance, ctx, shell) = self.parts();
-        shell.handled += 1;
-        match contained(|| instance.handle_now(message, ctx)) {
-            Ok(ControlFlow::Continue(message)) => {
-                shell.put_front(message);
-                return Next::Message;
+        let came_up = contained(|| match handle(instance, ctx, shell, message) {
+            ControlFlow::Break(came_up) => came_up,
+            ControlFlow::Continue(()) => CameUp::Else,
+        });
+        self.came_up(came_up)
+    }
+
+    #[inline]
+    fn came_up(&mut self, what: Result<CameUp<A::Message>, Box<dyn Any + Send>>) -> Next {
+        match what {
+            Ok(CameUp::Else) => Next::Again,
+            Ok(CameUp::Nothing) => Next::Wait,
+            Ok(CameUp::MayWait) => Next::Message,
+            Ok(CameUp::Control(control)) => self.control(control),
+            Ok(CameUp::Unwanted(message)) => self.set_aside(message),
+            Ok(CameUp::Back(outcome)) => {
+                self.handled(outcome);
+                Next::Again
             }
-            Ok(ControlFlow::Break(outcome)) => self.handled(Ok(outcome)),
-            Err(payload) => self.handled(Err(Broken::Panicked(payload))),
+            Err(payload) => {
+                self.handled(Err(Broken::Panicked(payload)));
+                Next::Again
+            }
         }
-        Next::Again
     }
 
     #[cold]
@@ -482,5 +511,55 @@ impl<A: Actor> Runner<A> {
             ctx.clear();
             drop_quietly(instance.take());
         });
+    }
+}
+
+/// Handles a message, unless the actor would set it aside.
+#[inline]
+fn admit<A: Actor>(
+    instance: &mut A,
+    ctx: &mut Context<A>,
+    shell: &mut Shell<A>,
+    message: A::Message,
+) -> ControlFlow<CameUp<A::Message>> {
+    if let Some(timers) = ctx.timers_mut()
+        && A::is_activity(&message)
+    {
+        timers.idle_is_over();
+    }
+    match contained(|| instance.stash_while(&message)) {
+        Ok(false) => {}
+        Ok(true) => return ControlFlow::Break(CameUp::Unwanted(message)),
+        Err(payload) => {
+            drop_quietly(message);
+            return ControlFlow::Break(CameUp::Back(Err(Broken::Panicked(payload))));
+        }
+    }
+    let may_retry = A::redelivery(&message);
+    // A copy that cannot be made is one that is not retried.
+    if may_retry > 0
+        && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
+    {
+        shell.aside().retries.begin(copy, may_retry);
+    }
+    handle(instance, ctx, shell, message)
+}
+
+/// Handles a message, unless its handler may wait.
+#[inline]
+fn handle<A: Actor>(
+    instance: &mut A,
+    ctx: &mut Context<A>,
+    shell: &mut Shell<A>,
+    message: A::Message,
+) -> ControlFlow<CameUp<A::Message>> {
+    shell.handled += 1;
+    match instance.handle_now(message, ctx) {
+        ControlFlow::Break(Ok(())) if !ctx.has_news() && shell.aside.is_none() => ControlFlow::Continue(()),
+        ControlFlow::Break(outcome) => ControlFlow::Break(CameUp::Back(Ok(outcome))),
+        ControlFlow::Continue(message) => {
+            shell.put_front(message);
+            ControlFlow::Break(CameUp::MayWait)
+        }
     }
 }
