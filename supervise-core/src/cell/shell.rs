@@ -60,6 +60,8 @@ pub(super) struct Shell<A: Actor> {
 /// Messages that do not take their turn.
 pub(super) struct Aside<M> {
     stash: VecDeque<M>,
+    /// What was in the stash and is to be asked about again, before what waits.
+    unstashed: VecDeque<M>,
     pub(super) retries: Retries<M>,
 }
 
@@ -111,6 +113,9 @@ impl<A: Actor> Shell<A> {
     }
 
     pub(super) fn next_system(&mut self) -> Option<System> {
+        if self.cell.mailbox.senders_wait() {
+            self.cell.mailbox.let_senders_in();
+        }
         if self.cell.mailbox.system_waits() { self.cell.mailbox.take_system() } else { None }
     }
 
@@ -119,11 +124,15 @@ impl<A: Actor> Shell<A> {
     /// Takes what waits first. The lane itself is looked into once a turn; what comes later has the next one.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Entry<A::Message>> {
+        if let Some(aside) = &mut self.aside
+            && let Some(message) = aside.unstashed.pop_front()
+        {
+            return Some(Entry::Message(message));
+        }
         if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user(&mut self.user);
         }
-        self.cell.mailbox.set_in_hand(self.user.len());
-        self.user.pop_front()
+        self.cell.mailbox.begin_next(&mut self.user)
     }
 
     /// Takes the message that was put at the front.
@@ -161,7 +170,7 @@ impl<A: Actor> Shell<A> {
                 return Poll::Ready(None);
             }
             self.end_turn();
-            self.cell.mailbox.set_in_hand(self.user.len());
+            self.cell.mailbox.set_handling(false);
             self.cell.mailbox.set_accepts(self.accepts);
             Poll::Pending
         })
@@ -392,7 +401,9 @@ impl<A: Actor> Shell<A> {
 
     /// Where messages wait that do not take their turn.
     pub(super) fn aside(&mut self) -> &mut Aside<A::Message> {
-        self.aside.get_or_insert_with(|| Box::new(Aside { stash: VecDeque::new(), retries: Retries::new() }))
+        self.aside.get_or_insert_with(|| {
+            Box::new(Aside { stash: VecDeque::new(), unstashed: VecDeque::new(), retries: Retries::new() })
+        })
     }
 
     /// Sets a message aside. Gives it back if the stash is full.
@@ -412,7 +423,7 @@ impl<A: Actor> Shell<A> {
     pub(super) fn unstash_all(&mut self) {
         if let Some(aside) = &mut self.aside {
             while let Some(message) = aside.stash.pop_back() {
-                self.user.push_front(Entry::Message(message));
+                aside.unstashed.push_front(message);
             }
         }
     }
@@ -427,17 +438,20 @@ impl<A: Actor> Shell<A> {
     /// Closes both lanes. What is left goes to dead letters, in order.
     fn close(&mut self) {
         self.unstash_all();
+        let mut unstashed = VecDeque::new();
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
             }
+            unstashed = aside.unstashed;
         }
         let Leftovers { system, user } = self.cell.mailbox.close();
         let me = self.me();
         for message in system {
             me.answer_for_the_dead(message);
         }
-        for entry in self.user.drain(..).chain(user) {
+        let unstashed = unstashed.into_iter().map(Entry::Message);
+        for entry in unstashed.chain(self.user.drain(..)).chain(user) {
             match entry {
                 Entry::Message(message) => {
                     self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
