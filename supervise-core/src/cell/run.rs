@@ -1,9 +1,11 @@
 //! The cell's own future: what it does next, and the user code it runs.
 
 use std::any::Any;
+use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
 
 use super::shell::Shell;
 use super::user_code::{self, Broken};
@@ -32,10 +34,21 @@ pub(crate) struct Runner<A: Actor> {
     shell: Shell<A>,
 }
 
-/// What the cell does next. Where user code is to be called that may wait, `live` calls it.
+/// What the cell does next.
 enum Next {
     /// Something was done; look again.
     Again,
+    /// Let others have their turn.
+    GiveWay,
+    /// Nothing until something comes.
+    Wait,
+    Call(UserCode),
+    /// Nothing ever.
+    End,
+}
+
+/// User code that may wait; `run` calls it.
+enum UserCode {
     PreStart,
     PostRestart(Failure),
     PreRestart {
@@ -43,16 +56,10 @@ enum Next {
         own: bool,
     },
     PostStop,
-    /// Handle the message at the front, by a handler that may wait.
+    /// The handler of the message at the front.
     Message,
     /// Tell the actor that another one ended.
     Terminated(Terminated),
-    /// Let others have their turn.
-    GiveWay,
-    /// Nothing until something comes.
-    Wait,
-    /// Nothing ever.
-    End,
 }
 
 /// A message was to be set aside and the stash was full.
@@ -93,56 +100,45 @@ impl<A: Actor> Runner<A> {
         reason = "an `async fn` would hold the runner twice: as argument and as variable"
     )]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
-        // Borrowed by the inner future rather than moved into it, so that there is one copy of it.
-        async move { self.live().await }
-    }
+        async move {
+            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it.
+            macro_rules! finish {
+                (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
+                    let ($instance, $ctx, $shell) = self.parts();
+                    let mut code = pin!(Some($code));
+                    user_code::finish(code.as_mut(), $shell).await
+                }};
+            }
 
-    async fn live(&mut self) {
-        /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it too.
-        macro_rules! finish {
-            (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
-                let ($instance, $ctx, $shell) = self.parts();
-                let mut code = pin!(Some($code));
-                user_code::finish(code.as_mut(), $shell).await
-            }};
-        }
-
-        self.step(Input::Begin);
-        loop {
-            match self.next() {
-                Next::Again => {}
-                Next::Message => {
-                    let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
-                    self.handled(outcome);
-                }
-                Next::GiveWay => self.shell.give_way().await,
-                Next::Wait => {
-                    if let Some(timer) = self.shell.wait(&mut self.ctx).await {
-                        self.step(Input::Due(timer));
+            self.step(Input::Begin);
+            while let Some(code) = poll_fn(|cx| self.poll_next(cx)).await {
+                match code {
+                    UserCode::Message => {
+                        let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
+                        self.handled(outcome);
+                    }
+                    UserCode::Terminated(gone) => {
+                        let outcome = finish!(|instance, ctx, shell| instance.terminated(gone, ctx));
+                        self.handled(outcome);
+                    }
+                    UserCode::PreStart => {
+                        let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
+                        let _again = self.built(outcome);
+                    }
+                    UserCode::PostRestart(cause) => {
+                        let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
+                        let _again = self.built(outcome);
+                    }
+                    UserCode::PreRestart { cause, own } => {
+                        let message = if own { self.failed_message() } else { None };
+                        let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
+                        let _again = self.returned(outcome);
+                    }
+                    UserCode::PostStop => {
+                        let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
+                        let _again = self.returned(outcome);
                     }
                 }
-                Next::Terminated(gone) => {
-                    let outcome = finish!(|instance, ctx, shell| instance.terminated(gone, ctx));
-                    self.handled(outcome);
-                }
-                Next::PreStart => {
-                    let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
-                    let _again = self.built(outcome);
-                }
-                Next::PostRestart(cause) => {
-                    let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
-                    let _again = self.built(outcome);
-                }
-                Next::PreRestart { cause, own } => {
-                    let message = if own { self.failed_message() } else { None };
-                    let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
-                    let _again = self.returned(outcome);
-                }
-                Next::PostStop => {
-                    let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
-                    let _again = self.returned(outcome);
-                }
-                Next::End => return,
             }
         }
     }
@@ -155,12 +151,21 @@ impl<A: Actor> Runner<A> {
         (instance, ctx, shell)
     }
 
-    /// Goes on as long as no user code has to be called that may wait.
-    fn next(&mut self) -> Next {
+    /// Goes on as long as no user code has to be called that may wait. None: for ever. Pending: the turn has ended.
+    fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
         loop {
             match self.one() {
                 Next::Again => {}
-                next => return next,
+                Next::GiveWay => {
+                    self.shell.give_way();
+                    return Poll::Pending;
+                }
+                Next::Wait => match self.shell.poll_wait(&mut self.ctx, cx) {
+                    Poll::Ready(timer) => self.step(Input::Due(timer)),
+                    Poll::Pending => return Poll::Pending,
+                },
+                Next::Call(code) => return Poll::Ready(Some(code)),
+                Next::End => return Poll::Ready(None),
             }
         }
     }
@@ -263,7 +268,7 @@ impl<A: Actor> Runner<A> {
         match what {
             Ok(CameUp::Else) => Next::Again,
             Ok(CameUp::Nothing) => Next::Wait,
-            Ok(CameUp::MayWait) => Next::Message,
+            Ok(CameUp::MayWait) => Next::Call(UserCode::Message),
             Ok(CameUp::Control(control)) => self.control(control),
             Ok(CameUp::Unwanted(message)) => self.set_aside(message),
             Ok(CameUp::Back(outcome)) => {
@@ -311,7 +316,7 @@ impl<A: Actor> Runner<A> {
         match news {
             None => Next::Again,
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
-            Some((WatchKind::Notify, how)) => Next::Terminated(Terminated::new(subject, how)),
+            Some((WatchKind::Notify, how)) => Next::Call(UserCode::Terminated(Terminated::new(subject, how))),
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
                 None => Next::Again,
                 Some(message) => self.admit(message),
@@ -426,21 +431,21 @@ impl<A: Actor> Runner<A> {
             Some(Call::Build) => self.build(),
             Some(Call::Declare(at)) => self.declare(at),
             Some(Call::Create) => match self.build_first() {
-                Ok(Ok(())) => return Next::PreStart,
+                Ok(Ok(())) => return Next::Call(UserCode::PreStart),
                 failed => return self.built(failed),
             },
             Some(Call::Rebuild(cause)) => match self.build() {
-                Ok(Ok(())) => return Next::PostRestart(cause),
+                Ok(Ok(())) => return Next::Call(UserCode::PostRestart(cause)),
                 failed => return self.built(failed),
             },
             Some(Call::PreRestart { cause, own }) => {
                 self.ctx.cancel_all_timers();
-                return Next::PreRestart { cause, own };
+                return Next::Call(UserCode::PreRestart { cause, own });
             }
             Some(Call::PostStop { aborted }) => {
                 self.ctx.cancel_all_timers();
                 self.ctx.set_aborted(aborted);
-                return Next::PostStop;
+                return Next::Call(UserCode::PostStop);
             }
         };
         self.returned(outcome)

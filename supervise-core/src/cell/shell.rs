@@ -2,7 +2,6 @@
 //! its effects.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -152,44 +151,29 @@ impl<A: Actor> Shell<A> {
         self.timers.as_mut()?.next_due()
     }
 
-    /// Ends the turn, until something comes; a timer of the protocol that is due is given back.
-    pub(super) async fn wait(&mut self, ctx: &mut Context<A>) -> Option<Timer> {
-        let mut waited = false;
-        poll_fn(|cx| {
-            while let Some(timers) = ctx.timers_mut()
-                && let Poll::Ready(generation) = timers.poll_due(cx)
-            {
-                self.enqueue(Control::Tick(generation));
-            }
-            if let Some(timers) = &mut self.timers
-                && let Poll::Ready(timer) = timers.poll_due(cx)
-            {
-                return Poll::Ready(Some(timer));
-            }
-            if std::mem::replace(&mut waited, true) {
-                return Poll::Ready(None);
-            }
-            self.end_turn();
-            self.cell.mailbox.set_handling(false);
-            self.cell.mailbox.set_accepts(self.accepts);
-            Poll::Pending
-        })
-        .await
+    /// Ends the turn until something comes, unless a timer of the protocol is due.
+    pub(super) fn poll_wait(&mut self, ctx: &mut Context<A>, cx: &mut TaskContext<'_>) -> Poll<Timer> {
+        while let Some(timers) = ctx.timers_mut()
+            && let Poll::Ready(generation) = timers.poll_due(cx)
+        {
+            self.enqueue(Control::Tick(generation));
+        }
+        if let Some(timers) = &mut self.timers
+            && let Poll::Ready(timer) = timers.poll_due(cx)
+        {
+            return Poll::Ready(timer);
+        }
+        self.end_turn();
+        self.cell.mailbox.set_handling(false);
+        self.cell.mailbox.set_accepts(self.accepts);
+        Poll::Pending
     }
 
     /// Ends the turn. The next one comes when the others in the queue have had theirs.
-    pub(super) async fn give_way(&mut self) {
-        let mut given = false;
-        poll_fn(|_| {
-            if std::mem::replace(&mut given, true) {
-                return Poll::Ready(());
-            }
-            self.end_turn();
-            let parked = self.cell.mailbox.wake();
-            debug_assert!(parked.is_none(), "the runner runs");
-            Poll::Pending
-        })
-        .await;
+    pub(super) fn give_way(&mut self) {
+        self.end_turn();
+        let parked = self.cell.mailbox.wake();
+        debug_assert!(parked.is_none(), "the runner runs");
     }
 
     fn end_turn(&mut self) {
