@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 
 use self::run_queues::RunQueues;
@@ -40,12 +41,18 @@ use crate::unwind::{contained, drop_quietly};
 /// How many messages and turns a worker gives the actors before it lets tokio's other tasks run.
 const BUDGET: usize = 128;
 
-/// What runs a cell: its future, and who it is.
-pub(crate) struct Task {
-    cell: Arc<dyn AnyCell>,
-    body: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Wakes this task, for whatever its user code waits for.
-    waker: Waker,
+/// What runs a cell. Small, because it goes from hand to hand.
+pub(crate) struct Task(Pin<Box<Job<dyn Future<Output = ()> + Send>>>);
+
+pin_project! {
+    /// A cell's future, and who it is.
+    struct Job<F: ?Sized> {
+        cell: Arc<dyn AnyCell>,
+        // Wakes the task, for whatever its user code waits for.
+        waker: Waker,
+        #[pin]
+        body: F,
+    }
 }
 
 impl Task {
@@ -54,15 +61,16 @@ impl Task {
         waker: Waker,
         body: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
-        Self { cell, body: Box::pin(body), waker }
+        Self(Box::pin(Job { cell, waker, body }))
     }
 
     /// Polls the cell once. Parks it, or queues it again where something has come meanwhile.
     fn turn(mut self) {
-        let cell = Arc::clone(&self.cell);
+        let cell = Arc::clone(&self.0.cell);
         #[cfg(feature = "testkit")]
         cell.core().system.activity().count();
-        match contained(|| self.body.as_mut().poll(&mut TaskContext::from_waker(&self.waker))) {
+        let job = self.0.as_mut().project();
+        match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
             Ok(Poll::Pending) => {
                 if let Err(again) = cell.park(self) {
                     cell.core().system.dispatcher().ready(again);
@@ -151,7 +159,7 @@ impl Dispatcher {
         if INLINE.get() == DEPTH {
             return self.ready(task);
         }
-        let cell = Arc::clone(&task.cell);
+        let cell = Arc::clone(&task.0.cell);
         // Who asks may be of another runtime, or of none.
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
         INLINE.set(INLINE.get() + 1);
