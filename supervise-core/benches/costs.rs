@@ -52,7 +52,7 @@ const WORKLOADS: [Workload; 15] = [
     ours("tell", 0.0, 330),
     ours("tell, async handler", 0.0, 480),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 480),
+    ours("send, bounded", 0.0, 390),
     raw("raw ask"),
     ours("ask", 1.0, 3_100),
     ours("ask, inline handler", 1.0, 1_550),

@@ -152,7 +152,12 @@ impl<A: Actor> ActorRef<A> {
     pub(crate) async fn push_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         // Who sends again and again and always finds room would never let others have their turn.
         consume_budget().await;
-        match self.cell().mailbox.push_when_room(message).await {
+        let mailbox = &self.cell().mailbox;
+        let pushed = match mailbox.push_if_room(message) {
+            Err(message) => mailbox.push_when_room(message).await,
+            pushed => pushed,
+        };
+        match pushed {
             Ok(task) => {
                 self.core().run(task);
                 Ok(())

@@ -201,25 +201,39 @@ impl<M, S, R> Mailbox<M, S, R> {
     // Apart, so that unbounded mailboxes do not pay for what they have not.
     #[inline(never)]
     fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, S, R>>, message: M) -> Pushed<M, R> {
-        if lanes.closed {
-            return Pushed::Closed(message);
+        if self.admits(&lanes) {
+            return Pushed::Taken(lanes.enqueue(Entry::Message(message)));
         }
-        match &lanes.bound {
-            Some(bound) if !bound.waiting.is_empty() || !self.has_room(&lanes) => match bound.overflow {
-                Overflow::Fail => Pushed::Full(message),
-                Overflow::DropNewest => Pushed::Displaced(message),
-                Overflow::DropOldest => match lanes.oldest() {
-                    Some(oldest) => {
-                        lanes.user.push_back(Entry::Message(message));
-                        Pushed::Displaced(oldest)
-                    }
-                    // All the room belongs to senders on their way, and this may be the last one that ever comes: it
-                    // goes before one of them, who finds no room and waits on.
-                    None => Pushed::Taken(lanes.enqueue(Entry::Message(message))),
-                },
+        match lanes.bound.as_ref().map(|bound| bound.overflow) {
+            None => Pushed::Closed(message),
+            Some(Overflow::Fail) => Pushed::Full(message),
+            Some(Overflow::DropNewest) => Pushed::Displaced(message),
+            Some(Overflow::DropOldest) => match lanes.oldest() {
+                Some(oldest) => {
+                    lanes.user.push_back(Entry::Message(message));
+                    Pushed::Displaced(oldest)
+                }
+                // All the room belongs to senders on their way, and this may be the last one that ever comes: it goes
+                // before one of them, who finds no room and waits on.
+                None => Pushed::Taken(lanes.enqueue(Entry::Message(message))),
             },
-            _ => Pushed::Taken(lanes.enqueue(Entry::Message(message))),
         }
+    }
+
+    /// Like [`push_when_room`](Self::push_when_room), but gives the message back where that would have to wait, or the
+    /// mailbox is closed.
+    #[inline]
+    pub(crate) fn push_if_room(&self, message: M) -> Result<Option<R>, M> {
+        let mut lanes = self.lock();
+        if lanes.guarded && !self.admits(&lanes) {
+            return Err(message);
+        }
+        Ok(lanes.enqueue(Entry::Message(message)))
+    }
+
+    /// Whether one more message may wait now, and nobody else waits to send one.
+    fn admits(&self, lanes: &Lanes<M, S, R>) -> bool {
+        lanes.bound.as_ref().map_or(!lanes.closed, |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
     /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
