@@ -146,7 +146,7 @@ impl Dispatcher {
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
         let here = dispatcher == self.address();
-        if here && self.queues.workers() == 1 {
+        if here && self.works_alone() {
             // Nobody else looks, so nobody has to be locked out.
             return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
         }
@@ -174,6 +174,11 @@ impl Dispatcher {
         }
     }
 
+    /// Whether there is one worker.
+    fn works_alone(&self) -> bool {
+        self.queues.workers() == 1
+    }
+
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -185,12 +190,22 @@ impl Dispatcher {
         let outer_ready =
             MADE_READY.with_borrow_mut(|tasks| if tasks.is_empty() { None } else { Some(take(tasks)) });
         BUDGET_LEFT.set(BUDGET);
+        let alone = self.works_alone();
+        // Once, because what comes meanwhile has this worker woken.
+        let rest = if alone {
+            MADE_READY.with_borrow_mut(|tasks| self.queues.take_all(tasks, cx))
+        } else {
+            Poll::Pending
+        };
         let poll = loop {
-            let task = MADE_READY.with_borrow_mut(VecDeque::pop_front);
-            match task.map_or_else(|| self.queues.next(me, cx), |task| Poll::Ready(Some(task))) {
-                Poll::Ready(Some(task)) => task.turn(),
-                Poll::Ready(None) => break Poll::Ready(()),
-                Poll::Pending => break Poll::Pending,
+            match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
+                Some(task) => task.turn(),
+                None if alone => break rest,
+                None => match self.queues.next(me, cx) {
+                    Poll::Ready(Some(task)) => task.turn(),
+                    Poll::Ready(None) => break Poll::Ready(()),
+                    Poll::Pending => break Poll::Pending,
+                },
             }
             charge(1);
             if BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining() {

@@ -139,11 +139,20 @@ impl<T> RunQueues<T> {
 
     // ---- the workers ---------------------------------------------------------------------------------------------
 
+    /// Moves what the only worker has to do into `tasks`, which is empty: all of it, because nobody steals. Ready: after that
+    /// it is not needed any more. Pending: it is woken when there is more.
+    pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
+        let mut queue = self.workers[0].lock();
+        std::mem::swap(tasks, &mut queue.tasks);
+        if queue.over {
+            return Poll::Ready(());
+        }
+        queue.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     /// What worker `me` does next. Pending: it sleeps. `None`: it is not needed any more.
     pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<T>> {
-        if self.workers.len() == 1 {
-            return self.workers[me].lock().next(cx);
-        }
         loop {
             let own = self.workers[me].lock().tasks.pop_front();
             if let Some(task) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
