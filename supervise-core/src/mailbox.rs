@@ -191,7 +191,8 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.guarded {
             return self.push_guarded(lanes, message);
         }
-        lanes.append(Entry::Message(message));
+        lanes.make_place();
+        lanes.user.push_back(Entry::Message(message));
         if !lanes.for_user {
             return Pushed::Taken(None);
         }
@@ -526,13 +527,11 @@ impl Bound {
 }
 
 impl<M, S, R> Lanes<M, S, R> {
-    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-    #[inline(always)]
-    fn append(&mut self, entry: Entry<M>) {
+    #[inline]
+    fn make_place(&mut self) {
         if self.user.len() == self.user.capacity() {
             grow(&mut self.user);
         }
-        self.user.push_back(entry);
     }
 
     /// Gives the runner, if it waited for the user lane.
@@ -542,7 +541,8 @@ impl<M, S, R> Lanes<M, S, R> {
 
     /// Gives the runner, if it waited for this.
     fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
-        self.append(entry);
+        self.make_place();
+        self.user.push_back(entry);
         self.called()
     }
 
