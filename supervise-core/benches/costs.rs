@@ -366,13 +366,15 @@ mod raw {
         let (sender, mut receiver) = mpsc::channel(super::ROOM);
         let worker = tokio::spawn(async move {
             let mut total = 0;
-            while let Some(()) = receiver.recv().await {
-                total += 1;
+            while let Some(work) = receiver.recv().await {
+                if let Work::Add = work {
+                    total += 1;
+                }
             }
             total
         });
         for _ in 0..operations {
-            sender.send(()).await.expect("a running worker");
+            assert!(sender.send(Work::Add).await.is_ok(), "a running worker");
         }
         drop(sender);
         assert_eq!(worker.await.expect("a total"), operations);
