@@ -25,7 +25,7 @@ const IDLE: u32 = 1_000_000;
 
 /// What an idle actor may hold of the heap: its cell, its task, its name, its factory, and, at the moment when they
 /// grow, its place in the table of its siblings and in this program's own.
-const IDLE_BYTES: f64 = 1_350.0;
+const IDLE_BYTES: f64 = 1_320.0;
 
 struct Workload {
     name: &'static str,
@@ -49,15 +49,15 @@ const fn raw(name: &'static str) -> Workload {
 
 const WORKLOADS: [Workload; 15] = [
     raw("raw tell"),
-    ours("tell", 0.0, 330),
-    ours("tell, async handler", 0.0, 480),
+    ours("tell", 0.0, 255),
+    ours("tell, async handler", 0.0, 475),
     raw("raw send, bounded"),
     ours("send, bounded", 0.0, 390),
     raw("raw ask"),
-    ours("ask", 1.0, 3_100),
-    ours("ask, inline handler", 1.0, 1_550),
+    ours("ask", 1.0, 2_770),
+    ours("ask, inline handler", 1.0, 1_360),
     raw("raw ping-pong"),
-    ours("ping-pong", 0.0, 1_000),
+    ours("ping-pong", 0.0, 675),
     // Beside its allocations, its part of those that grow its parent's tables.
     ours("spawn", 4.25, 12_000),
     raw("raw spawn and stop"),

@@ -214,10 +214,14 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
-        // Out of turns, and others may have queued meanwhile.
-        while let Some(task) = MADE_READY.with_borrow_mut(VecDeque::pop_front) {
-            go_if_refused(self.queues.push_here(me, task));
-        }
+        // Out of turns.
+        let refused = MADE_READY.with_borrow_mut(|tasks| {
+            if !tasks.is_empty() {
+                self.queues.give_back(tasks);
+            }
+            if tasks.is_empty() { None } else { Some(take(tasks)) }
+        });
+        refused.into_iter().flatten().for_each(drop_quietly);
         if let Some(tasks) = outer_ready {
             MADE_READY.set(tasks);
         }

@@ -296,6 +296,7 @@ impl<M, S, R> Mailbox<M, S, R> {
     }
 
     /// Takes the first of the system lane.
+    #[inline(never)]
     pub(crate) fn take_system(&self) -> Option<S> {
         let mut lanes = self.lock();
         let message = lanes.system.pop_front();

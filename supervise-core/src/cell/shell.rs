@@ -111,6 +111,7 @@ impl<A: Actor> Shell<A> {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
+    #[inline]
     pub(super) fn next_system(&mut self) -> Option<System> {
         if self.cell.mailbox.senders_wait() {
             self.cell.mailbox.let_senders_in();

@@ -70,10 +70,16 @@ impl Model {
     fn work_alone(&self, cx: &Context<'_>) -> Poll<()> {
         let mut tasks = VecDeque::new();
         let over = self.queues.take_all(&mut tasks, cx);
-        for task in tasks {
+        // With a budget of one.
+        if let Some(task) = tasks.pop_front() {
             self.turn(0, task);
         }
-        over
+        if tasks.is_empty() {
+            return over;
+        }
+        self.queues.give_back(&mut tasks);
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn turn(&self, me: usize, task: usize) {
