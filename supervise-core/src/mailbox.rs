@@ -470,13 +470,7 @@ impl<M, S, R> Place<'_, M, S, R> {
         let Some(bound) = &mut lanes.bound else { return true };
         let first = match self.ticket {
             None => bound.waiting.is_empty(),
-            Some(ticket) => match bound.position(ticket) {
-                Ok(_) => false,
-                Err(_) => {
-                    bound.let_in -= 1;
-                    true
-                }
-            },
+            Some(ticket) => bound.comes(ticket),
         };
         first && self.mailbox.has_room(lanes)
     }
@@ -488,13 +482,7 @@ impl<M, S, R> Drop for Place<'_, M, S, R> {
         let Some(ticket) = self.ticket else { return };
         let mut lanes = self.mailbox.lock();
         let Some(bound) = &mut lanes.bound else { return };
-        let left = match bound.position(ticket) {
-            Ok(at) => bound.waiting.remove(at),
-            Err(_) => {
-                bound.let_in -= 1;
-                None
-            }
-        };
+        let left = if bound.comes(ticket) { None } else { bound.leaves(ticket) };
         self.mailbox.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
         drop(lanes);
         drop(left);
@@ -509,6 +497,18 @@ impl Bound {
 
     fn position(&self, ticket: u64) -> Result<usize, usize> {
         self.waiting.binary_search_by_key(&ticket, |waiting| waiting.ticket)
+    }
+
+    /// Whether a sender was let in. Then it is on its way no more.
+    fn comes(&mut self, ticket: u64) -> bool {
+        let let_in = self.position(ticket).is_err();
+        self.let_in -= usize::from(let_in);
+        let_in
+    }
+
+    /// Takes a sender out of the queue.
+    fn leaves(&mut self, ticket: u64) -> Option<Waiting> {
+        self.waiting.remove(self.position(ticket).ok()?)
     }
 
     /// Puts a sender in its place, which is the last if it has none. Gives the waker it had there.

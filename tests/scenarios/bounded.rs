@@ -9,6 +9,7 @@ use supervise::SendErrorReason;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 /// Has room for two.
 #[actor(mailbox = bounded(2))]
@@ -115,10 +116,10 @@ async fn who_waits_for_room_is_let_in_while_a_handler_waits(system: &TestSystem)
         })
         .collect();
     system.settle().await;
-    assert_eq!(sends.iter().map(|send| send.is_finished()).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(sends.iter().map(JoinHandle::is_finished).collect::<Vec<_>>(), [true, false]);
     gate.notify_one();
     system.settle().await;
-    assert!(sends.iter().all(|send| send.is_finished()));
+    assert!(sends.iter().all(JoinHandle::is_finished));
     gate.notify_one();
     for what in [0, 1] {
         probe.expect(what).await;
