@@ -30,7 +30,7 @@ pub(crate) struct Generation(u64);
 
 /// The timers of one actor.
 pub(crate) struct ActorTimers<M> {
-    due: Timers<Generation>,
+    due: Timers,
     keyed: HashMap<TimerKey, Keyed<M>>,
     keys: HashMap<Generation, TimerKey>,
     idle: Option<Idle<M>>,
@@ -86,7 +86,7 @@ impl<M> ActorTimers<M> {
     fn start(&mut self, key: TimerKey, at: Instant, what: What<M>) -> Option<Replaced<M>> {
         let replaced = self.cancel(&key);
         let generation = self.generation();
-        self.due.set(generation, at);
+        self.due.set(generation.0, at);
         self.keys.insert(generation, key.clone());
         self.keyed.insert(key, Keyed { generation, what });
         replaced
@@ -96,7 +96,7 @@ impl<M> ActorTimers<M> {
     pub(crate) fn cancel(&mut self, key: &str) -> Option<Replaced<M>> {
         let Keyed { generation, what } = self.keyed.remove(key)?;
         self.keys.remove(&generation);
-        self.due.cancel(&generation);
+        self.due.cancel(generation.0);
         Some(Replaced(what))
     }
 
@@ -107,7 +107,7 @@ impl<M> ActorTimers<M> {
     /// Cancels all keyed timers. The receive timeout stays.
     pub(crate) fn cancel_all(&mut self) -> Vec<Replaced<M>> {
         for generation in self.keys.drain().map(|(generation, _)| generation) {
-            self.due.cancel(&generation);
+            self.due.cancel(generation.0);
         }
         self.keyed.drain().map(|(_, keyed)| Replaced(keyed.what)).collect()
     }
@@ -118,12 +118,12 @@ impl<M> ActorTimers<M> {
         self.clear_idle();
         let generation = self.generation();
         self.idle = Some(Idle { after, generation, make, over: false });
-        self.due.set(generation, later(Instant::now(), after));
+        self.due.set(generation.0, later(Instant::now(), after));
     }
 
     pub(crate) fn clear_idle(&mut self) {
         if let Some(idle) = self.idle.take() {
-            self.due.cancel(&idle.generation);
+            self.due.cancel(idle.generation.0);
         }
     }
 
@@ -131,10 +131,10 @@ impl<M> ActorTimers<M> {
     pub(crate) fn rearm_idle(&mut self) {
         let generation = self.generation();
         if let Some(idle) = &mut self.idle {
-            self.due.cancel(&idle.generation);
+            self.due.cancel(idle.generation.0);
             idle.generation = generation;
             idle.over = false;
-            self.due.set(generation, later(Instant::now(), idle.after));
+            self.due.set(generation.0, later(Instant::now(), idle.after));
         }
     }
 
@@ -156,12 +156,12 @@ impl<M> ActorTimers<M> {
 
     /// Ready with the next timer that is due; otherwise wakes the task when one is.
     pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<Generation> {
-        self.due.poll_due(cx)
+        self.due.poll_due(cx).map(Generation)
     }
 
     /// The next timer that is due already.
     pub(crate) fn next_due(&mut self) -> Option<Generation> {
-        self.due.next_due()
+        self.due.next_due().map(Generation)
     }
 
     /// The mark of a timer came up: its message, unless the timer is gone. The user's `make` runs in here.
@@ -177,7 +177,7 @@ impl<M> ActorTimers<M> {
             What::Every { interval, next, make } => {
                 // A tick that comes late does not put off the ones after it (1).
                 *next = later(*next, *interval).max(Instant::now());
-                self.due.set(generation, *next);
+                self.due.set(generation.0, *next);
                 make()
             }
             What::Once(_) => {

@@ -38,8 +38,9 @@ use crate::dead_letter::DeadLetterReason;
 use crate::dispatch::Task;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Mailbox, MailboxKind};
+use crate::name::ActorName;
 use crate::observe;
-use crate::path::{ActorPath, InvalidName, Uid, check_name, made_up_name};
+use crate::path::{ActorPath, InvalidName, Uid, check_name};
 use crate::props::Props;
 use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
@@ -102,7 +103,7 @@ pub(crate) struct Cell<M> {
 
 /// What does not depend on the actor's type.
 pub(crate) struct Core {
-    pub(crate) name: Arc<str>,
+    pub(crate) name: ActorName,
     pub(crate) uid: Uid,
     /// Its id under its parent.
     pub(crate) id: ChildId,
@@ -178,7 +179,7 @@ impl<M: Send + 'static> Cell<M> {
     pub(crate) fn nobody<A: Actor<Message = M>>(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
         let dead = |name: &str, parent| {
             let core = Core::new(
-                Arc::from(name),
+                ActorName::from(name),
                 ChildId::ROOT,
                 parent,
                 Arc::clone(system),
@@ -200,34 +201,30 @@ impl<M: Send + 'static> Cell<M> {
         props: Props<A, C>,
     ) -> Result<ActorRef<A>, SpawnError> {
         let above = parent.core();
-        let mut made = None;
-        let mut reserve = |name: &Arc<str>| {
-            above.protocol().spawn(name, |id, inherited| {
-                let protocol = props.protocol(inherited);
-                let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
-                made = Some(Arc::clone(&cell));
-                AnyActorRef(cell)
-            })
+        let mut new = None;
+        let mut make = |name: &ActorName, id, inherited| {
+            let protocol = props.protocol(inherited);
+            let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
+            new = Some(Arc::clone(&cell));
+            AnyActorRef(cell)
         };
-        let refused = match name {
+        let spawned = match name {
             NewName::Given(name) => {
                 check_name(name).map_err(|reason| SpawnError::InvalidName { parent: above.path(), reason })?;
-                reserve(&Arc::from(name)).err().map(|refusal| (refusal, name.to_owned()))
+                let name = ActorName::from(name);
+                above.protocol().spawn(&name, |id, inherited| make(&name, id, inherited))
             }
-            NewName::MadeUp => {
-                let name = made_up_name(above.system.next_name());
-                reserve(&name).err().map(|refusal| (refusal, name.to_string()))
-            }
+            NewName::MadeUp => above.protocol().spawn_anonymous(make),
         };
-        match (made, refused) {
-            (Some(cell), _) => {
+        match (new, spawned, name) {
+            (Some(cell), ..) => {
                 Self::begin(&cell, props);
                 Ok(ActorRef::new(cell))
             }
-            (None, Some((SpawnRefusal::NameTaken, name))) => {
-                Err(SpawnError::NameTaken { parent: above.path(), name })
+            (None, Err(SpawnRefusal::NameTaken), NewName::Given(name)) => {
+                Err(SpawnError::NameTaken { parent: above.path(), name: name.to_owned() })
             }
-            (None, _) => Err(SpawnError::Stopping { parent: above.path() }),
+            (None, ..) => Err(SpawnError::Stopping { parent: above.path() }),
         }
     }
 
@@ -259,14 +256,14 @@ impl<M: Send + 'static> Cell<M> {
 
     fn below(
         parent: &AnyActorRef,
-        name: &Arc<str>,
+        name: &ActorName,
         id: ChildId,
         protocol: CellProtocol,
         kind: Kind,
         mailbox: MailboxKind,
     ) -> Arc<Self> {
         let system = Arc::clone(&parent.core().system);
-        let core = Core::new(Arc::clone(name), id, Some(parent.clone()), system, kind, protocol);
+        let core = Core::new(name.clone(), id, Some(parent.clone()), system, kind, protocol);
         Arc::new(Self { core, mailbox: Mailbox::new(mailbox) })
     }
 }
@@ -325,7 +322,7 @@ fn broke(me: &AnyActorRef, known: &CellProtocol) {
 
 impl Core {
     pub(crate) fn new(
-        name: Arc<str>,
+        name: ActorName,
         id: ChildId,
         parent: Option<AnyActorRef>,
         system: Arc<SystemCore>,

@@ -345,7 +345,7 @@ impl<A: Actor> Context<A> {
     /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody.
     pub(crate) fn cancel_all_timers(&mut self) {
         if let Some(timers) = &mut self.timers {
-            drop_quietly(timers.cancel_all());
+            timers.cancel_all().into_iter().for_each(drop_quietly);
         }
     }
 

@@ -7,12 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::actor::{Actor, Supervisor};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
-use crate::context::Context;
-use crate::death_watch::Terminated;
-use crate::failure::Failure;
-use crate::guardian::Nothing;
+use crate::guardian::Guardian;
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::supervision::{HowEnded, WatchKind};
@@ -33,10 +29,11 @@ impl ActorSystem {
     fn watch_from_outside(&self, subject: &AnyActorRef) -> impl Future<Output = HowEnded> + Send + use<> {
         let (tell, told) = oneshot::channel();
         let mut tell = Some(tell);
-        let watcher = self.spawn_system(Props::new(move || Watcher { tell: tell.take() })).map(|watcher| {
-            watcher.to_any().command(|protocol, effects| protocol.watch(subject, WatchKind::Notify, effects));
-            StopOnDrop(watcher)
-        });
+        let watcher =
+            self.spawn_system(Props::new(move || Guardian::Watcher { tell: tell.take() })).map(|watcher| {
+                watcher.to_any().command(|protocol, effects| protocol.watch(subject, WatchKind::Notify, effects));
+                StopOnDrop(watcher)
+            });
         let system = self.clone();
         async move {
             let Ok(_watch) = watcher else {
@@ -78,35 +75,10 @@ pub struct NotStopped {
     pub within: Duration,
 }
 
-struct StopOnDrop(ActorRef<Watcher>);
+struct StopOnDrop(ActorRef<Guardian>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.stop();
-    }
-}
-
-struct Watcher {
-    tell: Option<oneshot::Sender<HowEnded>>,
-}
-
-impl Supervisor for Watcher {
-    type Ref = ActorRef<Self>;
-}
-
-impl Actor for Watcher {
-    type Message = Nothing;
-
-    async fn handle(&mut self, message: Nothing, _: &mut Context<Self>) -> Result<(), Failure> {
-        match message {}
-    }
-
-    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        if let Some(tell) = self.tell.take() {
-            // An error says that nobody waits any more.
-            let _waiting = tell.send(gone.how());
-        }
-        ctx.stop_self();
-        Ok(())
     }
 }

@@ -1,15 +1,19 @@
 //! The guardians `/`, `/user` and `/system`: actors that only supervise. How they end together is in
-//! [`system`](crate::system).
+//! [`system`](crate::system). With them those that watch for somebody [outside the tree](crate::graceful_stop): of one type
+//! all, because every program builds a runner for each.
 //!
 //! Rules 9.1 and 9.2.
+
+use tokio::sync::oneshot;
 
 use crate::actor::{Actor, Supervisor};
 use crate::actor_ref::{ActorRef, AnyActorRef};
 use crate::context::Context;
 use crate::death_watch::Terminated;
 use crate::failure::Failure;
+use crate::supervision::HowEnded;
 
-/// A guardian. It ends when the one it watches ends, and keeps its children whatever happens.
+/// Ends when the one it watches ends. A guardian keeps its children whatever happens.
 #[derive(Debug)]
 pub(crate) enum Guardian {
     User,
@@ -19,6 +23,10 @@ pub(crate) enum Guardian {
     },
     Root {
         system: AnyActorRef,
+    },
+    /// No guardian: tells somebody how the one it watches ended.
+    Watcher {
+        tell: Option<oneshot::Sender<HowEnded>>,
     },
 }
 
@@ -39,7 +47,7 @@ impl Actor for Guardian {
 
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
         match self {
-            Self::User => {}
+            Self::User | Self::Watcher { .. } => {}
             Self::System { user: watched } | Self::Root { system: watched } => ctx.watch_any(watched),
         }
         Ok(())
@@ -54,10 +62,12 @@ impl Actor for Guardian {
         Ok(())
     }
 
-    async fn terminated(&mut self, _: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
+    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         match self {
             Self::System { .. } => ctx.system().core().termination().call_hooks().await,
             Self::User | Self::Root { .. } => {}
+            // An error says that nobody waits any more.
+            Self::Watcher { tell } => drop(tell.take().map(|tell| tell.send(gone.how()))),
         }
         ctx.stop_self();
         Ok(())

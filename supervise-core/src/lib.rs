@@ -60,6 +60,7 @@ mod guardian;
 #[doc(hidden)]
 pub mod habits;
 mod mailbox;
+mod name;
 mod observe;
 mod path;
 pub mod pattern;
@@ -97,6 +98,7 @@ pub use event::{Event, EventStream, Events};
 pub use failure::{Failure, FailureKind, Stage};
 pub use graceful_stop::NotStopped;
 pub use mailbox::{MailboxKind, Overflow};
+pub use name::ActorName;
 pub use path::{ActorPath, InvalidName, InvalidPath, Uid};
 pub use props::{Props, SpentInstance};
 pub use request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};

@@ -5,6 +5,8 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::name::RESERVED;
+
 /// The address of an actor: `supervise://system/user/a/b`.
 ///
 /// Two incarnations under one name have equal paths; they differ in their [`Uid`].
@@ -192,7 +194,7 @@ const ALLOWED: &str = "letters, digits, any of -_.*$+:@&=,!~'; and %hh";
 
 /// Whether users may give a child this name.
 pub(crate) fn check_name(name: &str) -> Result<(), InvalidName> {
-    if name.starts_with('$') {
+    if name.starts_with(RESERVED) {
         return Err(InvalidName::Reserved(name.to_owned()));
     }
     check_element(name)
@@ -237,26 +239,6 @@ pub(crate) fn check_system_name(name: &str) -> Result<(), InvalidName> {
     {
         None => Ok(()),
         Some((at, found)) => Err(InvalidName::Character { name: name.to_owned(), found, at, allowed: ALLOWED }),
-    }
-}
-
-/// The n-th name made by the system: `$a`, `$b`, …, `$ba`, …
-pub(crate) fn made_up_name(mut n: u64) -> Arc<str> {
-    const DIGITS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+~";
-    // A sign, and eleven digits of six bits each: that is more than 64.
-    let mut name = [b'$'; 12];
-    let mut length = 1;
-    loop {
-        name[length] = DIGITS[usize::try_from(n % 64).unwrap_or(0)];
-        length += 1;
-        n /= 64;
-        if n == 0 {
-            break;
-        }
-    }
-    match std::str::from_utf8(&name[..length]) {
-        Ok(name) => Arc::from(name),
-        Err(_) => unreachable!("a dollar sign and digits are ASCII"),
     }
 }
 
@@ -312,13 +294,5 @@ mod tests {
         for name in ["", "$a", "a/b", "a b", "ä", "%4", "%4g", "a#1", "a\n", ".."] {
             assert!(check_name(name).is_err(), "{name}");
         }
-    }
-
-    #[test]
-    fn made_up_names_differ() {
-        let names: std::collections::HashSet<_> = (0..10_000).map(made_up_name).collect();
-        assert_eq!(names.len(), 10_000);
-        assert_eq!(&*made_up_name(0), "$a");
-        assert_eq!(made_up_name(u64::MAX).len(), 12);
     }
 }

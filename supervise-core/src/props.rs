@@ -21,9 +21,15 @@ type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + 
 pub struct Props<A: Actor, C = Infallibly> {
     pub(crate) factory: Factory<A>,
     pub(crate) mailbox: MailboxKind,
-    pub(crate) stop_timeout: Duration,
-    pub(crate) policy: Option<Box<Policy>>,
+    pub(crate) settings: Option<Box<Settings>>,
     cause: PhantomData<fn() -> C>,
+}
+
+/// What few actors have: settings in place of what their type declares.
+#[derive(Default)]
+pub(crate) struct Settings {
+    pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) policy: Option<Policy>,
 }
 
 /// A strategy and decider chosen at run time, in place of the compiled table.
@@ -42,7 +48,7 @@ impl<A: Actor, C> Props<A, C> {
     }
 
     pub(crate) fn from_factory(factory: Factory<A>) -> Self {
-        Self { factory, mailbox: A::MAILBOX, stop_timeout: A::STOP_TIMEOUT, policy: None, cause: PhantomData }
+        Self { factory, mailbox: A::MAILBOX, settings: None, cause: PhantomData }
     }
 
     /// Sets where messages wait.
@@ -55,7 +61,7 @@ impl<A: Actor, C> Props<A, C> {
     /// Sets how long a running handler or hook may go on after a stop request.
     #[must_use]
     pub fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
-        self.stop_timeout = stop_timeout;
+        self.settings.get_or_insert_default().stop_timeout = Some(stop_timeout);
         self
     }
 
@@ -67,7 +73,8 @@ impl<A: Actor, C> Props<A, C> {
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
     ) -> Self {
-        self.policy = Some(Box::new(Policy { strategy, decide: Box::new(decide) }));
+        let policy = Policy { strategy, decide: Box::new(decide) };
+        self.settings.get_or_insert_default().policy = Some(policy);
         self
     }
 }
@@ -75,19 +82,23 @@ impl<A: Actor, C> Props<A, C> {
 impl<A: Actor, C> Props<A, C> {
     /// The same, once it is known that the factory's failures are decided.
     pub(crate) fn checked(self) -> Props<A> {
-        let Self { factory, mailbox, stop_timeout, policy, cause: _ } = self;
-        Props { factory, mailbox, stop_timeout, policy, cause: PhantomData }
+        let Self { factory, mailbox, settings, cause: _ } = self;
+        Props { factory, mailbox, settings, cause: PhantomData }
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.settings.as_ref()?.policy.as_ref()
     }
 
     /// The type of an actor made of this, and how it supervises.
     pub(crate) fn kind(&self) -> Kind {
-        let policy = self.policy.as_ref().map(|policy| (policy.strategy, DeciderTable::AtRunTime));
+        let policy = self.policy().map(|policy| (policy.strategy, DeciderTable::AtRunTime));
         Kind::of::<A>().supervising(policy)
     }
 
     /// The protocol of an actor made of this, whose parent is suspended `inherited` times.
     pub(crate) fn protocol(&self, inherited: u32) -> CellProtocol {
-        let strategy = self.policy.as_ref().map_or(A::STRATEGY, |policy| policy.strategy);
+        let strategy = self.policy().map_or(A::STRATEGY, |policy| policy.strategy);
         CellProtocol::new(inherited).with_fields(A::CHILDREN, strategy.auto_shutdown)
     }
 }
@@ -110,7 +121,7 @@ impl<A: Actor, C> fmt::Debug for Props<A, C> {
         f.debug_struct("Props")
             .field("actor", &std::any::type_name::<A>())
             .field("mailbox", &self.mailbox)
-            .field("stop_timeout", &self.stop_timeout)
+            .field("stop_timeout", &self.settings.as_ref().and_then(|settings| settings.stop_timeout))
             .finish_non_exhaustive()
     }
 }

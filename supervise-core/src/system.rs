@@ -7,7 +7,6 @@
 //! ```
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use tokio::runtime::Handle;
@@ -42,7 +41,6 @@ pub(crate) struct SystemCore {
     dispatcher: Dispatcher,
     began: Instant,
     events: EventStream,
-    names: AtomicU64,
     guardians: OnceLock<Guardians>,
     /// `None` while the system runs, then how it ended.
     end: watch::Sender<Option<Result<(), Failure>>>,
@@ -289,7 +287,6 @@ impl ActorSystemBuilder {
             runtime,
             began: Instant::now(),
             events: EventStream::new(self.event_capacity),
-            names: AtomicU64::new(0),
             guardians: OnceLock::new(),
             end: watch::Sender::new(None),
             root_failure: OnceLock::new(),
@@ -300,7 +297,7 @@ impl ActorSystemBuilder {
         });
         let root = Arc::new(Cell {
             core: Core::new(
-                Arc::from(""),
+                "".into(),
                 ChildId::ROOT,
                 None,
                 Arc::clone(&core),
@@ -383,10 +380,6 @@ impl SystemCore {
     /// The time since the system began.
     pub(crate) fn now(&self) -> Time {
         self.began.elapsed()
-    }
-
-    pub(crate) fn next_name(&self) -> u64 {
-        self.names.fetch_add(1, Ordering::Relaxed)
     }
 
     #[cfg(feature = "testkit")]

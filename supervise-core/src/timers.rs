@@ -1,8 +1,7 @@
 //! The timers of one cell: a table and one sleep for the earliest. Appears with the first timer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
-use std::hash::Hash;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -17,59 +16,53 @@ pub(crate) fn later(from: Instant, delay: Duration) -> Instant {
     from.checked_add(delay).unwrap_or_else(|| from + FOR_EVER)
 }
 
-/// Keyed timers. Setting a key again replaces its timer.
+/// Timers known by numbers, those due at the same moment in the order of their numbers. Setting a number again replaces
+/// its timer.
 #[derive(Debug)]
-pub(crate) struct Timers<K> {
-    by_time: BTreeMap<(Instant, u64), K>,
-    by_key: HashMap<K, (Instant, u64)>,
-    next: u64,
+pub(crate) struct Timers {
+    by_time: BTreeSet<(Instant, u64)>,
+    by_number: HashMap<u64, Instant>,
     sleep: Pin<Box<Sleep>>,
 }
 
-impl<K: Clone + Eq + Hash> Timers<K> {
+impl Timers {
     pub(crate) fn new() -> Self {
         Self {
-            by_time: BTreeMap::new(),
-            by_key: HashMap::new(),
-            next: 0,
+            by_time: BTreeSet::new(),
+            by_number: HashMap::new(),
             sleep: Box::pin(tokio::time::sleep_until(Instant::now())),
         }
     }
 
-    pub(crate) fn set(&mut self, key: K, at: Instant) {
-        self.cancel(&key);
-        self.next += 1;
-        let slot = (at, self.next);
-        self.by_time.insert(slot, key.clone());
-        self.by_key.insert(key, slot);
+    pub(crate) fn set(&mut self, number: u64, at: Instant) {
+        self.cancel(number);
+        self.by_time.insert((at, number));
+        self.by_number.insert(number, at);
     }
 
-    pub(crate) fn cancel(&mut self, key: &K) {
-        if let Some(slot) = self.by_key.remove(key) {
-            self.by_time.remove(&slot);
+    pub(crate) fn cancel(&mut self, number: u64) {
+        if let Some(at) = self.by_number.remove(&number) {
+            self.by_time.remove(&(at, number));
         }
     }
 
     /// The next timer that is due already.
-    pub(crate) fn next_due(&mut self) -> Option<K> {
-        let entry = self.by_time.first_entry()?;
-        let (at, _) = *entry.key();
+    pub(crate) fn next_due(&mut self) -> Option<u64> {
+        let &(at, number) = self.by_time.first()?;
         if at > Instant::now() {
             return None;
         }
-        let key = entry.remove();
-        self.by_key.remove(&key);
-        Some(key)
+        self.cancel(number);
+        Some(number)
     }
 
     /// Ready with the next timer that is due; otherwise wakes the task when one is.
-    pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<K> {
+    pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<u64> {
         loop {
-            if let Some(key) = self.next_due() {
-                return Poll::Ready(key);
+            if let Some(number) = self.next_due() {
+                return Poll::Ready(number);
             }
-            let Some(((at, _), _)) = self.by_time.first_key_value() else { return Poll::Pending };
-            let at = *at;
+            let Some(&(at, _)) = self.by_time.first() else { return Poll::Pending };
             if self.sleep.deadline() != at {
                 self.sleep.as_mut().reset(at);
             }

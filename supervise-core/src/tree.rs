@@ -21,7 +21,6 @@ mod render;
 mod tests;
 
 use std::fmt;
-use std::sync::Arc;
 
 pub(crate) use description::Kind;
 pub use description::{ActorType, DeciderTable, Rule};
@@ -29,6 +28,7 @@ pub use description::{ActorType, DeciderTable, Rule};
 use crate::actor::Supervisor;
 use crate::actor_ref::AnyActorRef;
 use crate::cell::CellProtocol;
+use crate::name::ActorName;
 use crate::path::SCHEME;
 use crate::supervision::{ChildSpec, Strategy};
 use crate::system::ActorSystem;
@@ -55,7 +55,7 @@ pub struct Tree {
 
 #[derive(Debug, Clone)]
 struct Node {
-    name: Arc<str>,
+    name: ActorName,
     kind: Kind,
     spec: Option<ChildSpec>,
     state: NodeState,
@@ -118,7 +118,7 @@ impl ActorSystem {
                 NodeState::of(&protocol)
             };
             let name =
-                if parent.is_none() { format!("{SCHEME}{}/", self.name()).into() } else { core.name.clone() };
+                if parent.is_none() { (&*format!("{SCHEME}{}/", self.name())).into() } else { core.name.clone() };
             let spec = parent.and_then(|parent| tree.nodes[parent].kind.declared_child(&core.name));
             tree.push(name, core.kind().clone(), spec, state, restarts, parent);
         }
@@ -164,7 +164,7 @@ impl Tree {
 
     fn push(
         &mut self,
-        name: Arc<str>,
+        name: ActorName,
         kind: Kind,
         spec: Option<ChildSpec>,
         state: NodeState,

@@ -5,12 +5,11 @@ mod expand;
 mod model;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 use syn::{Attribute, DeriveInput};
 
 pub(crate) use model::{Declaration, crate_path};
 
-use crate::errors::Errors;
+use crate::errors::{Errors, beside};
 
 /// Expands the attribute on `item`.
 pub(crate) fn attribute(arguments: TokenStream, item: DeriveInput) -> TokenStream {
@@ -20,14 +19,11 @@ pub(crate) fn attribute(arguments: TokenStream, item: DeriveInput) -> TokenStrea
         None => expand::expand(&declaration),
         Some(error) if declaration.borrows => {
             // Nothing that borrows can be an actor, not even a stand-in.
-            let (error, item) = (error.into_compile_error(), &declaration.item);
-            quote!(#error #item)
+            beside(&declaration.item, error)
         }
         Some(error) => {
             // The item, its ref and permissive coverage stay, so that nobody else's code is in error.
-            let errors = error.into_compile_error();
-            let stand_in = expand::expand(&declaration.without_table());
-            quote!(#errors #stand_in)
+            beside(&expand::expand(&declaration.without_table()), error)
         }
     }
 }

@@ -5,31 +5,28 @@ use std::time::Duration;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Lit;
-use syn::parse::{Parse, ParseStream};
-
-/// A duration that was written in an attribute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct DurationLiteral(pub(crate) Duration);
+use syn::parse::ParseStream;
 
 const MEND: &str = "write a number with a unit, such as `60s` or `\"1m 30s\"`";
 
-impl Parse for DurationLiteral {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let literal: Lit = input
-            .parse()
-            .map_err(|error| syn::Error::new(error.span(), format!("expected a duration: {MEND}")))?;
-        let wrong = |message: String| syn::Error::new(literal.span(), message);
-        let text = match &literal {
-            Lit::Str(text) => text.value(),
-            Lit::Int(number) if number.suffix().is_empty() => {
-                return Err(wrong(format!("a duration needs a unit: write `{number}s` or `{number}ms`")));
-            }
-            Lit::Int(number) => format!("{}{}", number.base10_digits(), number.suffix()),
-            Lit::Float(number) => return fractional(number).map(Self).map_err(wrong),
-            _ => return Err(wrong(format!("expected a duration: {MEND}"))),
-        };
-        humantime::parse_duration(&text).map(Self).map_err(|_| wrong(format!("`{text}` is no duration: {MEND}")))
-    }
+/// Reads a duration.
+fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
+    let literal: Lit =
+        input.parse().map_err(|error| syn::Error::new(error.span(), format!("expected a duration: {MEND}")))?;
+    understood(&literal).map_err(|message| syn::Error::new(literal.span(), message))
+}
+
+fn understood(literal: &Lit) -> Result<Duration, String> {
+    let text = match literal {
+        Lit::Str(text) => text.value(),
+        Lit::Int(number) if number.suffix().is_empty() => {
+            return Err(format!("a duration needs a unit: write `{number}s` or `{number}ms`"));
+        }
+        Lit::Int(number) => format!("{}{}", number.base10_digits(), number.suffix()),
+        Lit::Float(number) => return fractional(number),
+        _ => return Err(format!("expected a duration: {MEND}")),
+    };
+    humantime::parse_duration(&text).map_err(|_| format!("`{text}` is no duration: {MEND}"))
 }
 
 /// Reads `1.5s`. Only units that a fraction is natural for.
@@ -52,7 +49,7 @@ fn fractional(number: &syn::LitFloat) -> Result<Duration, String> {
 /// Reads a duration that must not be zero.
 pub(crate) fn positive(input: ParseStream<'_>) -> syn::Result<Duration> {
     let span = input.span();
-    let DurationLiteral(duration) = input.parse()?;
+    let duration = duration(input)?;
     if duration.is_zero() {
         return Err(syn::Error::new(span, "this duration must be longer than zero"));
     }
@@ -81,7 +78,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Duration, String> {
-        syn::parse_str::<DurationLiteral>(text).map(|literal| literal.0).map_err(|error| error.to_string())
+        syn::parse::Parser::parse_str(duration, text).map_err(|error| error.to_string())
     }
 
     #[test]

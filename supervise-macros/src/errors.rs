@@ -1,13 +1,14 @@
 //! Errors on their way to the compiler: collected, never thrown, so that one run of a macro reports them all.
 
-use proc_macro2::Span;
-use quote::ToTokens;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 
 /// Collects what is wrong with one attribute's input. Must be [`finish`](Self::finish)ed.
 #[must_use = "collected errors are reported only by `finish`"]
 #[derive(Default)]
 pub(crate) struct Errors {
     all: Option<syn::Error>,
+    count: usize,
 }
 
 impl Errors {
@@ -16,7 +17,7 @@ impl Errors {
     }
 
     /// Adds an error at all of `tokens`.
-    pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
+    pub(crate) fn at(&mut self, tokens: &dyn ToTokens, message: impl std::fmt::Display) {
         self.add(syn::Error::new_spanned(tokens, message));
     }
 
@@ -26,20 +27,27 @@ impl Errors {
     }
 
     pub(crate) fn add(&mut self, error: syn::Error) {
+        self.count += 1;
         match &mut self.all {
             Some(all) => all.combine(error),
             None => self.all = Some(error),
         }
     }
 
-    /// How many there are.
+    /// How many were added.
     pub(crate) fn count(&self) -> usize {
-        self.all.iter().flatten().count()
+        self.count
     }
 
     /// The value, or nothing and the error collected.
     pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
-        result.map_err(|error| self.add(error)).ok()
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.add(error);
+                None
+            }
+        }
     }
 
     /// Everything collected, as one error.
@@ -48,31 +56,48 @@ impl Errors {
     }
 }
 
+/// What comes of an item that cannot be expanded: the error, and the item as it was.
+pub(crate) fn beside(item: &dyn ToTokens, error: syn::Error) -> TokenStream {
+    let error = error.into_compile_error();
+    quote!(#error #item)
+}
+
 /// Says that `word` is unknown and what was probably meant; lists all `known` words if none comes close. `what` names its
 /// kind, "directive", or kind and place, "argument of a backoff".
 pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
     let text = word.to_string();
-    let mend = closest(&text, known)
-        .map_or_else(|| format!("expected one of {}", listed(known)), |close| format!("did you mean `{close}`?"));
+    let mend = match closest(&text, known) {
+        Some(close) => format!("did you mean `{close}`?"),
+        None => format!("expected one of {}", listed(known)),
+    };
     let (kind, place) = what.split_at(what.find(" of ").unwrap_or(what.len()));
     syn::Error::new(word.span(), format!("unknown {kind} `{text}`{place}: {mend}"))
 }
 
 /// Words in backquotes, separated by commas.
 pub(crate) fn listed(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    let mut list = String::new();
+    for (at, word) in words.iter().enumerate() {
+        list.push_str(if at == 0 { "`" } else { ", `" });
+        list.push_str(word);
+        list.push('`');
+    }
+    list
 }
 
 /// The word of `known` that `word` was probably meant to be: one in three letters may be wrong, or it is what others say.
 pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
-    known
-        .iter()
-        .map(|candidate| (distance(&word, &candidate.to_lowercase()), *candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-        .or_else(|| translated(&word, known))
+    let mut closest = None;
+    let mut least = usize::MAX;
+    for candidate in known {
+        let distance = distance(&word, &candidate.to_lowercase());
+        if distance < least && distance <= (candidate.len() / 3).max(1) {
+            least = distance;
+            closest = Some(*candidate);
+        }
+    }
+    if closest.is_none() { translated(&word, known) } else { closest }
 }
 
 /// What Erlang, Akka, actix, ractor and kameo call things, and what they are called here.
@@ -96,31 +121,39 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("terminate", "Stop"),
 ];
 
-fn translated<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let (_, ours) = ELSEWHERE.iter().find(|(theirs, ours)| *theirs == word && known.contains(ours))?;
-    known.iter().find(|candidate| *candidate == ours).copied()
+fn translated(word: &str, known: &[&str]) -> Option<&'static str> {
+    for (theirs, ours) in ELSEWHERE {
+        if *theirs == word && known.contains(ours) {
+            return Some(ours);
+        }
+    }
+    None
 }
 
 /// How many letters must be added, removed, changed or swapped with their neighbour to turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let mut least = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    least = least.min(rows[i - 2][j - 2] + 1);
-                }
-                least
-            };
-        }
+    // Two rows of the table of all prefixes, and the letters before the current ones.
+    let (mut second_last, mut last) = (Vec::new(), Vec::new());
+    for j in 0..=b.chars().count() {
+        last.push(j);
     }
-    rows[a.len()][b.len()]
+    let mut before = None;
+    for (i, letter) in a.chars().enumerate() {
+        let mut row = vec![i + 1];
+        let mut other_before = None;
+        for (j, other) in b.chars().enumerate() {
+            let mut steps = (last[j] + usize::from(letter != other)).min(last[j + 1] + 1).min(row[j] + 1);
+            if before == Some(other) && other_before == Some(letter) {
+                steps = steps.min(second_last[j - 1] + 1);
+            }
+            row.push(steps);
+            other_before = Some(other);
+        }
+        before = Some(letter);
+        second_last = last;
+        last = row;
+    }
+    last[b.chars().count()]
 }
 
 #[cfg(test)]
@@ -140,6 +173,25 @@ mod tests {
             ("escalates", "Escalate"),
         ] {
             assert_eq!(closest(word, DIRECTIVES), Some(meant), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_distance_counts_letters_and_swaps() {
+        for (a, b, letters) in [
+            ("", "", 0),
+            ("", "stop", 4),
+            ("stop", "", 4),
+            ("stop", "stop", 0),
+            ("sotp", "stop", 1),
+            ("tsop", "stop", 1),
+            ("stpo", "stop", 1),
+            ("stop", "stopp", 1),
+            ("stxp", "stop", 1),
+            ("post", "stop", 4),
+            ("größe", "grosse", 3),
+        ] {
+            assert_eq!(distance(a, b), letters, "{a} {b}");
         }
     }
 

@@ -11,6 +11,7 @@ mod duration;
 mod errors;
 mod fallback;
 mod generics;
+mod markdown;
 #[cfg(test)]
 mod robustness;
 mod settings;
@@ -18,14 +19,14 @@ mod settings;
 mod snapshots;
 mod spans;
 mod supervise;
+mod syntax;
 mod test;
 #[cfg(test)]
 mod unfinished;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 use syn::DeriveInput;
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{Parse, ParseStream};
 
 /// Declares an actor: its settings on a struct or enum, its handlers and hooks on an impl block.
 #[proc_macro_attribute]
@@ -48,19 +49,16 @@ fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
         let rest: TokenStream = input.parse()?;
         Ok((on_impl, rest))
     };
-    match kind.parse2(item.clone()) {
+    match syntax::read(item.clone(), kind) {
         Ok((true, _)) => block::attribute(arguments, item),
-        Ok((false, rest)) => match syn::parse2::<DeriveInput>(item.clone()) {
+        Ok((false, rest)) => match syntax::read(item.clone(), DeriveInput::parse) {
             Ok(declared) => declaration::attribute(arguments, declared),
             Err(error) => {
-                let error = if starts_type(&rest) { error } else { no_actor(&rest) }.into_compile_error();
-                quote!(#error #item)
+                let error = if starts_type(&rest) { error } else { no_actor(&rest) };
+                errors::beside(item, error)
             }
         },
-        Err(error) => {
-            let error = error.into_compile_error();
-            quote!(#error #item)
-        }
+        Err(error) => errors::beside(item, error),
     }
 }
 

@@ -289,6 +289,13 @@ fn empty_clauses_and_unfinished_settings_hold() {
 }
 
 #[test]
+fn a_path_through_a_type_is_no_crate() {
+    let [ty, block] = ["struct Feed;", "impl Feed { #[handler] fn fetch(&mut self) {} }"];
+    check("crate = Self::to::it", ty, actor).unwrap();
+    check("crate = Self::to::it", block, actor).unwrap();
+}
+
+#[test]
 fn supervise_holds() {
     hold(mutated(TABLES), mutated(&["#[actor] struct Parent<T>(T);"]), |arguments, item| {
         crate::supervise::attribute(&arguments, &item)

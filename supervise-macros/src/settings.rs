@@ -4,9 +4,10 @@
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::parse::{Parse, Parser};
+use syn::parse::{Parse, ParseStream};
 
 use crate::errors::Errors;
+use crate::syntax;
 
 /// One setting, not interpreted yet.
 pub(crate) struct Setting {
@@ -20,43 +21,54 @@ pub(crate) struct Setting {
 
 /// Reads the settings of an attribute.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
-    split(tokens, ',').into_iter().filter_map(|tokens| errors.keep(Setting::new(tokens))).collect()
+    let mut settings = Vec::new();
+    for part in split(tokens, ',') {
+        match Setting::new(part) {
+            Ok(setting) => settings.push(setting),
+            Err(error) => errors.add(error),
+        }
+    }
+    settings
 }
 
 /// Cuts `tokens` at each `separator` that stands outside all brackets. Empty parts are dropped.
 pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
-    let mut parts = vec![TokenStream::new()];
+    let mut parts = Vec::new();
+    let mut part = TokenStream::new();
     for token in tokens {
-        match (&token, parts.last_mut()) {
-            (TokenTree::Punct(punct), _) if punct.as_char() == separator => parts.push(TokenStream::new()),
-            (_, Some(part)) => part.extend([token]),
-            (_, None) => {}
+        if !matches!(&token, TokenTree::Punct(punct) if punct.as_char() == separator) {
+            token.to_tokens(&mut part);
+        } else if !part.is_empty() {
+            parts.push(std::mem::take(&mut part));
         }
     }
-    parts.retain(|part| !part.is_empty());
+    if !part.is_empty() {
+        parts.push(part);
+    }
     parts
 }
 
 impl Setting {
     fn new(whole: TokenStream) -> syn::Result<Self> {
-        let mut tokens = whole.clone().into_iter().peekable();
+        let mut tokens = whole.clone().into_iter();
         let Some(TokenTree::Ident(name)) = tokens.next() else {
-            return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
+            return Err(syn::Error::new_spanned(&whole, "expected a setting, such as `name = value`"));
         };
-        let arguments = match tokens.peek() {
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
-                let inner = group.stream();
-                tokens.next();
-                Some(inner)
-            }
-            _ => None,
-        };
-        let value = match tokens.next() {
+        let mut next = tokens.next();
+        let mut arguments = None;
+        if let Some(TokenTree::Group(group)) = &next
+            && group.delimiter() == Delimiter::Parenthesis
+        {
+            arguments = Some(group.stream());
+            next = tokens.next();
+        }
+        let value = match next {
             None => None,
             Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
-                let value: TokenStream = tokens.collect();
+                let mut value = TokenStream::new();
+                value.extend(tokens);
                 if value.is_empty() {
-                    let message = format!("a value is missing: write it behind `{}`", written(whole));
+                    let message = format!("a value is missing: write it behind `{}`", written(&whole));
                     return Err(syn::Error::new(punct.span(), message));
                 }
                 Some(value)
@@ -68,9 +80,14 @@ impl Setting {
         Ok(Self { name, arguments, value, whole })
     }
 
-    /// All of the setting, for errors that concern the whole of it.
+    /// All of the setting.
     pub(crate) fn tokens(&self) -> &TokenStream {
         &self.whole
+    }
+
+    /// An error that concerns the whole of it.
+    pub(crate) fn error(&self, message: impl std::fmt::Display) -> syn::Error {
+        syn::Error::new_spanned(&self.whole, message)
     }
 
     pub(crate) fn span(&self) -> Span {
@@ -83,63 +100,78 @@ impl Setting {
     }
 
     /// Reads the value of `name = value` by a function.
-    pub(crate) fn value_by<P: Parser>(&self, parser: P, example: &str) -> syn::Result<P::Output> {
-        match (&self.value, &self.arguments) {
-            (Some(value), None) => parser.parse2(value.clone()).map_err(|error| {
-                // syn points what it says at the end, the latter behind generic arguments, at the whole attribute.
-                let said = error.to_string();
-                if said.starts_with("unexpected end of input") || said == "expected `,`" {
-                    let message = format!("this is unfinished: write `{} = {example}`", self.name);
-                    syn::Error::new_spanned(&self.whole, message)
-                } else {
-                    error
-                }
-            }),
-            (_, given) => {
-                let wrong = if given.is_some() { "takes no parentheses" } else { "needs a value" };
-                let message = format!("`{0}` {wrong}: write `{0} = {example}`", self.name);
-                Err(syn::Error::new_spanned(&self.whole, message))
-            }
+    pub(crate) fn value_by<T>(
+        &self,
+        parser: fn(ParseStream<'_>) -> syn::Result<T>,
+        example: &str,
+    ) -> syn::Result<T> {
+        match syntax::read(self.given(example)?, parser) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.unreadable(error, example)),
         }
+    }
+
+    fn given(&self, example: &str) -> syn::Result<TokenStream> {
+        let wrong = match (&self.value, &self.arguments) {
+            (Some(value), None) => return Ok(value.clone()),
+            (_, Some(_)) => "takes no parentheses",
+            (None, None) => "needs a value",
+        };
+        Err(self.error(format!("`{0}` {wrong}: write `{0} = {example}`", self.name)))
+    }
+
+    /// syn points what it says at the end, the latter behind generic arguments, at the whole attribute.
+    fn unreadable(&self, error: syn::Error, example: &str) -> syn::Error {
+        let said = error.to_string();
+        if said.starts_with("unexpected end of input") || said == "expected `,`" {
+            self.error(format!("this is unfinished: write `{} = {example}`", self.name))
+        } else {
+            error
+        }
+    }
+
+    fn given_twice(&self) -> syn::Error {
+        self.error(format!("`{}` is given twice", self.name))
     }
 
     /// That the name stands alone.
     pub(crate) fn flag(&self) -> syn::Result<()> {
         match (&self.value, &self.arguments) {
             (None, None) => Ok(()),
-            _ => Err(syn::Error::new_spanned(
-                &self.whole,
-                format!("`{0}` takes no value: write `{0}` alone", self.name),
-            )),
+            _ => Err(self.error(format!("`{0}` takes no value: write `{0}` alone", self.name))),
         }
     }
 
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
         if let (Some(arguments), None) = (&self.arguments, &self.value) {
-            let named = |part: TokenStream| matches!(part.into_iter().next(), Some(TokenTree::Ident(_)));
-            if split(arguments.clone(), ',').into_iter().all(named) {
-                return Ok(arguments.clone());
+            for part in split(arguments.clone(), ',') {
+                if !matches!(part.into_iter().next(), Some(TokenTree::Ident(_))) {
+                    let message = format!("`{0}` takes its arguments by name: write `{0}({example})`", self.name);
+                    return Err(syn::Error::new_spanned(arguments, message));
+                }
             }
-            let message = format!("`{0}` takes its arguments by name: write `{0}({example})`", self.name);
-            return Err(syn::Error::new_spanned(arguments, message));
+            return Ok(arguments.clone());
         }
         let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
-        Err(syn::Error::new_spanned(&self.whole, message))
+        Err(self.error(message))
     }
 }
 
 /// Sets `slot` from a setting that may be given once.
 pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
-    if let Some(value) = errors.keep(value)
-        && slot.replace(value).is_some()
-    {
-        errors.at(setting.tokens(), format!("`{}` is given twice", setting.name));
+    match value {
+        Ok(value) => {
+            if slot.replace(value).is_some() {
+                errors.add(setting.given_twice());
+            }
+        }
+        Err(error) => errors.add(error),
     }
 }
 
 /// The tokens as a user would have written them. (How many blanks a token stream prints depends on who made it.)
-pub(crate) fn written(tokens: impl ToTokens) -> String {
+pub(crate) fn written(tokens: &dyn ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
     for (printed, written) in [
         (" :: ", "::"),

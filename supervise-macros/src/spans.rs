@@ -4,22 +4,24 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
 /// The whole of `tokens` where the compiler can join spans, else their first token.
-pub(crate) fn of(tokens: impl ToTokens) -> Span {
-    let tokens: TokenStream = tokens.to_token_stream();
-    let mut spans = tokens.into_iter().map(|token| token.span());
-    let Some(first) = spans.next() else {
+pub(crate) fn of(tokens: &dyn ToTokens) -> Span {
+    let mut tokens = tokens.to_token_stream().into_iter();
+    let Some(first) = tokens.next() else {
         return Span::call_site();
     };
-    spans.last().and_then(|last| first.join(last)).unwrap_or(first)
+    let (first, mut last) = (first.span(), None);
+    for token in tokens {
+        last = Some(token.span());
+    }
+    last.and_then(|last| first.join(last)).unwrap_or(first)
 }
 
 /// A path whose every token points to `span`, so that an expression that begins with it does too.
 pub(crate) fn path_at(path: &syn::Path, span: Span) -> TokenStream {
-    path.to_token_stream()
-        .into_iter()
-        .map(|mut token| {
-            token.set_span(span);
-            token
-        })
-        .collect()
+    let mut at = TokenStream::new();
+    for mut token in path.to_token_stream() {
+        token.set_span(span);
+        token.to_tokens(&mut at);
+    }
+    at
 }

@@ -5,9 +5,13 @@ pub(crate) mod model;
 mod parse;
 pub(crate) mod strategy;
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use syn::DeriveInput;
+use syn::parse::Parse;
+
+use crate::errors::beside;
+use crate::{attributes, syntax};
 
 /// What a table is called on its way from a `#[supervise]` above to the `#[actor]` below it.
 pub(crate) const HANDED_DOWN: &str = "__supervise_table";
@@ -17,7 +21,7 @@ const ALREADY_READ: &str = "__already_read";
 /// A `#[supervise]` below `#[actor]` is taken away before rustc resolves its name. This lets rustc resolve it
 /// after all, so that its import counts as used and editors know what it is.
 pub(crate) fn already_read(path: &syn::Path) -> TokenStream {
-    let marker = proc_macro2::Ident::new(ALREADY_READ, proc_macro2::Span::mixed_site());
+    let marker = Ident::new(ALREADY_READ, Span::mixed_site());
     quote!(#[#path(#marker)] const _: () = ();)
 }
 
@@ -28,23 +32,25 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     }
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
                 write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`";
-    let Ok(mut declared) = syn::parse2::<DeriveInput>(item.clone()) else {
-        let error = syn::Error::new_spanned(first_line(item), mend).into_compile_error();
-        return quote!(#error #item);
+    let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
+        return beside(item, syn::Error::new_spanned(first_line(item), mend));
     };
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
-        let error = syn::Error::new_spanned(&declared.ident, mend).into_compile_error();
-        return quote!(#error #item);
+        return beside(item, syn::Error::new_spanned(&declared.ident, mend));
     }
-    let handed_down = proc_macro2::Ident::new(HANDED_DOWN, proc_macro2::Span::mixed_site());
-    declared.attrs.push(syn::parse_quote!(#[#handed_down(#arguments)]));
+    let handed_down = Ident::new(HANDED_DOWN, Span::mixed_site());
+    declared.attrs.extend(attributes::ours(quote!(#[#handed_down(#arguments)])));
     quote!(#declared)
 }
 
 /// What stands before an item's body, to point at.
 fn first_line(item: &TokenStream) -> TokenStream {
-    item.clone()
-        .into_iter()
-        .take_while(|token| !matches!(token, proc_macro2::TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace))
-        .collect()
+    let mut line = TokenStream::new();
+    for token in item.clone() {
+        if matches!(&token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace) {
+            break;
+        }
+        token.to_tokens(&mut line);
+    }
+    line
 }

@@ -2,15 +2,16 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::parse::Parse;
 use syn::spanned::Spanned;
 
+use crate::errors::beside;
+use crate::syntax;
+
 pub(crate) fn attribute(arguments: &TokenStream, item: TokenStream) -> TokenStream {
-    match syn::parse2::<syn::ItemFn>(item.clone()) {
+    match syntax::read(item.clone(), syn::ItemFn::parse) {
         Ok(function) => expand(arguments, &function),
-        Err(error) => {
-            let error = error.into_compile_error();
-            quote!(#error #item)
-        }
+        Err(error) => beside(&item, error),
     }
 }
 
@@ -27,8 +28,7 @@ fn expand(arguments: &TokenStream, function: &syn::ItemFn) -> TokenStream {
         None
     };
     if let Some((span, message)) = mistake {
-        let error = syn::Error::new(span, message).into_compile_error();
-        return quote!(#error #[allow(dead_code)] #function);
+        return beside(&quote!(#[allow(dead_code)] #function), syn::Error::new(span, message));
     }
     let system =
         inputs.first().map_or_else(|| quote!(_: &::supervise::testkit::TestSystem), |input| quote!(#input));

@@ -346,6 +346,21 @@ fn csd_13_the_tasks_of_a_skipped_phase_do_not_run() {
     });
 }
 
+/// A panic while another one unwinds would end the process.
+#[test]
+fn csd_13_tasks_that_panic_when_they_are_dropped_harm_nobody() {
+    testkit::run_with(with(abc().phase(Phase::new("b").skip())), async |system| {
+        let (shutdown, probe) = (system.coordinated_shutdown(), system.probe());
+        for phase in ["a", "a", "b", "b"] {
+            let on_drop = OnDrop(boom);
+            shutdown.add_task(phase, "never runs", async move { drop(on_drop) }).unwrap();
+        }
+        add(&shutdown, "c", &probe, "C");
+        shutdown.run_from("b", "test").await.unwrap();
+        probe.expect("C").await;
+    });
+}
+
 #[test]
 fn csd_14_a_task_can_add_one_to_a_later_phase() {
     testkit::run_with(with(abc()), async |system| {

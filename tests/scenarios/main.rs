@@ -6,6 +6,7 @@
 
 mod bounded;
 mod inline;
+mod port;
 mod redelivery;
 mod stash;
 mod timers;

@@ -5,8 +5,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::invariants::Violation;
+use crate::plan::Choices;
 use crate::trace::{self, Ending, Move};
-use crate::world::{Action, Choices, Id, World};
+use crate::world::{Action, Id, World};
 
 /// What was seen.
 #[derive(Debug, Default)]

@@ -1,13 +1,16 @@
 //! What must hold, numbered and named. Checked from outside: a [`Watchdog`] per cell keeps its own account of what the
 //! cell was told and did, and never asks the protocol what the protocol itself keeps.
 
-use std::collections::BTreeSet;
+mod fields;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use supervise_core::supervision::{Call, ChildId, ChildSpec, Effect, Note, Scope, SystemMessage, Timer};
 
-use crate::fields::Fields;
-use crate::world::{Cell, Fault, Id, Message, Names, World};
+use crate::fault::Fault;
+use crate::world::{Cell, Id, Message, World};
+use fields::Fields;
 
 /// The invariants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +125,7 @@ pub(crate) struct Watchdog {
     last_message: u32,
     pub(crate) living_children: u32,
     pub(crate) watches: BTreeSet<Id>,
-    names: Names,
+    names: BTreeMap<usize, Id>,
     /// Children that were there when the new instance was made.
     survivors: Vec<Id>,
     /// Children whose stop this actor requested.
@@ -140,7 +143,7 @@ impl Watchdog {
             last_message: 0,
             living_children: 0,
             watches: BTreeSet::new(),
-            names: Names::new(),
+            names: BTreeMap::new(),
             survivors: Vec::new(),
             stopping: BTreeSet::new(),
             about: None,

@@ -2,9 +2,10 @@
 //! large ones. How to run it at length: `tests/README.md`.
 
 mod explore;
-mod fields;
+mod fault;
 mod invariants;
 mod model;
+mod plan;
 mod random;
 mod small_worlds;
 mod trace;

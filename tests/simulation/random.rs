@@ -1,13 +1,14 @@
 //! Large worlds by chance. A run is a function of its seed; a run that breaks an invariant is shrunk and told.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use supervise_core::ActorName;
 use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy};
 
+use crate::plan::{Budget, Choices, Conduct, Deed, Plan, Role, Verdict};
 use crate::trace::{self, Ending, Move};
-use crate::world::{Action, Budget, Choices, Conduct, Deed, Id, Plan, Role, Verdict, World};
+use crate::world::{Action, Id, World};
 
 /// How many cells the largest worlds begin with.
 const LARGEST: u32 = 10_000;
@@ -185,7 +186,7 @@ fn plan(chance: &mut Chance, size: u32) -> Plan {
     let hangs = chance.of(&[0, 1]);
     Plan {
         roles,
-        names: (0..=most).map(|name| Arc::from(format!("n{name}"))).collect(),
+        names: (0..=most).map(|name| ActorName::from(&*format!("n{name}"))).collect(),
         conduct: vec![
             (Conduct::Succeed, 60),
             (Conduct::FailEarly, failures),

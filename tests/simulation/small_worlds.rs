@@ -1,14 +1,15 @@
 //! The worlds that are explored exhaustively.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
+use supervise_core::ActorName;
 use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, OnLimit, RestartType, Strategy};
 
 use crate::explore::{Injections, explore};
+use crate::plan::{Budget, Conduct, Deed, Menu, Plan, Role, Verdict};
 use crate::setting;
-use crate::world::{Action, Budget, Conduct, Deed, Menu, Plan, Role, Verdict, World};
+use crate::world::{Action, World};
 
 fn any<T: Copy>(options: &[T]) -> Menu<T> {
     options.iter().map(|option| (*option, 1)).collect()
@@ -32,7 +33,7 @@ fn leaf() -> Role {
 fn plan(roles: Vec<Role>) -> Plan {
     Plan {
         roles,
-        names: ["a", "b", "c", "d"].map(Arc::from).to_vec(),
+        names: ["a", "b", "c", "d"].map(ActorName::from).to_vec(),
         conduct: any(&[Conduct::Succeed, Conduct::FailEarly]),
         handler_deeds: any(&[Deed::Nothing]),
         pre_restart_deeds: any(&[Deed::StopAllChildren]),

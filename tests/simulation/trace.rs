@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::invariants::{Invariant, Violation};
-use crate::world::{Action, Choices, ROOT, World};
+use crate::plan::Choices;
+use crate::world::{Action, ROOT, World};
 
 /// One action with the picks made in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

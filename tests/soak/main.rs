@@ -156,9 +156,10 @@ fn run(seed: u64, operations: u64) {
 /// One thing that happens from outside.
 fn operate(system: &ActorSystem, runtime: &Handle, world: &Arc<World>, rng: &mut fastrand::Rng) {
     let Some(victim) = world.any(rng) else {
+        // Those who are on their way have to be let on, though perhaps none arrives.
+        let arrival = world.arrival.notified();
         spawn(system, world, rng);
-        // Those who are on their way have to be let on.
-        std::thread::sleep(Duration::from_micros(100));
+        let _whatever = runtime.block_on(async { timeout(Duration::from_millis(1), arrival).await });
         return;
     };
     match rng.u32(..100) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use supervise::prelude::*;
 use supervise::{Backoff, ChildInfo, Directive, FailsWith, MailboxKind, Overflow, Props, Strategy};
+use tokio::sync::Notify;
 
 use crate::parcel::{Parcel, Told, assert_or_unwind};
 
@@ -27,6 +28,8 @@ pub(crate) struct Chaos;
 /// What all victims share.
 pub(crate) struct World {
     seats: Vec<Mutex<Option<VictimRef>>>,
+    /// Somebody took a seat.
+    pub(crate) arrival: Notify,
     pub(crate) told: Arc<Told>,
     pub(crate) made: AtomicU64,
     pub(crate) alive: AtomicI64,
@@ -37,6 +40,7 @@ impl World {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             seats: (0..SEATS).map(|_| Mutex::new(None)).collect(),
+            arrival: Notify::new(),
             told: Arc::default(),
             made: AtomicU64::new(0),
             alive: AtomicI64::new(0),
@@ -134,7 +138,7 @@ impl Victim {
         match rng.u32(..100) {
             0..3 => return Err(Chaos),
             3..6 => std::panic::panic_any(CHAOS),
-            // It blocks its thread for a while.
+            // It blocks its thread for a while, as user code should not: a thread has no virtual time.
             6..9 => std::thread::sleep(Duration::from_millis(1)),
             _ => {}
         }
@@ -167,6 +171,7 @@ impl Victim {
     #[pre_start]
     async fn start(&mut self, ctx: &mut Context<Self>) -> Result<(), Chaos> {
         *self.world.seats[self.seat].lock().unwrap() = Some(ctx.me());
+        self.world.arrival.notify_waiters();
         self.world.blow(40).await?;
         self.hire(ctx);
         self.world.blow(40).await

@@ -80,8 +80,7 @@ pub(crate) fn run(name: &str, plan: Plan) {
         println!("{name}: seed {}, {} in {:.1?}", plan.seed, driver.summary(), began.elapsed());
         drop(driver);
         system.terminate().await;
-        let left = eventually(|| tokio::runtime::Handle::current().metrics().num_alive_tasks() == 0).await;
-        assert!(left, "tasks are left, seed {}", plan.seed);
+        assert!(tasks_end().await, "tasks are left, seed {}", plan.seed);
         assert_eq!(world.instances.load(Ordering::SeqCst), 0, "instances are left, seed {}", plan.seed);
     });
 }
@@ -355,13 +354,13 @@ impl Driver {
     }
 }
 
-/// Waits until it is so, but not for ever.
-async fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
-    for _ in 0..5_000 {
-        if is_so() {
-            return true;
+/// Waits for the end of all tasks, but not for ever. The runtime counts them and tells nobody.
+async fn tasks_end() -> bool {
+    let tasks = tokio::runtime::Handle::current().metrics();
+    let none = async {
+        while tasks.num_alive_tasks() > 0 {
+            tokio::task::yield_now().await;
         }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    false
+    };
+    tokio::time::timeout(PATIENCE, none).await.is_ok()
 }

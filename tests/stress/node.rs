@@ -191,7 +191,7 @@ impl Node {
     async fn pause(&mut self) {
         if self.seat.world.plan.waits {
             match self.rng.f64() {
-                ..0.02 => tokio::time::sleep(Duration::from_millis(1)).await,
+                ..0.02 => nap().await,
                 ..0.5 => tokio::task::yield_now().await,
                 _ => {}
             }
@@ -327,7 +327,7 @@ impl Node {
         let _turn = self.check(ctx);
         self.check_number(number);
         if self.rng.f64() * 1.03 >= 1.0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            nap().await;
         }
     }
 
@@ -395,6 +395,11 @@ impl Node {
             self.seat.violation("its parent ended first (I8)");
         }
     }
+}
+
+/// Code that waits for a timer, as users' code does: time is real here, since the threads are.
+async fn nap() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
 impl Drop for Node {

@@ -48,18 +48,19 @@ enum Next {
 }
 
 /// User code that may wait; `run` calls it.
+///
+/// What it is called with stays where it was: in here it would take room in the future of every actor, all the time.
 enum UserCode {
     PreStart,
-    PostRestart(Failure),
+    PostRestart,
     PreRestart {
-        cause: Failure,
         own: bool,
     },
     PostStop,
     /// The handler of the message at the front.
     Message,
     /// Tell the actor that another one ended.
-    Terminated(Terminated),
+    Terminated,
 }
 
 /// A message was to be set aside and the stash was full.
@@ -89,9 +90,9 @@ type Outcome = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
     pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
-        let Props { factory, stop_timeout, policy, .. } = props;
+        let Props { factory, settings, .. } = props;
         let ctx = Context::new(Arc::clone(&cell));
-        Self { factory, instance: None, ctx, shell: Shell::new(cell, stop_timeout, policy) }
+        Self { factory, instance: None, ctx, shell: Shell::new(cell, settings) }
     }
 
     /// The cell's life.
@@ -101,42 +102,47 @@ impl<A: Actor> Runner<A> {
     )]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
-            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it.
+            // Borrowed rather than moved, so that there is one copy of it.
+            let this = &mut self;
+
+            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it too.
             macro_rules! finish {
                 (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
-                    let ($instance, $ctx, $shell) = self.parts();
+                    let ($instance, $ctx, $shell) = this.parts();
                     let mut code = pin!(Some($code));
                     user_code::finish(code.as_mut(), $shell).await
                 }};
             }
 
-            self.step(Input::Begin);
-            while let Some(code) = poll_fn(|cx| self.poll_next(cx)).await {
+            this.step(Input::Begin);
+            while let Some(code) = poll_fn(|cx| this.poll_next(cx)).await {
                 match code {
                     UserCode::Message => {
                         let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
-                        self.handled(outcome);
+                        this.handled(outcome);
                     }
-                    UserCode::Terminated(gone) => {
-                        let outcome = finish!(|instance, ctx, shell| instance.terminated(gone, ctx));
-                        self.handled(outcome);
+                    UserCode::Terminated => {
+                        let outcome = finish!(|instance, ctx, shell| instance.terminated(shell.take_gone(), ctx));
+                        this.handled(outcome);
                     }
                     UserCode::PreStart => {
                         let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
-                        let _again = self.built(outcome);
+                        let _again = this.built(outcome);
                     }
-                    UserCode::PostRestart(cause) => {
+                    UserCode::PostRestart => {
+                        let cause = this.shell.take_cause();
                         let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
-                        let _again = self.built(outcome);
+                        let _again = this.built(outcome);
                     }
-                    UserCode::PreRestart { cause, own } => {
-                        let message = if own { self.failed_message() } else { None };
+                    UserCode::PreRestart { own } => {
+                        let cause = this.shell.take_cause();
+                        let message = if own { this.failed_message() } else { None };
                         let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
-                        let _again = self.returned(outcome);
+                        let _again = this.returned(outcome);
                     }
                     UserCode::PostStop => {
                         let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
-                        let _again = self.returned(outcome);
+                        let _again = this.returned(outcome);
                     }
                 }
             }
@@ -316,7 +322,10 @@ impl<A: Actor> Runner<A> {
         match news {
             None => Next::Again,
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
-            Some((WatchKind::Notify, how)) => Next::Call(UserCode::Terminated(Terminated::new(subject, how))),
+            Some((WatchKind::Notify, how)) => {
+                self.shell.gone = Some(Box::new(Terminated::new(subject, how)));
+                Next::Call(UserCode::Terminated)
+            }
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
                 None => Next::Again,
                 Some(message) => self.admit(message),
@@ -435,12 +444,16 @@ impl<A: Actor> Runner<A> {
                 failed => return self.built(failed),
             },
             Some(Call::Rebuild(cause)) => match self.build() {
-                Ok(Ok(())) => return Next::Call(UserCode::PostRestart(cause)),
+                Ok(Ok(())) => {
+                    self.shell.call = Some(Call::Rebuild(cause));
+                    return Next::Call(UserCode::PostRestart);
+                }
                 failed => return self.built(failed),
             },
             Some(Call::PreRestart { cause, own }) => {
                 self.ctx.cancel_all_timers();
-                return Next::Call(UserCode::PreRestart { cause, own });
+                self.shell.call = Some(Call::PreRestart { cause, own });
+                return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {
                 self.ctx.cancel_all_timers();

@@ -16,12 +16,14 @@ use crate::actor_ref::AnyActorRef;
 use crate::child::{ChildSlot, Declare, UndeclaredChild};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
+use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Entry, Leftovers};
+use crate::name::ActorName;
 use crate::observe;
 use crate::path::ActorPath;
-use crate::props::Policy;
+use crate::props::{Policy, Settings};
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Ruling, Strategy, Time, Timer,
 };
@@ -40,13 +42,15 @@ pub(super) struct Shell<A: Actor> {
     pub(super) handled: usize,
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
-    timers: Option<Box<Timers<Timer>>>,
-    policy: Option<Box<Policy>>,
-    stop_timeout: Duration,
-    /// What the fields have declared, by field.
-    slots: Box<[Option<Arc<dyn ChildSlot>>]>,
+    timers: Option<Box<Timers>>,
+    /// What it was spawned with in place of what its type declares.
+    settings: Option<Box<Settings>>,
+    /// What the fields have declared, by field. Appears with the first.
+    slots: Option<Box<Slots>>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
+    /// The actor is to be told of this next.
+    pub(super) gone: Option<Box<Terminated>>,
     /// Whether the next user message may be handled; as of the last step.
     pub(super) accepts: bool,
     /// The protocol wants the parked code to be dropped.
@@ -56,12 +60,22 @@ pub(super) struct Shell<A: Actor> {
     pub(super) ended: bool,
 }
 
+/// What each field has declared, if it has.
+type Slots = Vec<Option<Arc<dyn ChildSlot>>>;
+
 /// Messages that do not take their turn.
 pub(super) struct Aside<M> {
     stash: VecDeque<M>,
     /// What was in the stash and is to be asked about again, before what waits.
     unstashed: VecDeque<M>,
     pub(super) retries: Retries<M>,
+}
+
+/// What an effect is answered with, at once.
+enum Answer {
+    Decided(Result<Directive, Failure>),
+    /// The parent, about this actor's failure.
+    Told(System),
 }
 
 impl<A: Actor> WhileParked for Shell<A> {
@@ -78,7 +92,7 @@ impl<A: Actor> WhileParked for Shell<A> {
             if let Some(timers) = &mut self.timers
                 && let Poll::Ready(timer) = timers.poll_due(cx)
             {
-                self.step_while_parked(Input::Due(timer));
+                self.step_while_parked(Input::Due(timer.into()));
                 continue;
             }
             self.cell.mailbox.set_accepts(false);
@@ -88,7 +102,7 @@ impl<A: Actor> WhileParked for Shell<A> {
 }
 
 impl<A: Actor> Shell<A> {
-    pub(super) fn new(cell: Arc<Cell<A::Message>>, stop_timeout: Duration, policy: Option<Box<Policy>>) -> Self {
+    pub(super) fn new(cell: Arc<Cell<A::Message>>, settings: Option<Box<Settings>>) -> Self {
         Self {
             cell,
             user: VecDeque::new(),
@@ -96,10 +110,10 @@ impl<A: Actor> Shell<A> {
             handled: 0,
             aside: None,
             timers: None,
-            policy,
-            stop_timeout,
-            slots: A::CHILDREN.iter().map(|_| None).collect(),
+            settings,
+            slots: None,
             call: None,
+            gone: None,
             accepts: false,
             abort: false,
             parked: false,
@@ -143,13 +157,29 @@ impl<A: Actor> Shell<A> {
         }
     }
 
+    /// Takes the cause that the hook of the call under way is told.
+    pub(super) fn take_cause(&mut self) -> Failure {
+        match self.call.take() {
+            Some(Call::Rebuild(cause) | Call::PreRestart { cause, .. }) => cause,
+            _ => unreachable!("put there before"),
+        }
+    }
+
+    /// Takes the news the actor is to be told.
+    pub(super) fn take_gone(&mut self) -> Terminated {
+        match self.gone.take() {
+            Some(gone) => *gone,
+            None => unreachable!("put there before"),
+        }
+    }
+
     pub(super) fn put_front(&mut self, message: A::Message) {
         self.user.push_front(Entry::Message(message));
     }
 
     /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
     pub(super) fn next_due(&mut self) -> Option<Timer> {
-        self.timers.as_mut()?.next_due()
+        self.timers.as_mut()?.next_due().map(Timer::from)
     }
 
     /// Ends the turn until something comes, unless a timer of the protocol is due.
@@ -162,7 +192,7 @@ impl<A: Actor> Shell<A> {
         if let Some(timers) = &mut self.timers
             && let Poll::Ready(timer) = timers.poll_due(cx)
         {
-            return Poll::Ready(timer);
+            return Poll::Ready(timer.into());
         }
         self.end_turn();
         self.cell.mailbox.set_handling(false);
@@ -194,17 +224,16 @@ impl<A: Actor> Shell<A> {
         }
         with_effects(|effects| {
             self.take_step(input, effects);
-            let mut question = self.perform_all(effects, drop_instance);
-            while let Some(verdict) = question {
-                let strategy = self.strategy();
-                let ruling = Ruling {
-                    verdict,
-                    strategy: &strategy,
-                    now: self.cell.core.system.now(),
-                    draw: fastrand::f64(),
-                };
-                self.take_step(Input::Decided(ruling), effects);
-                question = self.perform_all(effects, drop_instance);
+            while let Some(answer) = self.perform_all(effects, drop_instance) {
+                match answer {
+                    Answer::Told(message) => self.take_step(Input::Message(message), effects),
+                    Answer::Decided(verdict) => {
+                        let strategy = self.strategy();
+                        let now = self.cell.core.system.now();
+                        let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64() };
+                        self.take_step(Input::Decided(ruling), effects);
+                    }
+                }
             }
         });
     }
@@ -215,21 +244,18 @@ impl<A: Actor> Shell<A> {
         self.accepts = protocol.accepts_messages();
     }
 
-    /// Carries the effects out. Gives the decider's answer, if it was asked.
-    fn perform_all(
-        &mut self,
-        effects: &mut Effects,
-        drop_instance: &mut dyn FnMut(),
-    ) -> Option<Result<Directive, Failure>> {
-        let mut verdict = None;
+    /// Carries the effects out. Gives the answer to the one that asks.
+    fn perform_all(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Answer> {
+        let mut answer = None;
         for effect in effects.drain(..) {
             match effect {
-                Effect::Decide(child, cause) => verdict = Some(self.decide(child, &cause)),
-                Effect::Renew(_) => verdict = Some(Ok(Directive::Restart)),
+                Effect::Decide(child, cause) => answer = Some(Answer::Decided(self.decide(child, &cause))),
+                Effect::Renew(_) => answer = Some(Answer::Decided(Ok(Directive::Restart))),
+                Effect::Report(cause) => answer = self.report(cause).map(Answer::Told),
                 effect => self.perform(effect, drop_instance),
             }
         }
-        verdict
+        answer
     }
 
     fn perform(&mut self, effect: Effect<AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
@@ -237,17 +263,16 @@ impl<A: Actor> Shell<A> {
             Effect::Send(to, message) => to.send_system(message),
             Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
             Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
-            Effect::Report(cause) => self.report(cause),
             Effect::Enqueue(subject) => {
                 self.enqueue(Control::Terminated(subject));
             }
             Effect::Arm(timer, delay) => {
-                let at = later(Instant::now(), delay.unwrap_or(self.stop_timeout));
-                self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer, at);
+                let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
+                self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
             }
             Effect::Disarm(timer) => {
                 if let Some(timers) = &mut self.timers {
-                    timers.cancel(&timer);
+                    timers.cancel(timer.into());
                 }
             }
             Effect::AnnounceStop => self.cell.core.announce_stop(),
@@ -266,7 +291,7 @@ impl<A: Actor> Shell<A> {
             Effect::Note(note) if observe::is_heard(&self.cell.core.system) => self.note(note),
             Effect::Note(_) => {}
             Effect::Call(call) => self.call = Some(call),
-            Effect::Decide(..) | Effect::Renew(_) => unreachable!("answered in `step`"),
+            Effect::Decide(..) | Effect::Renew(_) | Effect::Report(_) => unreachable!("answered in `step`"),
         }
     }
 
@@ -276,28 +301,38 @@ impl<A: Actor> Shell<A> {
         let _open = self.cell.mailbox.push_control(control);
     }
 
-    fn report(&self, cause: Failure) {
+    /// Reports a failure. Gives what the parent says to it, if that is known at once.
+    fn report(&self, cause: Failure) -> Option<System> {
         let core = &self.cell.core;
-        match &core.parent {
-            Some(parent) => {
-                if let Err(cause) = self.decide_here(parent, cause) {
-                    parent.send_system(System::Failed { child: core.id, cause });
-                }
+        let Some(parent) = &core.parent else {
+            core.system.root_failed(&self.me(), cause);
+            return None;
+        };
+        match self.decide_here(parent, cause) {
+            // Behind what the parent has said before.
+            Ok(Some(message)) if self.cell.mailbox.system_waits() => {
+                self.me().send_system(message);
+                None
             }
-            None => core.system.root_failed(&self.me(), cause),
+            Ok(message) => message,
+            Err(cause) => {
+                parent.send_system(System::Failed { child: core.id, cause });
+                None
+            }
         }
     }
 
     /// Decides a failure of this actor in place of its idle parent, by the parent's compiled table and in its own state, so
-    /// that neither has to wait for a turn. Gives the cause back where the parent has to do it.
-    fn decide_here(&self, parent: &AnyActorRef, cause: Failure) -> Result<(), Failure> {
+    /// that neither has to wait for a turn. Gives what the parent would send to this actor, or the cause back where the
+    /// parent has to do it.
+    fn decide_here(&self, parent: &AnyActorRef, cause: Failure) -> Result<Option<System>, Failure> {
         let (core, above) = (&self.cell.core, parent.core());
         let Some((strategy, decide)) = above.kind().compiled() else { return Err(cause) };
         if !strategy.is_plain() || parent.0.system_waits() {
             return Err(cause);
         }
         let Some(restarts) = above.protocol().restarts_if_idle(core.id) else { return Err(cause) };
-        let info = ChildInfo { name: Arc::clone(&core.name), restarts };
+        let info = ChildInfo { name: core.name.clone(), restarts };
         // Where the table itself fails, the parent asks it again and fails with it.
         let Ok(Ok(directive)) = contained(|| decide(&cause, &info)) else { return Err(cause) };
         // Without a limit nobody looks at the clock.
@@ -305,9 +340,10 @@ impl<A: Actor> Shell<A> {
         let ruling = Ruling { verdict: Ok(directive), strategy, now, draw: 0.0 };
         with_effects(|effects| {
             above.protocol().decide_if_idle(core.id, cause, ruling, effects)?;
+            let mut answer = None;
             for effect in effects.drain(..) {
                 match effect {
-                    Effect::Send(to, message) => to.send_system(message),
+                    Effect::Send(_, message) => answer = Some(message),
                     Effect::Note(note) if observe::is_heard(&core.system) => {
                         observe::note(above, note, |_| Some(core.path()), strategy);
                     }
@@ -315,7 +351,7 @@ impl<A: Actor> Shell<A> {
                     other => unreachable!("deciding for an idle supervisor has no such effect: {other:?}"),
                 }
             }
-            Ok(())
+            Ok(answer)
         })
     }
 
@@ -340,28 +376,33 @@ impl<A: Actor> Shell<A> {
     /// What a new instance needs to declare a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        Declare::new(self.slots.get_mut(at), survivor)
+        let slots = self.slots.get_or_insert_with(|| Box::new(A::CHILDREN.iter().map(|_| None).collect()));
+        Declare::new(slots.get_mut(at), survivor)
     }
 
     /// Whether a new instance has declared a field.
     pub(super) fn declared(&self, at: usize) -> Result<(), UndeclaredChild> {
-        match self.slots.get(at) {
-            Some(Some(_)) => Ok(()),
-            _ => Err(UndeclaredChild { name: A::CHILDREN.get(at).map_or("", |spec| spec.name) }),
+        match self.slot(at) {
+            Some(_) => Ok(()),
+            None => Err(UndeclaredChild { name: A::CHILDREN.get(at).map_or("", |spec| spec.name) }),
         }
     }
 
+    fn slot(&self, at: usize) -> Option<&Arc<dyn ChildSlot>> {
+        self.slots.as_ref()?.get(at)?.as_ref()
+    }
+
     fn start_child(&self, at: usize) {
-        if let (Some(Some(slot)), Some(spec)) = (self.slots.get(at), A::CHILDREN.get(at)) {
+        if let (Some(slot), Some(spec)) = (self.slot(at), A::CHILDREN.get(at)) {
             Arc::clone(slot).start(&self.me(), at, spec);
         }
     }
 
     fn decide(&self, child: ChildId, cause: &Failure) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
-        let (name, restarts) = info.unwrap_or_else(|| (Arc::from(""), 0));
+        let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
-        let decided = contained(|| match &self.policy {
+        let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),
             None => A::decide(cause, &info),
         });
@@ -369,7 +410,15 @@ impl<A: Actor> Shell<A> {
     }
 
     fn strategy(&self) -> Strategy {
-        self.policy.as_ref().map_or(A::STRATEGY, |policy| policy.strategy)
+        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.settings.as_ref()?.policy.as_ref()
+    }
+
+    fn stop_timeout(&self) -> Duration {
+        self.settings.as_ref().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
     }
 
     fn note(&self, note: Note<Failure>) {

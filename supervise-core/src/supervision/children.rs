@@ -8,20 +8,24 @@
 //!
 //! 1. A name is taken from its reservation until the child's end has been processed, so while it is dying too.
 //! 2. `dying` counts exactly the children whose stop was requested and whose end has not come.
-//! 3. Order lives in the map's key, never in a later sort.
+//! 3. Order lives in the table, never in a later sort.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::ops::Deref;
+use std::slice;
 
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
+use super::start_order::StartOrder;
 use super::vocabulary::ChildId;
+use crate::name::{ActorName, RESERVED};
 
 /// One child.
 #[derive(Debug, Clone, Hash)]
 pub(crate) struct Child<R> {
-    pub(crate) name: Arc<str>,
+    pub(crate) name: ActorName,
     pub(crate) target: R,
     dying: bool,
     /// Appears with the child's first restart.
@@ -91,13 +95,31 @@ pub(crate) enum Verdict {
     Resume,
 }
 
+/// Whom a directive reaches.
+#[derive(Debug, Clone, Hash)]
+pub(crate) enum Affected {
+    One(ChildId),
+    Many(Vec<ChildId>),
+}
+
+impl Deref for Affected {
+    type Target = [ChildId];
+
+    fn deref(&self) -> &[ChildId] {
+        match self {
+            Self::One(id) => slice::from_ref(id),
+            Self::Many(ids) => ids,
+        }
+    }
+}
+
 /// One delayed restart of a child and those its strategy takes along.
 #[derive(Debug, Clone, Hash)]
 pub(crate) struct Round<C> {
     pub(crate) id: u64,
     pub(crate) verdict: Verdict,
     pub(crate) cause: C,
-    pub(crate) affected: Vec<ChildId>,
+    pub(crate) affected: Affected,
     /// Whether declared children restart one after another.
     pub(crate) grouped: bool,
 }
@@ -105,10 +127,15 @@ pub(crate) struct Round<C> {
 /// All children of one actor.
 #[derive(Debug, Clone)]
 pub(crate) struct Children<R, C> {
-    in_start_order: BTreeMap<ChildId, Child<R>>,
-    by_name: HashMap<Arc<str>, ChildId>,
+    in_start_order: StartOrder<ChildId, Child<R>>,
+    /// Those whose name was given. One that was made up tells the id.
+    by_name: HashMap<ActorName, ChildId>,
     dying: usize,
     next: u64,
+    /// Children with a smaller id were there before the supervisor's last restart began.
+    pub(crate) survivors_below: ChildId,
+    /// Whose failure, and why, the decider was asked about.
+    pub(crate) deciding: Option<(ChildId, C)>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Delayed restarts, the round's cause with whom it affects.
@@ -119,10 +146,12 @@ pub(crate) struct Children<R, C> {
 impl<R, C> Default for Children<R, C> {
     fn default() -> Self {
         Self {
-            in_start_order: BTreeMap::new(),
+            in_start_order: StartOrder::default(),
             by_name: HashMap::new(),
             dying: 0,
             next: 0,
+            survivors_below: ChildId(0),
+            deciding: None,
             restarts: RestartStatistics::default(),
             rounds: Vec::new(),
             next_round: 0,
@@ -133,8 +162,19 @@ impl<R, C> Default for Children<R, C> {
 /// The index by name follows from the rest.
 impl<R: Hash, C: Hash> Hash for Children<R, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { in_start_order, by_name: _, dying, next, restarts, rounds, next_round } = self;
-        (in_start_order, dying, next, restarts, rounds, next_round).hash(state);
+        let Self {
+            in_start_order,
+            by_name: _,
+            dying,
+            next,
+            survivors_below,
+            deciding,
+            restarts,
+            rounds,
+            next_round,
+        } = self;
+        (in_start_order, dying, next, survivors_below, deciding).hash(state);
+        (restarts, rounds, next_round).hash(state);
     }
 }
 
@@ -158,24 +198,37 @@ impl<R: Clone, C> Children<R, C> {
         ChildId(self.next)
     }
 
+    /// Adds the child that `make` makes, if the name is free.
+    ///
     /// Rule 5.4.
-    pub(crate) fn is_taken(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
+    pub(crate) fn add(&mut self, name: &ActorName, make: impl FnOnce(ChildId) -> R) -> Option<(ChildId, R)> {
+        let id = self.next_id();
+        let Entry::Vacant(free) = self.by_name.entry(name.clone()) else { return None };
+        let target = make(id);
+        free.insert(id);
+        self.push(name.clone(), target.clone());
+        Some((id, target))
     }
 
-    /// Adds a child. The caller has checked that its name is free.
-    pub(crate) fn add(&mut self, name: Arc<str>, target: R) -> ChildId {
+    /// Adds the child that `make` makes, under a name that nobody else has.
+    pub(crate) fn add_anonymous(&mut self, make: impl FnOnce(&ActorName, ChildId) -> R) -> R {
+        let name = ActorName::made_up(self.next);
+        let target = make(&name, self.next_id());
+        self.push(name, target.clone());
+        target
+    }
+
+    fn push(&mut self, name: ActorName, target: R) {
         let id = self.next_id();
         self.next += 1;
-        let taken = self.by_name.insert(Arc::clone(&name), id);
-        debug_assert!(taken.is_none(), "the name was checked to be free");
-        self.in_start_order.insert(id, Child { name, target, dying: false, history: None });
-        id
+        self.in_start_order.push(id, Child { name, target, dying: false, history: None });
     }
 
     pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {
-        let child = self.in_start_order.remove(&id)?;
-        self.by_name.remove(&child.name);
+        let child = self.in_start_order.remove(id)?;
+        if !child.name.starts_with(RESERVED) {
+            self.by_name.remove(&child.name);
+        }
         if child.dying {
             self.dying -= 1;
         }
@@ -183,25 +236,29 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     pub(crate) fn find(&self, id: ChildId) -> Option<&Child<R>> {
-        self.in_start_order.get(&id)
+        self.in_start_order.get(id)
     }
 
     pub(crate) fn find_mut(&mut self, id: ChildId) -> Option<&mut Child<R>> {
-        self.in_start_order.get_mut(&id)
+        self.in_start_order.get_mut(id)
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<&Child<R>> {
-        self.find(*self.by_name.get(name)?)
+        let id = match ActorName::number_of(name) {
+            Some(number) => ChildId(number),
+            None => *self.by_name.get(name)?,
+        };
+        self.find(id).filter(|child| child.name == *name)
     }
 
     /// In start order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
-        self.in_start_order.iter().map(|(id, child)| (*id, child))
+        self.in_start_order.iter()
     }
 
     /// Notes that a child's stop was requested. Answers whether it had not been before.
     pub(crate) fn mark_dying(&mut self, id: ChildId) -> bool {
-        let Some(child) = self.in_start_order.get_mut(&id) else {
+        let Some(child) = self.in_start_order.get_mut(id) else {
             return false;
         };
         if child.dying {
@@ -224,7 +281,7 @@ impl<R: Clone, C> Children<R, C> {
         let at = self.rounds.iter().position(|open| open.id == round)?;
         let due = self.rounds.swap_remove(at);
         let waiting = due.affected.iter().filter(|id| **id >= first).filter_map(|&id| {
-            let child = self.in_start_order.get_mut(&id)?;
+            let child = self.in_start_order.get_mut(id)?;
             child.delayed().filter(|delayed| delayed.round == round)?;
             Some((id, child.take_delayed()?.owed))
         });
@@ -233,7 +290,7 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     /// The children that were there before a restart.
-    pub(crate) fn survivors(&self, below: ChildId) -> Vec<ChildId> {
-        self.in_start_order.range(..below).map(|(id, _)| *id).collect()
+    pub(crate) fn survivors(&self) -> Vec<ChildId> {
+        self.iter().map(|(id, _)| id).take_while(|id| *id < self.survivors_below).collect()
     }
 }

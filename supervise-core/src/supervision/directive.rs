@@ -1,9 +1,8 @@
 //! The four answers to a failure, and what a decider is told about the child. No policy lives here.
 
-use std::sync::Arc;
-
 use super::backoff::Backoff;
 use crate::failure::{Failure, FailureKind};
+use crate::name::ActorName;
 
 /// What a supervisor does about a failed child.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +25,7 @@ pub enum Directive {
 #[non_exhaustive]
 pub struct ChildInfo {
     /// The child's name, unique under its parent.
-    pub name: Arc<str>,
+    pub name: ActorName,
     /// How many restarts its current limit window has seen so far.
     pub restarts: u32,
 }

@@ -8,7 +8,7 @@
 //! | `vocabulary` | inputs, effects, system messages: data |
 //! | `protocol` | the state machine; `protocol/fault` failures and decisions, `protocol/lifecycle` creation, restart, stop, `protocol/declared` children that are fields |
 //! | `child_spec` | what a field says about its child |
-//! | `children` | the children in start order |
+//! | `children` | the children in start order; `start_order` the table they stand in |
 //! | `watch` | both sides of death watch |
 //! | `directive`, `strategy` | what a table may say, and to whom it applies |
 //! | `restart_window`, `backoff` | the arithmetic of limits and delays |
@@ -19,6 +19,7 @@ mod children;
 mod directive;
 mod protocol;
 mod restart_window;
+mod start_order;
 mod strategy;
 mod vocabulary;
 mod watch;

@@ -44,13 +44,14 @@ mod lifecycle;
 mod tests;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::hash::Hash;
 
 use self::declared::Declared;
 pub(crate) use self::fault::CREATION_BACKOFF;
 use super::children::{Child, Children};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
+use crate::name::ActorName;
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
@@ -64,19 +65,16 @@ pub struct Protocol<R, C> {
     failed: Option<Perpetrator>,
     /// Invariant 2.
     out: Option<Out>,
-    /// The call to make as soon as no decision is outstanding.
-    wanted: Option<Call<C>>,
+    /// What to call as soon as no decision is outstanding.
+    wanted: Option<Out>,
     /// What waits for the user code that is out.
-    pending: Option<Pending<C>>,
-    deciding: Option<(ChildId, C)>,
+    pending: Option<Box<Pending<C>>>,
     /// Whether the abort timer runs.
     armed: bool,
     /// Whether a handler or hook of the current instance was aborted.
     aborted: bool,
     /// Whether user code was aborted because of the stop.
     aborted_by_stop: bool,
-    /// Children with a smaller id were there before the last restart began.
-    survivors_below: ChildId,
     children: Option<Box<Children<R, C>>>,
     watch: Option<Box<WatchTables<R>>>,
     deferred: Option<Box<Deferred<R, C>>>,
@@ -104,7 +102,7 @@ enum Goal<C> {
     Create,
     Rebuild(C),
     /// Tell the parent, which rebuilds it when its turn comes.
-    Halt,
+    Halt(C),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -122,12 +120,12 @@ enum Perpetrator {
     Child(ChildId),
 }
 
-/// Which user code is out.
+/// Which user code is out, or is to be. What it is called with follows from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Out {
     Handler,
     Build,
-    Declare(usize),
+    Declare,
     Create,
     PreRestart,
     Rebuild,
@@ -164,7 +162,7 @@ pub enum SpawnRefusal {
     Stopping,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// The state of a new actor whose parent is suspended `inherited` times.
     pub fn new(inherited: u32) -> Self {
         Self {
@@ -175,11 +173,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             out: None,
             wanted: None,
             pending: None,
-            deciding: None,
             armed: false,
             aborted: false,
             aborted_by_stop: false,
-            survivors_below: ChildId(0),
             children: None,
             watch: None,
             deferred: None,
@@ -248,7 +244,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Goes on with what had to wait, as far as it may now. The call, if one is due, comes last.
     fn settle(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        while self.deciding.is_none() {
+        while !self.is_deciding() {
             if let Some(message) = self.next_deferred_control() {
                 self.receive(message, effects);
             } else if self.wanted.is_none()
@@ -256,7 +252,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             {
                 self.child_failed(child, cause, effects);
             } else if self.out.is_none() && self.wanted.is_none() && self.pending.is_some() {
-                match self.pending.take() {
+                match self.pending.take().map(|pending| *pending) {
                     Some(Pending::Recreate(cause)) => self.recreate(cause, effects),
                     Some(Pending::Halt(cause)) => self.halt(cause, effects),
                     Some(Pending::Terminate) => self.begin_terminate(effects),
@@ -264,11 +260,27 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 }
             } else {
                 self.drive(effects);
-                if let Some(call) = self.wanted.take() {
-                    self.out = Some(Self::out_of(&call));
-                    effects.push(Effect::Call(call));
+                if let Some(wanted) = self.wanted.take() {
+                    self.out = Some(wanted);
+                    effects.push(Effect::Call(self.call(wanted)));
                 }
                 break;
+            }
+        }
+    }
+
+    fn call(&self, wanted: Out) -> Call<C> {
+        match (wanted, &self.phase) {
+            (Out::Build, _) => Call::Build,
+            (Out::Declare, _) => Call::Declare(self.cursor().unwrap_or_default()),
+            (Out::Create, _) => Call::Create,
+            (Out::PreRestart, Phase::Restarting(Goal::Rebuild(cause) | Goal::Halt(cause))) => {
+                Call::PreRestart { cause: cause.clone(), own: self.failed == Some(Perpetrator::Myself) }
+            }
+            (Out::Rebuild, Phase::Rebuilding(cause)) => Call::Rebuild(cause.clone()),
+            (Out::PostStop, _) => Call::PostStop { aborted: self.aborted },
+            (Out::Handler | Out::PreRestart | Out::Rebuild, _) => {
+                unreachable!("handlers are not called from here, and hooks of a restart only in its phases")
             }
         }
     }
@@ -304,8 +316,31 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Whether a restart has begun, or waits for the code that is out, so that another one has to queue.
     fn restart_is_under_way(&self) -> bool {
-        matches!(self.phase, Phase::Restarting(_))
-            || matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_)))
+        matches!(self.phase, Phase::Restarting(_)) || self.restart_is_pending()
+    }
+
+    fn restart_is_pending(&self) -> bool {
+        matches!(self.pending.as_deref(), Some(Pending::Recreate(_) | Pending::Halt(_)))
+    }
+
+    fn stop_is_pending(&self) -> bool {
+        matches!(self.pending.as_deref(), Some(Pending::Terminate))
+    }
+
+    fn is_deciding(&self) -> bool {
+        self.children.as_ref().is_some_and(|children| children.deciding.is_some())
+    }
+
+    /// Children with a smaller id were there before the last restart began.
+    fn survivors_below(&self) -> ChildId {
+        self.children.as_ref().map_or(ChildId(0), |children| children.survivors_below)
+    }
+
+    /// Whoever is there now will have been there before the restart that begins.
+    fn mark_survivors(&mut self) {
+        if let Some(children) = &mut self.children {
+            children.survivors_below = children.next_id();
+        }
     }
 
     fn is_terminating(&self) -> bool {
@@ -316,7 +351,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     fn decides_now(&self) -> bool {
         self.suspended == 0
             && matches!(self.phase, Phase::Creating | Phase::Running | Phase::Rebuilding(_))
-            && !matches!(self.pending, Some(Pending::Terminate))
+            && !self.stop_is_pending()
     }
 
     // ---- what the performer may ask ------------------------------------------------------------------------------
@@ -328,7 +363,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             && self.instance == Instance::Live
             && self.out.is_none()
             && self.pending.is_none()
-            && self.deciding.is_none()
+            && !self.is_deciding()
     }
 
     /// Whether the actor ended.
@@ -338,7 +373,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Whether the actor was told to stop.
     pub fn is_stopping(&self) -> bool {
-        self.is_terminating() || matches!(self.pending, Some(Pending::Terminate))
+        self.is_terminating() || self.stop_is_pending()
     }
 
     /// How many suspensions are not answered yet.
@@ -367,9 +402,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// A child's name, and how many restarts its limit has counted.
-    pub fn child_info(&self, id: ChildId) -> Option<(Arc<str>, u32)> {
+    pub fn child_info(&self, id: ChildId) -> Option<(ActorName, u32)> {
         let child = self.children.as_ref()?.find(id)?;
-        Some((Arc::clone(&child.name), child.restarts()))
+        Some((child.name.clone(), child.restarts()))
     }
 
     /// The watched actors.
@@ -391,19 +426,35 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// If the name is taken or the actor is ending.
     ///
     /// Rules 2.3 and 5.1.
-    pub fn spawn(&mut self, name: &Arc<str>, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
+    pub fn spawn(&mut self, name: &ActorName, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
         if self.is_terminating() {
             return Err(SpawnRefusal::Stopping);
         }
         let inherited = self.suspended;
         let reserved = self.belongs_to_a_field(name);
-        let children = self.children.get_or_insert_default();
-        if reserved || children.is_taken(name) {
+        if reserved {
             return Err(SpawnRefusal::NameTaken);
         }
-        let target = make(children.next_id(), inherited);
-        children.add(Arc::clone(name), target.clone());
-        Ok(target)
+        let children = self.children.get_or_insert_default();
+        let added = children.add(name, |id| make(id, inherited));
+        added.map(|(_, target)| target).ok_or(SpawnRefusal::NameTaken)
+    }
+
+    /// Adds a child under a made-up name, which `make` gets too.
+    ///
+    /// # Errors
+    ///
+    /// If the actor is ending.
+    pub fn spawn_anonymous(
+        &mut self,
+        make: impl FnOnce(&ActorName, ChildId, u32) -> R,
+    ) -> Result<R, SpawnRefusal> {
+        if self.is_terminating() {
+            return Err(SpawnRefusal::Stopping);
+        }
+        let inherited = self.suspended;
+        let children = self.children.get_or_insert_default();
+        Ok(children.add_anonymous(|name, id| make(name, id, inherited)))
     }
 
     /// Requests the stop of a child.

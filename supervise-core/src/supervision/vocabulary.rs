@@ -16,6 +16,12 @@ impl ChildId {
     pub const ROOT: Self = Self(0);
 }
 
+impl From<ChildId> for u64 {
+    fn from(id: ChildId) -> Self {
+        id.0
+    }
+}
+
 /// How an actor ended.
 ///
 /// Rule 8.6.
@@ -154,6 +160,22 @@ pub enum Timer {
     Abort,
     /// A delayed round of restarts is due.
     Round(u64),
+}
+
+/// Rounds are counted from 1.
+impl From<Timer> for u64 {
+    fn from(timer: Timer) -> Self {
+        match timer {
+            Timer::Abort => 0,
+            Timer::Round(round) => round,
+        }
+    }
+}
+
+impl From<u64> for Timer {
+    fn from(number: u64) -> Self {
+        if number == 0 { Self::Abort } else { Self::Round(number) }
+    }
 }
 
 /// What the performer has to do. Effects are carried out in order; a [`Decide`](Effect::Decide), a

@@ -6,7 +6,8 @@
 //!
 //! Rules 8.1 and 8.3.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use super::vocabulary::HowEnded;
 
@@ -22,10 +23,24 @@ pub enum WatchKind {
 }
 
 /// The watch tables of one actor.
-#[derive(Debug, Clone, Hash)]
+#[derive(Debug, Clone)]
 pub(crate) struct WatchTables<R> {
-    watching: BTreeMap<R, Watching>,
-    watchers: BTreeSet<R>,
+    watching: HashMap<R, Watching, Same>,
+    watchers: HashSet<R, Same>,
+}
+
+/// The same order in every run, so that a simulation can be repeated. Nobody chooses a ref's hash to be that of another.
+type Same = BuildHasherDefault<DefaultHasher>;
+
+/// In which order they stand does not matter.
+impl<R: Hash> Hash for WatchTables<R> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        fn sum(entries: impl Iterator<Item: Hash>) -> u64 {
+            entries.map(|entry| Same::default().hash_one(entry)).fold(0, u64::wrapping_add)
+        }
+        sum(self.watching.iter()).hash(state);
+        sum(self.watchers.iter()).hash(state);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,11 +51,11 @@ struct Watching {
 
 impl<R> Default for WatchTables<R> {
     fn default() -> Self {
-        Self { watching: BTreeMap::new(), watchers: BTreeSet::new() }
+        Self { watching: HashMap::default(), watchers: HashSet::default() }
     }
 }
 
-impl<R: Ord + Clone> WatchTables<R> {
+impl<R: Hash + Eq + Clone> WatchTables<R> {
     /// Starts to watch. Answers the kind of an earlier watch, which stays as it is.
     pub(crate) fn watch(&mut self, subject: &R, kind: WatchKind) -> Option<WatchKind> {
         if let Some(earlier) = self.watching.get(subject) {

@@ -1,122 +1,111 @@
 //! The `Actor` impl: dispatch to handlers, hooks and watch methods, and what becomes of what they return.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote_spanned};
+use quote::{ToTokens, quote_spanned};
 use syn::{Path, Type};
 
 use super::expand::located;
 use super::handler::{CallArgument, Fallible, Handler, Reply};
-use super::hook::{Hook, HookArgument, HookKind, Outcome, Watch};
+use super::hook::{Hook, HookArgument, Outcome};
 use super::model::Block;
+use crate::generics::derivation;
 use crate::spans;
 
 /// `impl Actor`, with everything the runtime calls.
 pub(crate) fn actor(block: &Block) -> TokenStream {
     let Block { krate, actor, message, generics, .. } = block;
     let mixed = Span::mixed_site();
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    let hooks = block.hooks.iter().map(|hook| hook_method(block, hook));
-    let (waiting, prompt): (Vec<_>, Vec<_>) = block.handlers.iter().partition(|handler| handler.is_async);
-    let handle_now = handle_now(block, &prompt);
-    let handle = handle(block, &waiting, prompt.is_empty());
-    let terminated = terminated(block);
-    let stash = block.stash.as_ref().map(|stash| {
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let mut members = quote_spanned!(mixed=> type Message = #message #ty_generics;);
+    members.extend(handlers(block));
+    for hook in &block.hooks {
+        members.extend(hook_method(block, hook));
+    }
+    members.extend(terminated(block));
+    if let Some(stash) = &block.stash {
         let (ident, cfgs) = (&stash.ident, &stash.cfgs);
-        quote_spanned! {Span::mixed_site()=>
-            #(#cfgs)*
+        members.extend(quote_spanned! {mixed=>
+            #cfgs
             fn stash_while(&self, message: &#message #ty_generics) -> ::core::primitive::bool {
                 Self::#ident(self, message)
             }
-        }
-    });
-    let name = quote_spanned! {mixed=>
+        });
+    }
+    members.extend(quote_spanned! {mixed=>
         fn message_name(message: &#message #ty_generics) -> &'static ::core::primitive::str {
             message.message_name()
         }
-    };
-    let is_activity = is_activity(block);
-    let redelivery = redelivery(block);
+    });
+    members.extend(is_activity(block));
+    members.extend(redelivery(block));
     // What is wrong with the actor as a whole is said at its name, and once: rustc drops an error that it has given for
     // the same place. `Self::Message` in a signature would be another place.
     let at_name = spans::path_at(krate, block.name.span());
     let as_actor = quote_spanned!(block.name.span()=> #at_name::Actor);
-    quote_spanned! {mixed=>
-        #[automatically_derived]
-        impl #impl_generics #as_actor for #actor #where_clause {
-            type Message = #message #ty_generics;
-
-            #handle
-            #handle_now
-            #(#hooks)*
-            #terminated
-            #stash
-            #name
-            #is_activity
-            #redelivery
-        }
-    }
+    derivation(generics, as_actor, actor, members)
 }
 
-/// The handlers that may wait.
-fn handle(block: &Block, handlers: &[&Handler], are_all: bool) -> Option<TokenStream> {
+/// The handlers that may wait, and those that never do.
+fn handlers(block: &Block) -> TokenStream {
     let Block { krate, message, generics, .. } = block;
     let mixed = Span::mixed_site();
     let (_, ty_generics, _) = generics.split_for_impl();
-    let arms = handlers.iter().map(|handler| arm(block, handler));
-    let rest = if are_all {
-        never_arm(block)
-    } else {
-        Some(quote_spanned!(mixed=> _ => ::core::unreachable!("`handle_now` has handled it"),))
-    };
+    let (mut waiting, mut prompt) = (TokenStream::new(), TokenStream::new());
+    for handler in &block.handlers {
+        let arms = if handler.is_async { &mut waiting } else { &mut prompt };
+        arms.extend(arm(block, handler));
+    }
     let tiers = tiers(krate);
-    let at_name = spans::path_at(krate, block.name.span());
-    let returns = quote_spanned! {block.name.span()=>
-        -> ::core::result::Result<(), #at_name::Failure>
+    let parameters = quote_spanned! {mixed=>
+        &mut self,
+        message: #message #ty_generics,
+        __ctx: &mut #krate::Context<Self>,
     };
-    let method = quote_spanned! {mixed=>
-        async fn handle(
-            &mut self,
-            message: #message #ty_generics,
-            __ctx: &mut #krate::Context<Self>,
-        ) #returns {
-            #tiers
-            match message {
-                #(#arms)*
-                #rest
+    let mut methods = TokenStream::new();
+    if !waiting.is_empty() {
+        let rest = if prompt.is_empty() {
+            never_arm(block)
+        } else {
+            quote_spanned!(mixed=> _ => ::core::unreachable!("`handle_now` has handled it"),)
+        };
+        let at_name = spans::path_at(krate, block.name.span());
+        let returns = quote_spanned! {block.name.span()=>
+            -> ::core::result::Result<(), #at_name::Failure>
+        };
+        methods.extend(quote_spanned! {mixed=>
+            async fn handle(#parameters) #returns {
+                #tiers
+                match message {
+                    #waiting
+                    #rest
+                }
             }
-        }
-    };
-    (!handlers.is_empty()).then_some(method)
+        });
+    }
+    if !prompt.is_empty() {
+        methods.extend(quote_spanned! {mixed=>
+            fn handle_now(
+                #parameters
+            ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
+                #tiers
+                let _ = &__ctx;
+                #[allow(unreachable_patterns)]
+                ::core::ops::ControlFlow::Break(match message {
+                    #prompt
+                    message => return ::core::ops::ControlFlow::Continue(message),
+                })
+            }
+        });
+    }
+    methods
 }
 
-/// The handlers that never wait.
-fn handle_now(block: &Block, handlers: &[&Handler]) -> Option<TokenStream> {
-    let Block { krate, message, generics, .. } = block;
-    let (_, ty_generics, _) = generics.split_for_impl();
-    let arms = handlers.iter().map(|handler| arm(block, handler));
-    let tiers = tiers(krate);
-    let method = quote_spanned! {Span::mixed_site()=>
-        fn handle_now(
-            &mut self,
-            message: #message #ty_generics,
-            __ctx: &mut #krate::Context<Self>,
-        ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
-            #tiers
-            let _ = &__ctx;
-            #[allow(unreachable_patterns)]
-            ::core::ops::ControlFlow::Break(match message {
-                #(#arms)*
-                message => return ::core::ops::ControlFlow::Continue(message),
-            })
-        }
-    };
-    (!handlers.is_empty()).then_some(method)
-}
-
-fn never_arm(block: &Block) -> Option<TokenStream> {
+fn never_arm(block: &Block) -> TokenStream {
+    if block.generics.type_params().next().is_none() {
+        return TokenStream::new();
+    }
     let message = &block.message;
-    let generic = block.generics.type_params().next().is_some();
-    generic.then(|| quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match never {},))
+    quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match never {},)
 }
 
 /// Makes the tiers of error conversion visible.
@@ -130,56 +119,48 @@ fn tiers(krate: &Path) -> TokenStream {
 /// One handler. The names of its arguments are the user's choice, so ours begin with `__` beside them.
 fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let Block { krate, message, .. } = block;
-    let Handler { ident, cfgs, is_async, .. } = handler;
+    let Handler { cfgs, .. } = handler;
     let mixed = Span::mixed_site();
     let variant = located(&handler.variant);
-    let fields = handler.arguments.iter().map(|argument| located(&argument.ident));
-    let checked = handler.arguments.iter().filter(|argument| may_be_unsendable(&argument.ty)).map(|argument| {
-        let (ident, ty, span) = (located(&argument.ident), &argument.ty, spans::of(&argument.ty));
-        let krate = spans::path_at(krate, span);
-        quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);)
-    });
-    let call = handler.call.iter().map(|argument| match argument {
-        CallArgument::Context => quote_spanned!(mixed=> __ctx),
-        CallArgument::Field(ident) => located(ident).into_token_stream(),
-    });
-    let (here, method) = (at(ident), located(ident));
-    let call = quote_spanned!(here=> Self::#method(self #(, #call)*));
-    let call = awaited(*is_async, ident, &call, krate);
-    let outcome = match &handler.reply {
-        Reply::Unit => quote_spanned! {mixed=>
-            #call;
-            __held.answer(__ctx, ());
-            ::core::result::Result::Ok(())
-        },
-        Reply::Plain(ty) => {
+    let (mut fields, mut checked) = (TokenStream::new(), TokenStream::new());
+    for argument in &handler.arguments {
+        let (ident, ty) = (located(&argument.ident), &argument.ty);
+        fields.extend(quote_spanned!(mixed=> #ident,));
+        if may_be_unsendable(ty) {
             let span = spans::of(ty);
-            let at = spans::path_at(krate, span);
-            let probe = quote_spanned!(span=> #at::__private::plain_reply(#at::__private::Probe::<#ty>::reply()););
-            let probe = matches!(ty, Type::Path(_)).then_some(probe);
-            quote_spanned! {mixed=>
-                #probe
-                let reply = #call;
-                __held.answer(__ctx, reply);
-                ::core::result::Result::Ok(())
-            }
+            let krate = spans::path_at(krate, span);
+            checked.extend(quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);));
         }
-        Reply::Wrapped(_) => quote_spanned! {mixed=>
-            let #krate::Reply(reply) = #call;
-            __held.answer(__ctx, reply);
-            ::core::result::Result::Ok(())
-        },
-        Reply::Fallible(fallible) => {
-            let (result, failure) = (fallible.result(&call, krate), failure(fallible, krate));
-            quote_spanned! {mixed=>
-                match #result {
-                    ::core::result::Result::Ok(reply) => {
-                        __held.answer(__ctx, reply);
-                        ::core::result::Result::Ok(())
-                    }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(#failure),
-                }
+    }
+    let mut arguments = TokenStream::new();
+    for argument in &handler.call {
+        let argument = match argument {
+            CallArgument::Context => Ident::new("__ctx", mixed),
+            CallArgument::Field(ident) => located(ident),
+        };
+        arguments.extend(quote_spanned!(mixed=> , #argument));
+    }
+    let call = call(&handler.ident, &arguments, handler.is_async, krate);
+    let nothing = matches!(handler.reply, Reply::Unit);
+    let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
+    let answered = quote_spanned! {mixed=>
+        __held.answer(__ctx, #reply);
+        ::core::result::Result::Ok(())
+    };
+    let outcome = match &handler.reply {
+        Reply::Unit => quote_spanned!(mixed=> #call; #answered),
+        Reply::Plain(ty) => {
+            let mut probe = TokenStream::new();
+            if matches!(ty, Type::Path(_)) {
+                let span = spans::of(ty);
+                let at = spans::path_at(krate, span);
+                probe = quote_spanned!(span=> #at::__private::plain_reply(#at::__private::Probe::<#ty>::reply()););
             }
+            quote_spanned!(mixed=> #probe let reply = #call; #answered)
+        }
+        Reply::Wrapped(_) => quote_spanned!(mixed=> let #krate::Reply(reply) = #call; #answered),
+        Reply::Fallible(fallible) => {
+            matched(fallible, &call, &reply, &quote_spanned!(mixed=> { #answered }), krate)
         }
         Reply::Unsound => TokenStream::new(),
     };
@@ -188,144 +169,134 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let reply = handler.reply.ty(krate);
     let hold = quote_spanned!(at=> #hold::__private::hold::<_, #reply>);
     quote_spanned! {mixed=>
-        #(#cfgs)*
-        #message::#variant { #(#fields,)* __reply } => {
-            #(#checked)*
+        #cfgs
+        #message::#variant { #fields __reply } => {
+            #checked
             let __held = #hold(__ctx, __reply);
             #outcome
         }
     }
 }
 
-/// Where calls of a method point: at its name, but with names that users cannot see.
-fn at(method: &Ident) -> Span {
-    Span::mixed_site().located_at(method.span())
+/// The call of a method, waited for. It points at the method's name, but with names that users cannot see. That its
+/// future is `Send` is asked there too.
+fn call(method: &Ident, arguments: &TokenStream, is_async: bool, krate: &Path) -> TokenStream {
+    let here = Span::mixed_site().located_at(method.span());
+    let name = located(method);
+    let call = quote_spanned!(here=> Self::#name(self #arguments));
+    if !is_async {
+        return call;
+    }
+    let krate = spans::path_at(krate, method.span());
+    let sendable = quote_spanned!(method.span()=> #krate::__private::handler_future);
+    quote_spanned!(Span::mixed_site()=> #sendable(#call).await)
 }
 
-/// The call, waited for. That its future is `Send` is asked here, at the method's name.
-fn awaited(is_async: bool, name: &Ident, call: &TokenStream, krate: &Path) -> TokenStream {
-    if is_async {
-        let krate = spans::path_at(krate, name.span());
-        let sendable = quote_spanned!(name.span()=> #krate::__private::handler_future);
-        quote_spanned!(Span::mixed_site()=> #sendable(#call).await)
-    } else {
-        call.clone()
+/// Goes on with the value of what `call` returned, or turns the error into a failure.
+fn matched(
+    fallible: &Fallible,
+    call: &TokenStream,
+    value: &TokenStream,
+    then: &TokenStream,
+    krate: &Path,
+) -> TokenStream {
+    let (result, err) = (fallible.result(call, krate), fallible.err(krate));
+    let at = spans::path_at(krate, fallible.err_span());
+    let error_value = quote_spanned!(fallible.err_span()=> #at::__private::error_value::<#err>);
+    quote_spanned! {Span::mixed_site()=>
+        match #result {
+            ::core::result::Result::Ok(#value) => #then
+            ::core::result::Result::Err(error) => ::core::result::Result::Err({
+                let error = #error_value(error);
+                (&&&&#krate::__private::Tier::of(&error)).failure(error)
+            }),
+        }
     }
 }
 
-/// Turns `error` into a failure.
-fn failure(fallible: &Fallible, krate: &Path) -> TokenStream {
-    let err = fallible.err(krate);
-    let at = spans::path_at(krate, fallible.err_span());
-    let value = quote_spanned!(fallible.err_span()=> #at::__private::error_value::<#err>);
-    quote_spanned! {Span::mixed_site()=> {
-        let error = #value(error);
-        (&&&&#krate::__private::Tier::of(&error)).failure(error)
-    }}
-}
-
 fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
-    let Block { krate, message: message_type, generics, .. } = block;
+    let Block { krate, message, generics, .. } = block;
     let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
     let Hook { cfgs, .. } = hook;
     let name = Ident::new(hook.kind.name(), mixed);
-    let takes = |argument| hook.call.contains(&argument);
-    let given = |argument: HookArgument, name: &str| {
-        if takes(argument) {
-            format_ident!("{name}", span = mixed)
-        } else {
-            format_ident!("_{name}", span = mixed)
+    let mut parameters = TokenStream::new();
+    for argument in [HookArgument::Context, HookArgument::Cause, HookArgument::Message] {
+        if !hook.kind.takes(argument) {
+            continue;
         }
-    };
-    let ctx = given(HookArgument::Context, "ctx");
-    let cause = given(HookArgument::Cause, "cause");
-    let message = given(HookArgument::Message, "message");
-    let more = match hook.kind {
-        HookKind::PreStart | HookKind::PostStop => TokenStream::new(),
-        HookKind::PostRestart => quote_spanned!(mixed=> #cause: &#krate::Failure,),
-        HookKind::PreRestart => quote_spanned! {mixed=>
-            #cause: &#krate::Failure,
-            #message: ::core::option::Option<#message_type #ty_generics>,
-        },
-    };
-    let call = hook.call.iter().map(|argument| match argument {
-        HookArgument::Context => &ctx,
-        HookArgument::Cause => &cause,
-        HookArgument::Message => &message,
-    });
-    let (here, method) = (at(&hook.ident), located(&hook.ident));
-    let call = quote_spanned!(here=> Self::#method(self #(, #call)*));
-    let body = outcome(hook.is_async, &hook.ident, &call, &hook.outcome, krate);
+        let unused = if hook.call.contains(&argument) { "" } else { "_" };
+        let name = Ident::new(&format!("{unused}{}", argument.name()), mixed);
+        parameters.extend(match argument {
+            HookArgument::Context => quote_spanned!(mixed=> #name: &mut #krate::Context<Self>,),
+            HookArgument::Cause => quote_spanned!(mixed=> #name: &#krate::Failure,),
+            HookArgument::Message => {
+                quote_spanned!(mixed=> #name: ::core::option::Option<#message #ty_generics>,)
+            }
+        });
+    }
+    let mut arguments = TokenStream::new();
+    for argument in &hook.call {
+        let argument = Ident::new(argument.name(), mixed);
+        arguments.extend(quote_spanned!(mixed=> , #argument));
+    }
+    let call = call(&hook.ident, &arguments, hook.is_async, krate);
+    let body = outcome(&call, &hook.outcome, krate);
     quote_spanned! {mixed=>
-        #(#cfgs)*
-        async fn #name(
-            &mut self,
-            #ctx: &mut #krate::Context<Self>,
-            #more
-        ) -> ::core::result::Result<(), #krate::Failure> {
+        #cfgs
+        async fn #name(&mut self, #parameters) -> ::core::result::Result<(), #krate::Failure> {
             #body
         }
     }
 }
 
-/// Calls a hook or watch method; its value is a `Result<(), Failure>`.
-fn outcome(is_async: bool, name: &Ident, call: &TokenStream, outcome: &Outcome, krate: &Path) -> TokenStream {
-    let call = awaited(is_async, name, call, krate);
+/// What a hook or watch method makes of its call: a `Result<(), Failure>`.
+fn outcome(call: &TokenStream, outcome: &Outcome, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let done = quote_spanned!(mixed=> ::core::result::Result::Ok(()));
     match outcome {
-        Outcome::Nothing => quote_spanned! {Span::mixed_site()=>
-            #call;
-            ::core::result::Result::Ok(())
-        },
+        Outcome::Nothing => quote_spanned!(mixed=> #call; #done),
         Outcome::Fallible(fallible) => {
             let tiers = tiers(krate);
-            let (result, failure) = (fallible.result(&call, krate), failure(fallible, krate));
-            quote_spanned! {Span::mixed_site()=>
-                #tiers
-                match #result {
-                    ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(#failure),
-                }
-            }
+            let matched =
+                matched(fallible, call, &quote_spanned!(mixed=> ()), &quote_spanned!(mixed=> #done,), krate);
+            quote_spanned!(mixed=> #tiers #matched)
         }
     }
 }
 
-fn terminated(block: &Block) -> Option<TokenStream> {
+fn terminated(block: &Block) -> TokenStream {
     let Block { krate, watches, .. } = block;
     if watches.is_empty() {
-        return None;
+        return TokenStream::new();
     }
     let mixed = Span::mixed_site();
-    let call = |watch: &Watch| {
-        let (here, method) = (at(&watch.ident), located(&watch.ident));
+    let (mut typed, mut untyped) = (TokenStream::new(), TokenStream::new());
+    let mut pact = quote_spanned!(mixed=> ::core::result::Result::Err(#krate::Failure::death_pact(gone.path())));
+    for watch in watches {
+        let cfgs = &watch.cfgs;
         let arguments = match watch.news_first {
-            None => quote_spanned!(mixed=> gone),
-            Some(true) => quote_spanned!(mixed=> gone, ctx),
-            Some(false) => quote_spanned!(mixed=> ctx, gone),
+            None => quote_spanned!(mixed=> , gone),
+            Some(true) => quote_spanned!(mixed=> , gone, ctx),
+            Some(false) => quote_spanned!(mixed=> , ctx, gone),
         };
-        let call = quote_spanned!(here=> Self::#method(self, #arguments));
-        outcome(watch.is_async, &watch.ident, &call, &watch.outcome, krate)
-    };
-    let typed = watches.iter().filter_map(|watch| {
-        let (subject, cfgs, body) = (watch.subject.as_ref()?, &watch.cfgs, call(watch));
-        Some(quote_spanned! {mixed=>
-            #(#cfgs)*
-            let gone = match gone.downcast::<#subject>() {
-                ::core::result::Result::Ok(gone) => return { #body },
-                ::core::result::Result::Err(gone) => gone,
-            };
-        })
-    });
-    let untyped = watches.iter().filter(|watch| watch.subject.is_none()).map(|watch| {
-        let (cfgs, body) = (&watch.cfgs, call(watch));
-        quote_spanned!(mixed=> #(#cfgs)* { return { #body }; })
-    });
-    let pact = watches
-        .iter()
-        .all(|watch| watch.subject.is_some() || !watch.cfgs.is_empty())
-        .then(|| quote_spanned!(mixed=> ::core::result::Result::Err(#krate::Failure::death_pact(gone.path()))));
-    Some(quote_spanned! {mixed=>
+        let body = outcome(&call(&watch.ident, &arguments, watch.is_async, krate), &watch.outcome, krate);
+        if let Some(subject) = &watch.subject {
+            typed.extend(quote_spanned! {mixed=>
+                #cfgs
+                let gone = match gone.downcast::<#subject>() {
+                    ::core::result::Result::Ok(gone) => return { #body },
+                    ::core::result::Result::Err(gone) => gone,
+                };
+            });
+        } else {
+            untyped.extend(quote_spanned!(mixed=> #cfgs { return { #body }; }));
+            if cfgs.is_empty() {
+                pact = TokenStream::new();
+            }
+        }
+    }
+    quote_spanned! {mixed=>
         #[allow(clippy::needless_return, unreachable_code)]
         async fn terminated(
             &mut self,
@@ -333,27 +304,28 @@ fn terminated(block: &Block) -> Option<TokenStream> {
             ctx: &mut #krate::Context<Self>,
         ) -> ::core::result::Result<(), #krate::Failure> {
             let _ = &ctx;
-            #(#typed)*
-            #(#untyped)*
+            #typed
+            #untyped
             #pact
         }
-    })
+    }
 }
 
 /// The names of messages, for `Debug`, dead letters and events.
 pub(crate) fn message_name(block: &Block) -> TokenStream {
     let Block { message, generics, .. } = block;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    let arms = block.handlers.iter().map(|handler| {
-        let (cfgs, variant, text) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
-        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #message::#variant { .. } => #text,)
-    });
+    let mut arms = TokenStream::new();
+    for handler in &block.handlers {
+        let text = handler.variant.to_string();
+        arms.extend(named_arm(block, handler, &text));
+    }
     let never = never_arm(block);
     quote_spanned! {Span::mixed_site()=>
         impl #impl_generics #message #ty_generics #where_clause {
             fn message_name(&self) -> &'static ::core::primitive::str {
                 match *self {
-                    #(#arms)*
+                    #arms
                     #never
                 }
             }
@@ -361,62 +333,68 @@ pub(crate) fn message_name(block: &Block) -> TokenStream {
     }
 }
 
-/// Which messages leave the receive timeout alone.
-fn is_activity(block: &Block) -> Option<TokenStream> {
-    let message = &block.message;
-    let (_, ty_generics, _) = block.generics.split_for_impl();
-    let passive = block.handlers.iter().filter(|handler| !handler.influencing).map(|handler| {
-        let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
-        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #message::#variant { .. } => false,)
-    });
-    let passive: Vec<_> = passive.collect();
-    (!passive.is_empty()).then(|| {
-        quote_spanned! {Span::mixed_site()=>
-            #[allow(unreachable_patterns)]
-            fn is_activity(message: &#message #ty_generics) -> ::core::primitive::bool {
-                match message {
-                    #(#passive)*
-                    _ => true,
-                }
-            }
-        }
-    })
+/// What is known of a handler's message by its name alone.
+fn named_arm(block: &Block, handler: &Handler, value: &dyn ToTokens) -> TokenStream {
+    let (message, cfgs, variant) = (&block.message, &handler.cfgs, located(&handler.variant));
+    quote_spanned!(Span::mixed_site()=> #cfgs #message::#variant { .. } => #value,)
 }
 
-fn redelivery(block: &Block) -> Option<TokenStream> {
+/// Which messages leave the receive timeout alone.
+fn is_activity(block: &Block) -> TokenStream {
+    let message = &block.message;
+    let (_, ty_generics, _) = block.generics.split_for_impl();
+    let mut passive = TokenStream::new();
+    for handler in &block.handlers {
+        if !handler.influencing {
+            passive.extend(named_arm(block, handler, &false));
+        }
+    }
+    if passive.is_empty() {
+        return passive;
+    }
+    quote_spanned! {Span::mixed_site()=>
+        #[allow(unreachable_patterns)]
+        fn is_activity(message: &#message #ty_generics) -> ::core::primitive::bool {
+            match message {
+                #passive
+                _ => true,
+            }
+        }
+    }
+}
+
+fn redelivery(block: &Block) -> TokenStream {
     let Block { krate, message, generics, .. } = block;
     let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
-    let kept: Vec<(&Handler, u32)> =
-        block.handlers.iter().filter_map(|handler| Some((handler, handler.redeliver?))).collect();
-    if kept.is_empty() {
-        return None;
-    }
-    let times = kept.iter().map(|(handler, times)| {
+    let (mut times, mut copies) = (TokenStream::new(), TokenStream::new());
+    for handler in &block.handlers {
+        let Some(redeliver) = handler.redeliver else { continue };
+        times.extend(named_arm(block, handler, &redeliver));
         let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
-        quote_spanned!(mixed=> #(#cfgs)* #message::#variant { .. } => #times,)
-    });
-    let copies = kept.iter().map(|(handler, _)| {
-        let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
-        let names: Vec<_> = handler.arguments.iter().map(|argument| located(&argument.ident)).collect();
-        let clones = handler.arguments.iter().map(|argument| {
+        let (mut names, mut clones) = (TokenStream::new(), TokenStream::new());
+        for argument in &handler.arguments {
             let (ident, ty) = (located(&argument.ident), &argument.ty);
             let at = spans::path_at(krate, spans::of(ty));
             let copy = quote_spanned!(spans::of(ty)=> #at::__private::redeliverable::<#ty>);
-            quote_spanned!(mixed=> #ident: #copy(#ident),)
-        });
-        quote_spanned! {mixed=>
-            #(#cfgs)*
-            #message::#variant { #(#names,)* .. } => ::core::option::Option::Some(
-                #message::#variant { #(#clones)* __reply: #krate::ReplyTo::nowhere() },
-            ),
+            names.extend(quote_spanned!(mixed=> #ident,));
+            clones.extend(quote_spanned!(mixed=> #ident: #copy(#ident),));
         }
-    });
-    Some(quote_spanned! {mixed=>
+        copies.extend(quote_spanned! {mixed=>
+            #cfgs
+            #message::#variant { #names .. } => ::core::option::Option::Some(
+                #message::#variant { #clones __reply: #krate::ReplyTo::nowhere() },
+            ),
+        });
+    }
+    if times.is_empty() {
+        return times;
+    }
+    quote_spanned! {mixed=>
         #[allow(unreachable_patterns)]
         fn redelivery(message: &#message #ty_generics) -> ::core::primitive::u32 {
             match message {
-                #(#times)*
+                #times
                 _ => 0,
             }
         }
@@ -424,11 +402,11 @@ fn redelivery(block: &Block) -> Option<TokenStream> {
         #[allow(unreachable_patterns)]
         fn duplicate(message: &#message #ty_generics) -> ::core::option::Option<#message #ty_generics> {
             match message {
-                #(#copies)*
+                #copies
                 _ => ::core::option::Option::None,
             }
         }
-    })
+    }
 }
 
 /// Whether it is worth asking the compiler if `ty` is `Send`.
@@ -437,5 +415,6 @@ fn may_be_unsendable(ty: &Type) -> bool {
         "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
         "f32", "f64", "String", "Duration",
     ];
-    !matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| PLAIN.iter().any(|plain| name == plain)))
+    let Type::Path(path) = ty else { return true };
+    path.path.get_ident().is_none_or(|name| !PLAIN.contains(&name.to_string().as_str()))
 }

@@ -1,108 +1,102 @@
 //! What an actor can fail with and whose end it handles, as trait impls for its parent's compiler to check.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::{Attribute, parse_quote};
+use quote::{quote, quote_spanned};
 
-use super::handler::Reply;
+use super::handler::{Fallible, Reply};
 use super::hook::Outcome;
 use super::model::Block;
-use crate::generics::with_parameter;
+use crate::attributes;
+use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
 
 /// `FailuresDecidedBy`, one bound for each type the actor can fail with.
-pub(crate) fn failures(block: &Block) -> Vec<TokenStream> {
+pub(crate) fn failures(block: &Block) -> TokenStream {
     let Block { krate, actor, .. } = block;
-    let parent = format_ident!("__P", span = Span::mixed_site());
+    let mixed = Span::mixed_site();
+    let parent = Ident::new("__P", mixed);
+    let mut generics = with_parameter(&block.generics, parent.clone().into());
     let mut always = Vec::new();
-    let mut conditional: Vec<(&[Attribute], TokenStream)> = Vec::new();
+    let mut helpers = TokenStream::new();
+    let mut count = 0;
+    for (cfgs, fallible) in fallible(block) {
+        let err = fallible.err(krate);
+        if cfgs.is_empty() {
+            always.push(err);
+            continue;
+        }
+        let helper = Ident::new(&format!("Failure{count}"), mixed);
+        helpers.extend(conditional_failure(block, &helper, cfgs, &err));
+        require(&mut generics, quote!(#actor: #helper<#parent>));
+        count += 1;
+    }
+    for ty in distinct(always) {
+        require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
+    }
+    let of = quote_spanned!(mixed=> #krate::FailuresDecidedBy<#parent>);
+    let decided = derivation(&generics, of, actor, TokenStream::new());
+    if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
+}
+
+/// Everything of the actor that can fail, with its `#[cfg]`s.
+fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
+    let mut all = Vec::new();
     for handler in &block.handlers {
-        match &handler.reply {
-            Reply::Fallible(fallible) if handler.cfgs.is_empty() => always.push(fallible.err(krate)),
-            Reply::Fallible(fallible) => conditional.push((&handler.cfgs, fallible.err(krate))),
-            _ => {}
+        if let Reply::Fallible(fallible) = &handler.reply {
+            all.push((&handler.cfgs, &**fallible));
         }
     }
-    let hooks = block.hooks.iter().map(|hook| (&hook.cfgs, &hook.outcome));
-    let watches = block.watches.iter().map(|watch| (&watch.cfgs, &watch.outcome));
-    for (cfgs, outcome) in hooks.chain(watches) {
-        match outcome {
-            Outcome::Fallible(fallible) if cfgs.is_empty() => always.push(fallible.err(krate)),
-            Outcome::Fallible(fallible) => conditional.push((cfgs, fallible.err(krate))),
-            Outcome::Nothing => {}
+    for hook in &block.hooks {
+        if let Outcome::Fallible(fallible) = &hook.outcome {
+            all.push((&hook.cfgs, fallible));
         }
     }
-    let mut generics = with_parameter(&block.generics, parse_quote!(#parent));
-    let mut helpers = Vec::new();
-    for (at, (cfgs, ty)) in conditional.into_iter().enumerate() {
-        let (helper, impls) = conditional_failure(block, at, cfgs, &ty);
-        helpers.push(impls);
-        generics.make_where_clause().predicates.push(parse_quote!(#actor: #helper<#parent>));
+    for watch in &block.watches {
+        if let Outcome::Fallible(fallible) = &watch.outcome {
+            all.push((&watch.cfgs, fallible));
+        }
     }
-    for ty in distinct(always.into_iter()) {
-        generics.make_where_clause().predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
-    }
-    let (impl_generics, _, where_clause) = generics.split_for_impl();
-    helpers.push(quote_spanned! {Span::mixed_site()=>
-        #[automatically_derived]
-        impl #impl_generics #krate::FailuresDecidedBy<#parent> for #actor #where_clause {}
-    });
-    if helpers.len() == 1 {
-        return helpers;
-    }
-    vec![quote!(const _: () = { #(#helpers)* };)]
+    all
 }
 
 /// A bound that only some builds have. Rust knows no `#[cfg]` on bounds, so it becomes a trait with two impls.
-fn conditional_failure(block: &Block, at: usize, cfgs: &[Attribute], ty: &TokenStream) -> (Ident, TokenStream) {
+fn conditional_failure(block: &Block, helper: &Ident, cfgs: &TokenStream, ty: &TokenStream) -> TokenStream {
     let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
-    let helper = format_ident!("Failure{at}", span = mixed);
-    let parent = format_ident!("__P", span = mixed);
-    let without = with_parameter(&block.generics, parse_quote!(#parent));
+    let parent = Ident::new("__P", mixed);
+    let without = with_parameter(&block.generics, parent.clone().into());
     let mut with = without.clone();
-    with.make_where_clause().predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
+    require(&mut with, quote!(#parent: #krate::Decides<#ty>));
     let (with_generics, _, with_where) = with.split_for_impl();
     let (without_generics, _, without_where) = without.split_for_impl();
-    let conditions = cfgs.iter().filter_map(|cfg| cfg.meta.require_list().ok().map(|list| &list.tokens));
-    let impls = quote_spanned! {mixed=>
+    let conditions = attributes::conditions(cfgs);
+    quote_spanned! {mixed=>
         trait #helper<P> {}
-        #(#cfgs)*
+        #cfgs
         impl #with_generics #helper<#parent> for #actor #with_where {}
-        #[cfg(not(all(#(#conditions),*)))]
+        #[cfg(not(all(#conditions)))]
         impl #without_generics #helper<#parent> for #actor #without_where {}
-    };
-    (helper, impls)
+    }
 }
 
 pub(crate) fn watches(block: &Block) -> Vec<TokenStream> {
-    let Block { krate, actor, watches, generics, .. } = block;
-    let mixed = Span::mixed_site();
-    if watches.iter().any(|watch| watch.subject.is_none()) {
-        return vec![watches_all(block)];
+    let Block { krate, actor, generics, .. } = block;
+    let mut watches = Vec::new();
+    for watch in &block.watches {
+        let (cfgs, Some(subject)) = (&watch.cfgs, &watch.subject) else {
+            return vec![watches_all(block)];
+        };
+        let of = quote_spanned!(Span::mixed_site()=> #krate::Watches<#subject>);
+        let item = derivation(generics, of, actor, TokenStream::new());
+        watches.push(quote!(#cfgs #item));
     }
-    let (impl_generics, _, where_clause) = generics.split_for_impl();
     watches
-        .iter()
-        .filter_map(|watch| {
-            let (cfgs, subject) = (&watch.cfgs, watch.subject.as_ref()?);
-            Some(quote_spanned! {mixed=>
-                #(#cfgs)*
-                #[automatically_derived]
-                impl #impl_generics #krate::Watches<#subject> for #actor #where_clause {}
-            })
-        })
-        .collect()
 }
 
 /// Whatever ends, it is handled.
 pub(crate) fn watches_all(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
-    let subject = format_ident!("__A", span = Span::mixed_site());
-    let any = with_parameter(generics, parse_quote!(#subject));
-    let (impl_generics, _, where_clause) = any.split_for_impl();
-    quote_spanned! {Span::mixed_site()=>
-        #[automatically_derived]
-        impl #impl_generics #krate::Watches<#subject> for #actor #where_clause {}
-    }
+    let subject = Ident::new("__A", Span::mixed_site());
+    let of = quote_spanned!(Span::mixed_site()=> #krate::Watches<#subject>);
+    derivation(&with_parameter(generics, subject.into()), of, actor, TokenStream::new())
 }

@@ -9,77 +9,95 @@ use super::coverage::{failures, watches};
 use super::handler::{Handler, Reply};
 use super::model::Block;
 use crate::attributes;
+use crate::generics::derivation;
+use crate::markdown::{cell, without_bars};
 use crate::settings::written;
 use crate::spans;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let mut generated =
-        vec![message(block), message_name(block), message_debug(block), reference(block), actor(block)];
-    generated.extend(failures(block));
+    let mut generated = vec![
+        message(block),
+        message_name(block),
+        message_debug(block),
+        reference(block),
+        actor(block),
+        failures(block),
+    ];
     generated.extend(watches(block));
     let generated = attributes::under(cfgs, generated);
-    let overview = overview(block).map(|text| quote!(#[doc = ""] #[doc = #text]));
+    let mut overview = TokenStream::new();
+    if !block.handlers.is_empty() {
+        let text = table_of_messages(block);
+        overview = quote!(#[doc = ""] #[doc = #text]);
+    }
     quote!(#overview #item #generated)
 }
 
 /// The messages as a table, for the actor's own page.
-fn overview(block: &Block) -> Option<String> {
-    if block.handlers.is_empty() {
-        return None;
-    }
-    let code = |text: String| format!("`{}`", text.replace('|', "\\|"));
-    let rows = block.handlers.iter().map(|handler| {
-        let arguments: Vec<String> = handler
-            .arguments
-            .iter()
-            .map(|argument| format!("{}: {}", argument.ident, written(argument.ty.to_token_stream())))
-            .collect();
-        let request = code(format!("{}({})", handler.ident, arguments.join(", ")));
+fn table_of_messages(block: &Block) -> String {
+    let code = |ty: Option<String>| ty.map_or_else(String::new, |ty| cell(&ty));
+    let mut table = "# Messages\n\n| request | what it does | reply | fails with |\n|---|---|---|---|".to_owned();
+    for handler in &block.handlers {
+        let mut request = format!("{}(", handler.ident);
+        for (at, argument) in handler.arguments.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            let argument = format!("{comma}{}: {}", argument.ident, written(&argument.ty));
+            request.push_str(&argument);
+        }
+        let request = cell(&(request + ")"));
         let (reply, failure) = handler.reply.spoken();
-        let [reply, failure] = [reply, failure].map(|ty| ty.map_or_else(String::new, code));
-        format!("| {request} | {} | {reply} | {failure} |", first_line(&handler.docs))
-    });
-    let mut lines =
-        vec!["# Messages\n\n| request | what it does | reply | fails with |\n|---|---|---|---|".to_owned()];
-    lines.extend(rows);
-    Some(lines.join("\n"))
+        let (reply, failure) = (code(reply), code(failure));
+        let row = format!("\n| {request} | {} | {reply} | {failure} |", first_line(&handler.docs));
+        table.push_str(&row);
+    }
+    table
 }
 
 /// The first line of documentation, if it may stand in a table.
 fn first_line(docs: &[Attribute]) -> String {
-    let line = docs.iter().find_map(|attribute| match &attribute.meta {
-        Meta::NameValue(MetaNameValue { value: Expr::Lit(ExprLit { lit: Lit::Str(text), .. }), path, .. })
-            if path.is_ident("doc") =>
+    for attribute in docs {
+        if let Meta::NameValue(MetaNameValue {
+            value: Expr::Lit(ExprLit { lit: Lit::Str(text), .. }), path, ..
+        }) = &attribute.meta
+            && path.is_ident("doc")
         {
-            text.value().lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+            let text = text.value();
+            let line = text.trim_start().lines().next().unwrap_or_default();
+            if !line.is_empty() {
+                return without_bars(line.trim_end());
+            }
         }
-        _ => None,
-    });
-    line.unwrap_or_default().replace('|', "\\|")
+    }
+    String::new()
 }
 
 /// `FeedMessage`
 fn message(block: &Block) -> TokenStream {
     let Block { message, name, krate, generics, .. } = block;
-    let variants = block.handlers.iter().map(|handler| {
+    let mut variants = TokenStream::new();
+    for handler in &block.handlers {
         let Handler { variant, docs, .. } = handler;
         let docs = with_default_doc(docs, &format!("The message for `{}`.", handler.ident));
-        let fields = handler.arguments.iter().map(|argument| {
+        let mut fields = TokenStream::new();
+        for argument in &handler.arguments {
             let (ident, ty) = (located(&argument.ident), &argument.ty);
-            quote!(#ident: #ty)
-        });
+            fields.extend(quote!(#ident: #ty,));
+        }
         let reply = handler.reply.ty(krate);
-        quote! {
-            #(#docs)*
+        variants.extend(quote! {
+            #docs
             #variant {
-                #(#fields,)*
+                #fields
                 #[doc(hidden)]
                 __reply: #krate::ReplyTo<#reply>,
-            }
-        }
-    });
-    let unused = unused_variant(generics);
+            },
+        });
+    }
+    if generics.type_params().next().is_some() {
+        let never = never_variant(generics);
+        variants.extend(quote!(#[doc(hidden)] #never));
+    }
     let where_clause = &generics.where_clause;
     let text = format!("What a [`{name}`] can be told.");
     quote_spanned! {Span::mixed_site()=>
@@ -87,46 +105,47 @@ fn message(block: &Block) -> TokenStream {
         #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
         #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
         pub enum #message #generics #where_clause {
-            #(#variants,)*
-            #unused
+            #variants
         }
     }
 }
 
 /// Type parameters that no message mentions must still be mentioned. Nobody can make this variant.
-fn unused_variant(generics: &Generics) -> Option<TokenStream> {
-    let types: Vec<_> = generics.type_params().map(|parameter| &parameter.ident).collect();
-    (!types.is_empty()).then(|| {
-        quote! {
-            #[doc(hidden)]
-            __Never(::core::convert::Infallible, ::core::marker::PhantomData<fn() -> (#(*const #types,)*)>),
-        }
-    })
+pub(crate) fn never_variant(generics: &Generics) -> TokenStream {
+    let mut types = TokenStream::new();
+    for parameter in generics.type_params() {
+        let ty = &parameter.ident;
+        types.extend(quote!(*const #ty,));
+    }
+    quote!(__Never(::core::convert::Infallible, ::core::marker::PhantomData<fn() -> (#types)>),)
 }
 
 fn message_debug(block: &Block) -> TokenStream {
     let Block { message, generics, .. } = block;
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    quote_spanned! {Span::mixed_site()=>
-        #[automatically_derived]
-        impl #impl_generics ::core::fmt::Debug for #message #ty_generics #where_clause {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.write_str(self.message_name())
-            }
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let mixed = Span::mixed_site();
+    let members = quote_spanned! {mixed=>
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            f.write_str(self.message_name())
         }
-    }
+    };
+    let of = quote_spanned!(mixed=> ::core::fmt::Debug);
+    derivation(generics, of, &quote!(#message #ty_generics), members)
 }
 
 /// The methods of `FeedRef`.
 fn reference(block: &Block) -> TokenStream {
     let Block { reference, generics, .. } = block;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
-    let methods = block.handlers.iter().map(|handler| request(block, handler));
+    let mut methods = TokenStream::new();
+    for handler in &block.handlers {
+        methods.extend(request(block, handler));
+    }
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
         #[allow(clippy::too_many_arguments, clippy::type_complexity)]
         impl #impl_generics #reference #where_clause {
-            #(#methods)*
+            #methods
         }
     }
 }
@@ -134,18 +153,23 @@ fn reference(block: &Block) -> TokenStream {
 fn request(block: &Block, handler: &Handler) -> TokenStream {
     let Block { krate, actor, message, .. } = block;
     let Handler { ident, variant, docs, .. } = handler;
+    let mixed = Span::mixed_site();
     let variant = located(variant);
     let docs = with_default_doc(docs, &format!("A request for `{ident}`."));
-    let names: Vec<_> = handler.arguments.iter().map(|argument| located(&argument.ident)).collect();
-    let types = handler.arguments.iter().map(|argument| &argument.ty);
+    let (mut names, mut parameters) = (TokenStream::new(), TokenStream::new());
+    for argument in &handler.arguments {
+        let (name, ty) = (located(&argument.ident), &argument.ty);
+        names.extend(quote_spanned!(mixed=> #name,));
+        parameters.extend(quote_spanned!(mixed=> , #name: #ty));
+    }
     let reply = handler.reply.ty(krate);
-    let inline = handler.inline.then(|| quote_spanned!(Span::mixed_site()=> .inline()));
-    quote_spanned! {Span::mixed_site()=>
-        #(#docs)*
-        pub fn #ident(&self #(, #names: #types)*) -> #krate::Request<'_, #actor, #reply> {
+    let inline = if handler.inline { quote_spanned!(mixed=> .inline()) } else { TokenStream::new() };
+    quote_spanned! {mixed=>
+        #docs
+        pub fn #ident(&self #parameters) -> #krate::Request<'_, #actor, #reply> {
             #krate::Request::new(
                 self.actor_ref(),
-                #message::#variant { #(#names,)* __reply: #krate::ReplyTo::nowhere() },
+                #message::#variant { #names __reply: #krate::ReplyTo::nowhere() },
                 |message, reply| {
                     if let #message::#variant { __reply, .. } = message {
                         *__reply = reply;
@@ -194,10 +218,13 @@ pub(crate) fn located(ident: &Ident) -> Ident {
 }
 
 /// The docs of a handler, or a line that stands for them.
-pub(crate) fn with_default_doc(docs: &[Attribute], text: &str) -> Vec<TokenStream> {
-    let mut all: Vec<TokenStream> = docs.iter().map(ToTokens::to_token_stream).collect();
+pub(crate) fn with_default_doc(docs: &[Attribute], text: &str) -> TokenStream {
+    let mut all = TokenStream::new();
+    for attribute in docs {
+        attribute.to_tokens(&mut all);
+    }
     if !docs.iter().any(|attribute| attribute.path().is_ident("doc")) {
-        all.push(quote!(#[doc = #text]));
+        all.extend(quote!(#[doc = #text]));
     }
     all
 }

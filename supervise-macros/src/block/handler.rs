@@ -4,10 +4,10 @@ use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
-use syn::visit_mut::VisitMut;
-use syn::{Attribute, FnArg, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
+use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
 
-use super::model::{WithoutSelf, check_context, check_signature, is_context, last_segment};
+use super::model::check_signature;
+use super::types::{check_context, each_argument, each_held, is_context, last_segment, without_self};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, set_once, written};
@@ -21,7 +21,7 @@ pub(crate) struct Handler {
     pub(crate) variant: Ident,
     /// What the variant and the ref's method share with the handler.
     pub(crate) docs: Vec<Attribute>,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
     pub(crate) arguments: Vec<Argument>,
     /// How the method is called, in its own order.
@@ -149,7 +149,7 @@ impl Handler {
         }
         let mut handler = Self {
             variant: variant(&ident),
-            docs: attrs.iter().filter(|attribute| travels(attribute)).cloned().collect(),
+            docs: travelling(attrs),
             cfgs: attributes::cfgs(attrs),
             is_async: signature.asyncness.is_some(),
             arguments: Vec::new(),
@@ -185,7 +185,7 @@ impl Handler {
         let mut context = false;
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
-            if let Some(cfg) = attributes::cfgs(&input.attrs).first() {
+            if let Some(cfg) = input.attrs.iter().find(|attribute| attribute.path().is_ident("cfg")) {
                 errors.at(cfg, "a message has the same arguments in every build: put `#[cfg]` on the handler");
             }
             if is_context(&input.ty) {
@@ -209,9 +209,8 @@ impl Handler {
                     continue;
                 }
             };
-            let mut ty = (*input.ty).clone();
-            WithoutSelf(actor).visit_type_mut(&mut ty);
-            let sound = check_owned(&mut ty, Place::Argument, errors);
+            let ty = without_self(&input.ty, actor);
+            let sound = check_owned(&ty, Place::Argument, errors);
             self.call.push(CallArgument::Field(ident.clone()));
             self.arguments.push(Argument { ident, ty, sound });
         }
@@ -221,9 +220,8 @@ impl Handler {
         let ReturnType::Type(_, ty) = &signature.output else {
             return;
         };
-        let mut ty = (**ty).clone();
-        WithoutSelf(actor).visit_type_mut(&mut ty);
-        if !check_owned(&mut ty, Place::Reply, errors) {
+        let ty = without_self(ty, actor);
+        if !check_owned(&ty, Place::Reply, errors) {
             self.reply = Reply::Unsound;
             return;
         }
@@ -256,9 +254,16 @@ fn variant(handler: &Ident) -> Ident {
     Ident::new(&name, handler.span())
 }
 
-/// Whether an attribute of the handler says something about its message too.
-fn travels(attribute: &Attribute) -> bool {
-    ["doc", "cfg", "deprecated"].iter().any(|name| attribute.path().is_ident(name))
+/// The attributes of a handler that say something about its message too.
+fn travelling(attrs: &[Attribute]) -> Vec<Attribute> {
+    let mut travelling = Vec::new();
+    for attribute in attrs {
+        let path = attribute.path();
+        if path.is_ident("doc") || path.is_ident("cfg") || path.is_ident("deprecated") {
+            travelling.push(attribute.clone());
+        }
+    }
+    travelling
 }
 
 /// What stands in `#[handler(..)]`.
@@ -315,59 +320,49 @@ enum Place {
 }
 
 /// A message travels to another task: refuses what is borrowed or has no name.
-fn check_owned(ty: &mut Type, place: Place, errors: &mut Errors) -> bool {
-    struct Owned<'a>(Place, &'a mut Errors, bool);
+fn check_owned(ty: &Type, place: Place, errors: &mut Errors) -> bool {
+    let before = errors.count();
+    refuse_borrowed(ty, place, errors);
+    errors.count() == before
+}
 
-    impl VisitMut for Owned<'_> {
-        fn visit_type_mut(&mut self, ty: &mut Type) {
-            match ty {
-                Type::Reference(reference)
-                    if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
+fn refuse_borrowed(ty: &Type, place: Place, errors: &mut Errors) {
+    match ty {
+        Type::Reference(reference)
+            if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
+        {
+            let message = match place {
+                Place::Argument => {
+                    "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
+                }
+                Place::Reply => {
+                    "a reply travels to another task and cannot borrow from the actor: return an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, or a clone)"
+                }
+            };
+            errors.at(reference, message);
+            return;
+        }
+        Type::ImplTrait(opaque) => {
+            let message = match place {
+                Place::Argument => {
+                    "a message has one type: write it out, or take a `Box<dyn Trait + Send>`, instead of `impl Trait`"
+                }
+                Place::Reply => {
+                    "a reply has one type: write it out, or return a `Box<dyn Trait + Send>`, instead of `impl Trait`"
+                }
+            };
+            errors.at(opaque, message);
+        }
+        Type::Path(path) => {
+            each_argument(&path.path, &mut |argument| {
+                if let GenericArgument::Lifetime(lifetime) = argument
+                    && lifetime.ident == "_"
                 {
-                    let message = match self.0 {
-                        Place::Argument => {
-                            "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
-                        }
-                        Place::Reply => {
-                            "a reply travels to another task and cannot borrow from the actor: return an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, or a clone)"
-                        }
-                    };
-                    self.refuse(&*reference, message);
+                    errors.at(lifetime, "a message travels to another task and cannot borrow: write `'static` here or take an owned value");
                 }
-                Type::ImplTrait(opaque) => {
-                    let message = match self.0 {
-                        Place::Argument => {
-                            "a message has one type: write it out, or take a `Box<dyn Trait + Send>`, instead of `impl Trait`"
-                        }
-                        Place::Reply => {
-                            "a reply has one type: write it out, or return a `Box<dyn Trait + Send>`, instead of `impl Trait`"
-                        }
-                    };
-                    self.refuse(&*opaque, message);
-                }
-                Type::FnPtr(_) | Type::TraitObject(_) => {}
-                _ => syn::visit_mut::visit_type_mut(self, ty),
-            }
+            });
         }
-
-        fn visit_lifetime_mut(&mut self, lifetime: &mut syn::Lifetime) {
-            if lifetime.ident == "_" {
-                self.refuse(
-                    &*lifetime,
-                    "a message travels to another task and cannot borrow: write `'static` here or take an owned value",
-                );
-            }
-        }
+        _ => {}
     }
-
-    impl Owned<'_> {
-        fn refuse(&mut self, tokens: impl quote::ToTokens, message: &str) {
-            self.1.at(tokens, message);
-            self.2 = false;
-        }
-    }
-
-    let mut owned = Owned(place, errors, true);
-    owned.visit_type_mut(ty);
-    owned.2
+    each_held(ty, &mut |inner| refuse_borrowed(inner, place, errors));
 }

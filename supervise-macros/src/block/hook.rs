@@ -1,17 +1,17 @@
 //! Lifecycle hooks, watch methods and the stash condition: methods that the runtime calls by itself.
 
-use proc_macro2::Ident;
-use quote::ToTokens;
+use proc_macro2::{Ident, TokenStream};
 use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
-use super::model::{check_context, check_signature, is_context, last_segment};
+use super::model::check_signature;
+use super::types::{check_context, is_context, last_segment};
 use crate::attributes;
 use crate::errors::Errors;
 use crate::settings::written;
 
 /// When a hook runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HookKind {
     PreStart,
     PostStop,
@@ -23,7 +23,7 @@ pub(crate) enum HookKind {
 pub(crate) struct Hook {
     pub(crate) kind: HookKind,
     pub(crate) ident: Ident,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
     pub(crate) call: Vec<HookArgument>,
     pub(crate) outcome: Outcome,
@@ -37,6 +37,17 @@ pub(crate) enum HookArgument {
     Message,
 }
 
+impl HookArgument {
+    /// What it is called in generated code.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Context => "ctx",
+            Self::Cause => "cause",
+            Self::Message => "message",
+        }
+    }
+}
+
 /// What a hook or a watch method returns.
 pub(crate) enum Outcome {
     Nothing,
@@ -46,7 +57,7 @@ pub(crate) enum Outcome {
 /// A method that handles the end of watched actors.
 pub(crate) struct Watch {
     pub(crate) ident: Ident,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
     /// The watched actor's type; none for all.
     pub(crate) subject: Option<Type>,
@@ -58,14 +69,18 @@ pub(crate) struct Watch {
 /// The method that says which messages to set aside.
 pub(crate) struct Stash {
     pub(crate) ident: Ident,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
 }
 
 impl HookKind {
     pub(crate) fn named(name: &str) -> Option<Self> {
-        [Self::PreStart, Self::PostStop, Self::PreRestart, Self::PostRestart]
-            .into_iter()
-            .find(|kind| kind.name() == name)
+        match name {
+            "pre_start" => Some(Self::PreStart),
+            "post_stop" => Some(Self::PostStop),
+            "pre_restart" => Some(Self::PreRestart),
+            "post_restart" => Some(Self::PostRestart),
+            _ => None,
+        }
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -77,7 +92,8 @@ impl HookKind {
         }
     }
 
-    fn takes(self, argument: HookArgument) -> bool {
+    /// Whether the runtime tells it so.
+    pub(crate) fn takes(self, argument: HookArgument) -> bool {
         match argument {
             HookArgument::Context => true,
             HookArgument::Cause => matches!(self, Self::PreRestart | Self::PostRestart),
@@ -100,7 +116,7 @@ impl HookKind {
 impl Hook {
     pub(crate) fn read(
         kind: HookKind,
-        cfgs: Vec<Attribute>,
+        cfgs: TokenStream,
         signature: &Signature,
         message: &Ident,
         errors: &mut Errors,
@@ -233,7 +249,7 @@ impl Watch {
 
     /// What tells two watch methods apart.
     pub(crate) fn key(&self) -> String {
-        self.subject.as_ref().map_or_else(String::new, |ty| written(ty.to_token_stream()))
+        self.subject.as_ref().map_or_else(String::new, |ty| written(ty))
     }
 }
 

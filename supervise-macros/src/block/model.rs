@@ -1,9 +1,8 @@
 //! What an actor's impl block says: which methods are handlers, hooks and watchers.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::format_ident;
-use syn::visit_mut::VisitMut;
-use syn::{Attribute, Generics, Meta, Path, PathArguments, Signature, Type, TypePath, parse_quote};
+use quote::{format_ident, quote};
+use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath};
 
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
@@ -26,7 +25,7 @@ pub(crate) struct Block {
     pub(crate) reference: Type,
     pub(crate) message: Ident,
     pub(crate) generics: Generics,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) watches: Vec<Watch>,
@@ -51,6 +50,7 @@ impl Block {
         let mut reference = path.clone();
         reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
         let actor = item.self_ty.clone();
+        let mut members = std::mem::take(&mut item.members);
         let mut block = Self {
             krate,
             reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
@@ -63,28 +63,28 @@ impl Block {
             stash: None,
             name,
             actor,
-            item: Syntax { members: Vec::new(), ..item.shell() },
+            item,
         };
-        for member in &mut item.members {
+        for member in &mut members {
             match member {
                 Member::Method(method) => block.method(method, errors),
                 Member::Other(attrs, _) => {
-                    for attribute in attributes::take(attrs, |attribute| helper(attribute).is_some()) {
+                    for attribute in attributes::take(attrs, &|attribute| helper(attribute).is_some()) {
                         let name = attribute.path().get_ident();
                         let name = name.map(ToString::to_string).unwrap_or_default();
-                        errors.at(attribute, format!("`#[{name}]` belongs on a method"));
+                        errors.at(&attribute, format!("`#[{name}]` belongs on a method"));
                     }
                 }
             }
         }
         block.check_names(errors);
-        block.item = item;
+        block.item.members = members;
         Some(block)
     }
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
         Self::near_misses(method, errors);
-        let mut roles = attributes::take(&mut method.attrs, |attribute| helper(attribute).is_some());
+        let mut roles = attributes::take(&mut method.attrs, &|attribute| helper(attribute).is_some());
         if let [first, second, ..] = roles.as_slice() {
             let (first, name) = (role(first), role(second));
             let message = if first == name {
@@ -100,14 +100,14 @@ impl Block {
             return;
         };
         // What a role asks of its methods is not the user's choice.
-        method.attrs.push(parse_quote!(
+        method.attrs.extend(attributes::ours(quote!(
             #[allow(
                 clippy::needless_pass_by_ref_mut,
                 clippy::needless_pass_by_value,
                 clippy::trivially_copy_pass_by_ref,
                 clippy::unused_self
             )]
-        ));
+        )));
         let role = role(&attribute);
         if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
             errors.at(&attribute, format!("`#[{role}]` takes no arguments"));
@@ -147,11 +147,11 @@ impl Block {
     /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well; a handler
     /// stays one, so that who calls it finds it.
     fn near_misses(method: &mut Method, errors: &mut Errors) {
-        for attribute in attributes::take(&mut method.attrs, |attribute| near_miss(attribute).is_some()) {
+        for attribute in attributes::take(&mut method.attrs, &|attribute| near_miss(attribute).is_some()) {
             let Some(meant) = near_miss(&attribute) else { continue };
             errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
             if meant == "handler" {
-                method.attrs.push(parse_quote!(#[handler]));
+                method.attrs.extend(attributes::ours(quote!(#[handler])));
             }
         }
     }
@@ -159,26 +159,30 @@ impl Block {
     /// Two handlers must not become one message.
     fn check_names(&self, errors: &mut Errors) {
         for (at, handler) in self.handlers.iter().enumerate() {
-            let earlier = self.handlers.iter().take(at).find(|earlier| {
-                earlier.variant == handler.variant && (earlier.cfgs.is_empty() || handler.cfgs.is_empty())
-            });
-            if let Some(earlier) = earlier
-                && earlier.ident != handler.ident
-            {
-                let message = format!(
-                    "`{}` and `{}` would both be the message `{}`: rename one",
-                    earlier.ident, handler.ident, handler.variant
-                );
-                errors.at(&handler.ident, message);
+            for earlier in &self.handlers[..at] {
+                let together = earlier.cfgs.is_empty() || handler.cfgs.is_empty();
+                if earlier.variant != handler.variant || !together {
+                    continue;
+                }
+                // What is called the same, rustc reports.
+                if earlier.ident != handler.ident {
+                    let message = format!(
+                        "`{}` and `{}` would both be the message `{}`: rename one",
+                        earlier.ident, handler.ident, handler.variant
+                    );
+                    errors.at(&handler.ident, message);
+                }
+                break;
             }
         }
         for (at, watch) in self.watches.iter().enumerate() {
-            let same = |earlier: &&Watch| {
-                earlier.key() == watch.key() && (earlier.cfgs.is_empty() || watch.cfgs.is_empty())
-            };
-            if let Some(earlier) = self.watches.iter().take(at).find(same) {
-                let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
-                errors.at(&watch.ident, message);
+            for earlier in &self.watches[..at] {
+                let together = earlier.cfgs.is_empty() || watch.cfgs.is_empty();
+                if earlier.key() == watch.key() && together {
+                    let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
+                    errors.at(&watch.ident, message);
+                    break;
+                }
             }
         }
     }
@@ -213,77 +217,11 @@ pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Er
     }
     if let Some(clause) = &signature.generics.where_clause {
         errors.at(
-            clause.where_token,
+            &clause.where_token,
             format!("a {role} has no `where` clause of its own: put it on the impl block"),
         );
     }
     if let syn::Safety::Unsafe(unsafety) = &signature.safety {
         errors.at(unsafety, format!("a {role} is called by the runtime and cannot be unsafe"));
-    }
-}
-
-/// The last segment of a type that is a path, with its type arguments.
-pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
-    let segment = match ty {
-        Type::Path(path) => path.path.segments.last()?,
-        Type::Group(group) => return last_segment(&group.elem),
-        Type::Paren(paren) => return last_segment(&paren.elem),
-        _ => return None,
-    };
-    let types = match &segment.arguments {
-        PathArguments::AngleBracketed(arguments) => arguments
-            .args
-            .iter()
-            .filter_map(|argument| match argument {
-                syn::GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            })
-            .collect(),
-        PathArguments::None | PathArguments::Parenthesized(_) => Vec::new(),
-    };
-    Some((segment.ident.to_string(), types))
-}
-
-/// Whether `ty` is written as some kind of `Context`.
-pub(crate) fn is_context(ty: &Type) -> bool {
-    match ty {
-        Type::Reference(reference) => is_context(&reference.elem),
-        ty => last_segment(ty).is_some_and(|(name, _)| name == "Context"),
-    }
-}
-
-/// Refuses any spelling of the context but `&mut Context<Self>`.
-pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
-    if !matches!(ty, Type::Reference(reference) if reference.mutability.is_some()) {
-        errors.at(ty, "the context is lent to the actor: write `&mut Context<Self>`");
-    }
-}
-
-/// Writes the actor's type where the user wrote `Self`, for types that leave the impl block.
-pub(crate) struct WithoutSelf<'a>(pub(crate) &'a Type);
-
-impl VisitMut for WithoutSelf<'_> {
-    fn visit_type_mut(&mut self, ty: &mut Type) {
-        if matches!(ty, Type::Path(path) if path.qself.is_none() && path.path.is_ident("Self")) {
-            *ty = self.0.clone();
-        } else {
-            syn::visit_mut::visit_type_mut(self, ty);
-        }
-    }
-}
-
-impl Syntax {
-    /// The header of the block.
-    fn shell(&self) -> Self {
-        Self {
-            attrs: Vec::new(),
-            unsafety: self.unsafety,
-            impl_token: self.impl_token,
-            generics: self.generics.clone(),
-            of_trait: None,
-            self_ty: self.self_ty.clone(),
-            brace: self.brace,
-            members: Vec::new(),
-        }
     }
 }

@@ -1,13 +1,12 @@
 //! `#[child(..)]` fields: what they say, what can be wrong with that as far as words go, and the two members of
 //! `impl Supervisor` they become.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use quote::quote_spanned;
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream, Parser};
+use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, Path, PathArguments, Type};
 
 use super::is;
@@ -17,6 +16,7 @@ use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, set_once, written};
 use crate::spans;
 use crate::supervise::strategy::Strategy;
+use crate::syntax;
 
 const OPTIONS: &[&str] = &["restart", "stop_timeout", "significant", "name"];
 const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
@@ -24,7 +24,7 @@ const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`
 /// One declared child.
 pub(crate) struct Child {
     field: Ident,
-    cfgs: Vec<Attribute>,
+    cfgs: TokenStream,
     /// What `Child<..>` is given.
     actor: Type,
     name: String,
@@ -41,8 +41,15 @@ enum Restart {
     Temporary,
 }
 
-const RESTARTS: &[(&str, Restart)] =
-    &[("transient", Restart::Transient), ("permanent", Restart::Permanent), ("temporary", Restart::Temporary)];
+impl Restart {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Permanent => "permanent",
+            Self::Temporary => "temporary",
+        }
+    }
+}
 
 /// Takes the attributes off the fields and reads them.
 pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) -> Vec<Child> {
@@ -60,17 +67,19 @@ pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) ->
         },
         Data::Enum(data) => {
             let mend = "only a struct declares children on its fields: an enum spawns them in `#[pre_start]`";
-            for field in data.variants.iter_mut().flat_map(|variant| variant.fields.iter_mut()) {
-                refuse(field, mend, errors);
+            for variant in &mut data.variants {
+                for field in &mut variant.fields {
+                    refuse(field, mend, errors);
+                }
             }
             return Vec::new();
         }
         Data::Union(_) => return Vec::new(),
     };
-    let mut names = HashSet::new();
+    let mut names = Vec::new();
     let mut children = Vec::new();
     for field in fields {
-        let attributes = attributes::take(&mut field.attrs, |attribute| is(attribute, "child"));
+        let attributes = attributes::take(&mut field.attrs, &|attribute| is(attribute, "child"));
         let [attribute, rest @ ..] = attributes.as_slice() else { continue };
         if let Some(second) = rest.first() {
             errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
@@ -81,8 +90,8 @@ pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) ->
 }
 
 fn refuse(field: &mut Field, mend: &str, errors: &mut Errors) {
-    for attribute in attributes::take(&mut field.attrs, |attribute| is(attribute, "child")) {
-        errors.at(attribute, mend);
+    for attribute in attributes::take(&mut field.attrs, &|attribute| is(attribute, "child")) {
+        errors.at(&attribute, mend);
     }
 }
 
@@ -90,7 +99,7 @@ fn child(
     field: &Field,
     attribute: &Attribute,
     strategy: &Strategy,
-    names: &mut HashSet<String>,
+    names: &mut Vec<String>,
     errors: &mut Errors,
 ) -> Option<Child> {
     let ident = field.ident.clone()?;
@@ -106,7 +115,7 @@ fn child(
         errors.at(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"));
         return None;
     };
-    let (make, rest) = errors.keep(parts.parse2(list.tokens.clone()).map_err(|error| {
+    let (make, rest) = errors.keep(syntax::read(list.tokens.clone(), parts).map_err(|error| {
         if list.tokens.is_empty() {
             syn::Error::new_spanned(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"))
         } else {
@@ -125,11 +134,12 @@ fn child(
         let message = format!("`{name}` cannot be the name of an actor: add `name = \"..\"`");
         errors.at_span(ident.span(), message);
     }
-    if !names.insert(name.clone()) {
+    if names.contains(&name) {
         let message =
             format!("another child is called `{name}`: give this one a name of its own, `name = \"..\"`");
         errors.at_span(options.name.as_ref().map_or(ident.span(), LitStr::span), message);
     }
+    names.push(name.clone());
     Some(Child {
         field: ident,
         cfgs: attributes::cfgs(&field.attrs),
@@ -234,9 +244,12 @@ impl Options {
 
 fn restart(option: &Setting) -> syn::Result<Restart> {
     let word: Ident = option.value("transient | permanent | temporary")?;
-    let names: Vec<&str> = RESTARTS.iter().map(|(name, _)| *name).collect();
-    let found = RESTARTS.iter().find(|(name, _)| word == name).map(|(_, restart)| *restart);
-    found.ok_or_else(|| unknown("restart type", &word, &names))
+    match word.to_string().as_str() {
+        "transient" => Ok(Restart::Transient),
+        "permanent" => Ok(Restart::Permanent),
+        "temporary" => Ok(Restart::Temporary),
+        _ => Err(unknown("restart type", &word, &["transient", "permanent", "temporary"])),
+    }
 }
 
 fn flag(option: &Setting) -> syn::Result<Span> {
@@ -254,8 +267,12 @@ fn name(option: &Setting) -> syn::Result<LitStr> {
 
 /// Whether an actor may be called so.
 fn is_name(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.*+:@&=,!~';".contains(c);
-    !text.is_empty() && text.chars().all(plain)
+    for c in text.chars() {
+        if !c.is_ascii_alphanumeric() && !"-_.*+:@&=,!~';".contains(c) {
+            return false;
+        }
+    }
+    !text.is_empty()
 }
 
 // ---- expansion ------------------------------------------------------------------------------------------------------
@@ -265,21 +282,24 @@ pub(crate) fn members(children: &[Child], krate: &Path) -> TokenStream {
     if children.is_empty() {
         return TokenStream::new();
     }
-    let specs = children.iter().map(|child| spec(child, krate));
-    let types = children.iter().map(|child| actor_type(child, krate));
-    let arms = children.iter().map(|child| arm(child, krate));
+    let (mut specs, mut types, mut arms) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
+    for child in children {
+        specs.extend(spec(child, krate));
+        types.extend(actor_type(child, krate));
+        arms.extend(arm(child, krate));
+    }
     quote_spanned! {Span::mixed_site()=>
-        const CHILDREN: &'static [#krate::ChildSpec] = &[#(#specs),*];
+        const CHILDREN: &'static [#krate::ChildSpec] = &[#specs];
 
         const CHILD_TYPES: &'static [#krate::ActorType] = {
             use #krate::__private::NoActor as _;
 
-            &[#(#types),*]
+            &[#types]
         };
 
         fn declare_child(&mut self, name: &'static str, declare: #krate::Declare<'_, Self>) {
             match name {
-                #(#arms)*
+                #arms
                 _ => {}
             }
         }
@@ -289,24 +309,26 @@ pub(crate) fn members(children: &[Child], krate: &Path) -> TokenStream {
 fn spec(child: &Child, krate: &Path) -> TokenStream {
     let Child { name, cfgs, .. } = child;
     let mixed = Span::mixed_site();
-    let restart = match child.restart {
-        Restart::Transient => None,
-        Restart::Permanent => Some(quote_spanned!(mixed=> .restart(#krate::RestartType::Permanent))),
-        Restart::Temporary => Some(quote_spanned!(mixed=> .restart(#krate::RestartType::Temporary))),
+    let mut calls = match child.restart {
+        Restart::Transient => TokenStream::new(),
+        Restart::Permanent => quote_spanned!(mixed=> .restart(#krate::RestartType::Permanent)),
+        Restart::Temporary => quote_spanned!(mixed=> .restart(#krate::RestartType::Temporary)),
     };
-    let stop_timeout = child.stop_timeout.map(|timeout| {
+    if let Some(timeout) = child.stop_timeout {
         let timeout = duration::expression(timeout);
-        quote_spanned!(mixed=> .stop_timeout(#timeout))
-    });
-    let significant = child.significant.then(|| quote_spanned!(mixed=> .significant()));
-    quote_spanned!(mixed=> #(#cfgs)* #krate::ChildSpec::new(#name)#restart #stop_timeout #significant)
+        calls.extend(quote_spanned!(mixed=> .stop_timeout(#timeout)));
+    }
+    if child.significant {
+        calls.extend(quote_spanned!(mixed=> .significant()));
+    }
+    quote_spanned!(mixed=> #cfgs #krate::ChildSpec::new(#name)#calls,)
 }
 
 fn actor_type(child: &Child, krate: &Path) -> TokenStream {
     let Child { actor, cfgs, .. } = child;
     let at_type = Span::mixed_site().located_at(spans::of(actor));
     let types = spans::path_at(krate, at_type);
-    quote_spanned!(at_type=> #(#cfgs)* #types::__private::TypeOf::<#actor>::ACTOR)
+    quote_spanned!(at_type=> #cfgs #types::__private::TypeOf::<#actor>::ACTOR,)
 }
 
 fn arm(child: &Child, krate: &Path) -> TokenStream {
@@ -322,7 +344,7 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
         #types::__private::declare(declare, self, |this| &mut this.#field, factory);
     };
     quote_spanned! {mixed=>
-        #(#cfgs)*
+        #cfgs
         #name => {
             #factory
             #declared
@@ -335,17 +357,15 @@ pub(crate) fn documentation(children: &[Child]) -> Option<String> {
     if children.is_empty() {
         return None;
     }
-    let mut rows = vec!["# Children\n\n| name | actor | |\n|---|---|---|".to_owned()];
-    rows.extend(children.iter().map(|child| {
-        let restart = RESTARTS.iter().find(|(_, restart)| *restart == child.restart).map_or("", |(name, _)| name);
+    let mut table = "# Children\n\n| name | actor | |\n|---|---|---|".to_owned();
+    for child in children {
+        let restart = child.restart.name();
         let significant = if child.significant { ", significant" } else { "" };
         let stop =
             child.stop_timeout.map_or_else(String::new, |timeout| format!(", stops within {}", spoken(timeout)));
-        format!(
-            "| `{}` | `{}` | {restart}{significant}{stop} |",
-            child.name,
-            written(child.actor.to_token_stream())
-        )
-    }));
-    Some(rows.join("\n"))
+        let Child { name, actor, .. } = child;
+        let row = format!("\n| `{name}` | `{}` | {restart}{significant}{stop} |", written(actor));
+        table.push_str(&row);
+    }
+    Some(table)
 }

@@ -1,22 +1,26 @@
 //! The actor's ref, its `Supervisor` impl and what its table covers. Cannot fail.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::{DeriveInput, Generics, parse_quote};
+use quote::{quote, quote_spanned};
+use syn::{DeriveInput, Generics, TypeParam, TypeParamBound};
 
 use super::children;
 use super::model::{Declaration, Mailbox};
-use crate::generics::with_parameter;
+use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::expand as table;
 use crate::{attributes, duration, spans};
 
 pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
-    let cfgs = &declaration.cfgs;
     let item = documented(declaration);
-    let generated = [reference(declaration), vec![supervisor(declaration)], coverage(declaration)].concat();
-    let generated = attributes::under(cfgs, generated);
-    let read = declaration.below.iter().map(crate::supervise::already_read);
-    quote!(#item #generated #(#read)*)
+    let mut generated = reference(declaration);
+    generated.push(supervisor(declaration));
+    generated.extend(coverage(declaration));
+    let generated = attributes::under(&declaration.cfgs, generated);
+    let mut read = TokenStream::new();
+    for path in &declaration.below {
+        read.extend(crate::supervise::already_read(path));
+    }
+    quote!(#item #generated #read)
 }
 
 /// The user's item; behind its own documentation, how it is reached and what it does about its children's failures.
@@ -32,203 +36,183 @@ fn documented(declaration: &Declaration) -> DeriveInput {
         text.push('\n');
         text.push_str(&children);
     }
-    item.attrs.push(parse_quote!(#[doc = #text]));
+    item.attrs.extend(attributes::ours(quote!(#[doc = #text])));
     item
 }
 
 /// The newtype over `ActorRef` and its impls.
 fn reference(declaration: &Declaration) -> Vec<TokenStream> {
     let Declaration { vis, ident, reference, generics, krate, .. } = declaration;
+    let mixed = Span::mixed_site();
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let actor = quote!(#ident #ty_generics);
     let own = quote!(#reference #ty_generics);
     let inner = quote!(#krate::ActorRef<#actor>);
     let alive = alive(declaration);
-    let (alive_generics, _, alive_where) = alive.split_for_impl();
     // Where there are type parameters, what is complete may depend on the bounds of the impl block, not known here.
-    let complete = generics.type_params().next().is_none().then(|| {
+    let complete = if generics.type_params().next().is_none() {
         let krate = spans::path_at(krate, ident.span());
         quote_spanned!(ident.span()=> let _ = #krate::__private::has_messages::<#actor>;)
-    });
+    } else {
+        TokenStream::new()
+    };
     let text =
         format!("Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.");
-    let mixed = Span::mixed_site();
     let declared = Generics { where_clause: None, ..generics.clone() };
-    vec![
+    let mut items = vec![quote_spanned! {mixed=>
+        #[doc = #text]
+        #[allow(dead_code)]
+        #vis struct #reference #declared (#inner) #where_clause;
+    }];
+    let mut implement = |generics: &Generics, of: TokenStream, members: TokenStream| {
+        items.push(derivation(generics, of, &own, members));
+    };
+    implement(
+        generics,
+        quote_spanned!(mixed=> ::core::clone::Clone),
         quote_spanned! {mixed=>
-            #[doc = #text]
-            #[allow(dead_code)]
-            #vis struct #reference #declared (#inner) #where_clause;
-        },
-        quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics ::core::clone::Clone for #own #where_clause {
-                fn clone(&self) -> Self {
-                    Self(::core::clone::Clone::clone(&self.0))
-                }
+            fn clone(&self) -> Self {
+                Self(::core::clone::Clone::clone(&self.0))
             }
         },
+    );
+    implement(
+        generics,
+        quote_spanned!(mixed=> ::core::fmt::Debug),
         quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics ::core::fmt::Debug for #own #where_clause {
-                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    #complete
-                    ::core::fmt::Debug::fmt(&self.0, f)
-                }
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                #complete
+                ::core::fmt::Debug::fmt(&self.0, f)
             }
         },
+    );
+    implement(
+        generics,
+        quote_spanned!(mixed=> ::core::cmp::PartialEq),
         quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics ::core::cmp::PartialEq for #own #where_clause {
-                fn eq(&self, other: &Self) -> ::core::primitive::bool {
-                    ::core::cmp::PartialEq::eq(&self.0, &other.0)
-                }
+            fn eq(&self, other: &Self) -> ::core::primitive::bool {
+                ::core::cmp::PartialEq::eq(&self.0, &other.0)
             }
         },
+    );
+    implement(generics, quote_spanned!(mixed=> ::core::cmp::Eq), TokenStream::new());
+    implement(
+        generics,
+        quote_spanned!(mixed=> ::core::hash::Hash),
         quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics ::core::cmp::Eq for #own #where_clause {}
-        },
-        quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics ::core::hash::Hash for #own #where_clause {
-                fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-                    ::core::hash::Hash::hash(&self.0, state);
-                }
+            fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
+                ::core::hash::Hash::hash(&self.0, state);
             }
         },
+    );
+    implement(
+        generics,
+        quote_spanned!(mixed=> ::core::convert::From<#inner>),
         quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics ::core::convert::From<#inner> for #own #where_clause {
-                fn from(actor: #inner) -> Self {
-                    Self(actor)
-                }
+            fn from(actor: #inner) -> Self {
+                Self(actor)
             }
         },
+    );
+    implement(
+        &alive,
+        quote_spanned!(mixed=> #krate::TypedRef),
         quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #alive_generics #krate::TypedRef for #own #alive_where {
-                type Actor = #actor;
+            type Actor = #actor;
 
-                fn actor_ref(&self) -> &#inner {
-                    &self.0
-                }
+            fn actor_ref(&self) -> &#inner {
+                &self.0
             }
         },
-        quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #alive_generics #krate::__private::Habits for #own #alive_where {}
-        },
-        quote_spanned! {mixed=>
-            impl #impl_generics #own #where_clause {
-                /// What every ref can do, whatever its actor handles.
-                #[allow(dead_code)]
-                #vis fn actor_ref(&self) -> &#inner {
-                    &self.0
-                }
+    );
+    implement(&alive, quote_spanned!(mixed=> #krate::__private::Habits), TokenStream::new());
+    items.push(quote_spanned! {mixed=>
+        impl #impl_generics #own #where_clause {
+            /// What every ref can do, whatever its actor handles.
+            #[allow(dead_code)]
+            #vis fn actor_ref(&self) -> &#inner {
+                &self.0
             }
-        },
-    ]
+        }
+    });
+    items
 }
 
 fn supervisor(declaration: &Declaration) -> TokenStream {
     let Declaration { ident, reference, krate, .. } = declaration;
-    let alive = alive(declaration);
-    let (impl_generics, _, where_clause) = alive.split_for_impl();
     let (_, ty_generics, _) = declaration.generics.split_for_impl();
     let mixed = Span::mixed_site();
-    let mailbox = declaration.mailbox.as_ref().map(|mailbox| {
+    let mut members = quote_spanned!(mixed=> type Ref = #reference #ty_generics;);
+    if let Some(mailbox) = &declaration.mailbox {
         let kind = match mailbox {
-            Mailbox::Unbounded => quote_spanned!(mixed=> #krate::MailboxKind::Unbounded),
+            Mailbox::Unbounded => quote_spanned!(mixed=> Unbounded),
             Mailbox::Bounded { capacity, overflow } => {
                 let overflow = Ident::new(overflow, mixed);
-                quote_spanned! {mixed=>
-                    #krate::MailboxKind::Bounded { capacity: #capacity, overflow: #krate::Overflow::#overflow }
-                }
+                quote_spanned!(mixed=> Bounded { capacity: #capacity, overflow: #krate::Overflow::#overflow })
             }
         };
-        quote_spanned!(mixed=> const MAILBOX: #krate::MailboxKind = #kind;)
-    });
-    let stop_timeout = declaration.stop_timeout.map(|timeout| {
-        let timeout = duration::expression(timeout);
-        quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;)
-    });
-    let stash = declaration
-        .stash
-        .map(|capacity| quote_spanned!(mixed=> const STASH_CAPACITY: ::core::primitive::usize = #capacity;));
-    let table = declaration.supervises.then(|| table::members(&declaration.table, krate));
-    let children = children::members(&declaration.children, krate);
-    quote_spanned! {mixed=>
-        #[automatically_derived]
-        impl #impl_generics #krate::Supervisor for #ident #ty_generics #where_clause {
-            type Ref = #reference #ty_generics;
-            #mailbox
-            #stash
-            #stop_timeout
-            #table
-            #children
-        }
+        members.extend(quote_spanned! {mixed=>
+            const MAILBOX: #krate::MailboxKind = #krate::MailboxKind::#kind;
+        });
     }
+    if let Some(capacity) = declaration.stash {
+        members.extend(quote_spanned!(mixed=> const STASH_CAPACITY: ::core::primitive::usize = #capacity;));
+    }
+    if let Some(timeout) = declaration.stop_timeout {
+        let timeout = duration::expression(timeout);
+        members.extend(quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;));
+    }
+    if declaration.supervises {
+        members.extend(table::members(&declaration.table, krate));
+    }
+    members.extend(children::members(&declaration.children, krate));
+    let actor = quote!(#ident #ty_generics);
+    derivation(&alive(declaration), quote_spanned!(mixed=> #krate::Supervisor), &actor, members)
 }
 
 /// What the table decides and what it hands upwards, as trait impls.
 fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     let Declaration { ident, generics, krate, table, .. } = declaration;
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let (_, ty_generics, _) = generics.split_for_impl();
     let actor = quote!(#ident #ty_generics);
     let mixed = Span::mixed_site();
-    let mut impls = Vec::new();
+    let mut items = Vec::new();
+    let mut mark = |generics: &Generics, marker: TokenStream| {
+        items.push(derivation(generics, marker, &actor, TokenStream::new()));
+    };
     if table.decides_all() {
-        let any = format_ident!("__E", span = mixed);
-        let with_error = with_parameter(generics, parse_quote!(#any: ?::core::marker::Sized));
-        let (impl_with_error, _, _) = with_error.split_for_impl();
-        impls.push(quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_with_error #krate::Decides<#any> for #actor #where_clause {}
-        });
-        impls.push(quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics #krate::DecidesAll for #actor #where_clause {}
-        });
+        let any = Ident::new("__E", mixed);
+        let mut error = TypeParam::from(any.clone());
+        error.bounds.push(TypeParamBound::Verbatim(quote!(?::core::marker::Sized)));
+        mark(&with_parameter(generics, error), quote_spanned!(mixed=> #krate::Decides<#any>));
+        mark(generics, quote_spanned!(mixed=> #krate::DecidesAll));
     } else {
         for key in table.keys() {
-            impls.push(quote_spanned! {mixed=>
-                #[automatically_derived]
-                impl #impl_generics #krate::Decides<#key> for #actor #where_clause {}
-            });
+            mark(generics, quote_spanned!(mixed=> #krate::Decides<#key>));
         }
     }
     if !table.may_restart() {
-        impls.push(quote_spanned! {mixed=>
-            #[automatically_derived]
-            impl #impl_generics #krate::NeverRestarts for #actor #where_clause {}
-        });
+        mark(generics, quote_spanned!(mixed=> #krate::NeverRestarts));
     }
-    let parent = format_ident!("__P", span = mixed);
-    let mut upwards = with_parameter(generics, parse_quote!(#parent));
+    let parent = Ident::new("__P", mixed);
+    let mut upwards = with_parameter(generics, parent.clone().into());
     let escalations = table.escalations();
-    let predicates = &mut upwards.make_where_clause().predicates;
     for ty in &escalations.types {
-        predicates.push(parse_quote!(#parent: #krate::Decides<#ty>));
+        require(&mut upwards, quote!(#parent: #krate::Decides<#ty>));
     }
     if escalations.anything {
-        predicates.push(parse_quote!(#parent: #krate::DecidesAll));
+        require(&mut upwards, quote!(#parent: #krate::DecidesAll));
     }
-    let (impl_upwards, _, where_upwards) = upwards.split_for_impl();
-    impls.push(quote_spanned! {mixed=>
-        #[automatically_derived]
-        impl #impl_upwards #krate::EscalationsDecidedBy<#parent> for #actor #where_upwards {}
-    });
-    impls
+    mark(&upwards, quote_spanned!(mixed=> #krate::EscalationsDecidedBy<#parent>));
+    items
 }
 
 /// The generics of impls that only an actor that may live can have.
 fn alive(declaration: &Declaration) -> Generics {
     let mut alive = declaration.generics.clone();
-    let types: Vec<Ident> = declaration.generics.type_params().map(|parameter| parameter.ident.clone()).collect();
-    if !types.is_empty() {
-        let predicates = &mut alive.make_where_clause().predicates;
-        predicates.extend(types.iter().map(|ty| -> syn::WherePredicate { parse_quote!(#ty: 'static) }));
+    for parameter in declaration.generics.type_params() {
+        let ty = &parameter.ident;
+        require(&mut alive, quote!(#ty: 'static));
     }
     alive
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::format_ident;
-use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility, parse_quote};
+use quote::{format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility};
 
 use super::children::{self, Child};
 use crate::attributes;
@@ -14,6 +14,7 @@ use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, set_once};
 use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
+use crate::syntax;
 
 const SETTINGS: &[&str] = &["mailbox", "stash", "stop_timeout", "crate"];
 
@@ -25,7 +26,7 @@ pub(crate) struct Declaration {
     pub(crate) ident: Ident,
     pub(crate) reference: Ident,
     pub(crate) generics: Generics,
-    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
     pub(crate) krate: Path,
     /// Whether the type has lifetime parameters, which is a mistake.
     pub(crate) borrows: bool,
@@ -63,15 +64,15 @@ impl Declaration {
                 errors.at(lifetime, message);
             }
         }
-        let tables = attributes::take(&mut item.attrs, |attribute| {
+        let tables = attributes::take(&mut item.attrs, &|attribute| {
             super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
         });
         if let Some(second) = tables.get(1) {
             errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
         }
-        if let Some(second) = item.attrs.iter().find(|attribute| super::is(attribute, "actor")) {
+        if let Some(second) = attributes::take(&mut item.attrs, &|attribute| super::is(attribute, "actor")).first()
+        {
             errors.at(second, "this type is an actor already: remove the second `#[actor]`");
-            item.attrs.retain(|attribute| !super::is(attribute, "actor"));
         }
         let table = tables.first().and_then(|attribute| match &attribute.meta {
             Meta::List(list) => Some(list.tokens.clone()),
@@ -81,6 +82,12 @@ impl Declaration {
                 None
             }
         });
+        let mut below = Vec::new();
+        for table in &tables {
+            if !super::is(table, HANDED_DOWN) {
+                below.push(table.path().clone());
+            }
+        }
         let table = Table::read(table, &item.generics, errors);
         let children = children::read(&mut item.data, &table.strategy, errors);
         let mut declaration = Self {
@@ -89,7 +96,7 @@ impl Declaration {
             reference: format_ident!("{}Ref", item.ident),
             generics: item.generics.clone(),
             cfgs: attributes::cfgs(&item.attrs),
-            krate: parse_quote!(::supervise),
+            krate: facade(),
             borrows: item.generics.lifetimes().next().is_some(),
             mailbox: None,
             stash: None,
@@ -97,11 +104,7 @@ impl Declaration {
             table,
             children,
             supervises: !tables.is_empty(),
-            below: tables
-                .iter()
-                .filter(|table| !super::is(table, HANDED_DOWN))
-                .map(|table| table.path().clone())
-                .collect(),
+            below,
             item,
         };
         declaration.settings(arguments, errors);
@@ -130,12 +133,7 @@ impl Declaration {
                     set_once(&mut self.stop_timeout, timeout, &setting, errors);
                 }
                 "crate" => {
-                    set_once(
-                        &mut krate,
-                        setting.value_by(Path::parse_mod_style, "path::to::supervise"),
-                        &setting,
-                        errors,
-                    );
+                    set_once(&mut krate, module(&setting), &setting, errors);
                 }
                 _ => errors.add(unknown("setting of `#[actor]`", &setting.name, SETTINGS)),
             }
@@ -151,7 +149,7 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
     let mut krate = None;
     for setting in settings::parse(arguments, errors) {
         if setting.name == "crate" {
-            set_once(&mut krate, setting.value_by(Path::parse_mod_style, "path::to::supervise"), &setting, errors);
+            set_once(&mut krate, module(&setting), &setting, errors);
         } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
             let message = format!(
                 "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
@@ -162,7 +160,24 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
             errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
         }
     }
-    krate.unwrap_or_else(|| parse_quote!(::supervise))
+    krate.unwrap_or_else(facade)
+}
+
+/// Reads `crate = path`.
+fn module(setting: &Setting) -> syn::Result<Path> {
+    let path = setting.value_by(Path::parse_mod_style, "path::to::supervise")?;
+    match path.segments.iter().find(|segment| segment.ident == "Self") {
+        None => Ok(path),
+        Some(segment) => {
+            let message = "there is no crate in a type: write `crate = path::to::supervise`";
+            Err(syn::Error::new(segment.ident.span(), message))
+        }
+    }
+}
+
+/// Where generated code finds what it calls.
+fn facade() -> Path {
+    syntax::read(quote!(::supervise), Path::parse).expect("a path of ours")
 }
 
 fn stash(setting: &Setting) -> syn::Result<usize> {
@@ -206,20 +221,18 @@ fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
             "a mailbox without room takes no message: give it at least 1",
         ));
     }
-    let overflow = if inner.is_empty() { "Fail" } else { overflow.parse2(inner.parse::<TokenStream>()?)? };
+    let overflow = if inner.is_empty() { "Fail" } else { overflow(&inner)? };
     Ok(Mailbox::Bounded { capacity: size, overflow })
 }
 
 fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    const WORDS: &[(&str, &str)] =
-        &[("fail", "Fail"), ("drop_newest", "DropNewest"), ("drop_oldest", "DropOldest")];
-    let names: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+    const WORDS: &[&str] = &["fail", "drop_newest", "drop_oldest"];
     <syn::Token![,]>::parse(input)?;
     if input.is_empty() {
         return Ok("Fail");
     }
     let name: Ident = input.parse()?;
-    if names.contains(&name.to_string().as_str()) {
+    if WORDS.contains(&name.to_string().as_str()) {
         return Err(syn::Error::new(name.span(), format!("write `overflow = {name}`")));
     }
     if name != "overflow" {
@@ -227,7 +240,11 @@ fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
     }
     <syn::Token![=]>::parse(input)?;
     let word: Ident = input.parse()?;
-    let found = WORDS.iter().find(|(known, _)| word == known).map(|(_, variant)| *variant);
-    let variant = found.ok_or_else(|| unknown("overflow", &word, &names))?;
+    let variant = match word.to_string().as_str() {
+        "fail" => "Fail",
+        "drop_newest" => "DropNewest",
+        "drop_oldest" => "DropOldest",
+        _ => return Err(unknown("overflow", &word, WORDS)),
+    };
     Option::<syn::Token![,]>::parse(input).map(|_| variant)
 }

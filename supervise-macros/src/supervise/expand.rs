@@ -4,10 +4,12 @@
 //! Rules 3.1 and 3.2.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{ExprClosure, Path};
+use quote::{quote, quote_spanned};
+use syn::Path;
 
 use super::model::{Directive, Kind, Pattern, Rule, Table};
+use crate::markdown::cell;
+use crate::settings::written;
 use crate::spans;
 
 /// The members of `impl Supervisor` that come from the table. Nothing, where the defaults serve.
@@ -26,20 +28,22 @@ pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
 fn to_read(table: &Table, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let table = if let Some(decider) = &table.decider {
-        let path = crate::settings::written(decider.to_token_stream());
+        let path = written(decider);
         quote_spanned!(mixed=> Function(#path))
     } else if table.rules.is_empty() {
         return TokenStream::new();
     } else {
-        let rules = table.rules.iter().map(|rule| {
+        let mut rules = TokenStream::new();
+        for rule in &table.rules {
             let text = &rule.text;
-            if matches!(rule.directive, Directive::Default) {
-                return quote_spanned!(mixed=> #krate::Rule::by_default(#text));
-            }
-            let directive = directive(&rule.directive, krate);
-            quote_spanned!(mixed=> #krate::Rule::new(#text, #directive))
-        });
-        quote_spanned!(mixed=> Rules(&[#(#rules),*]))
+            rules.extend(if matches!(rule.directive, Directive::Default) {
+                quote_spanned!(mixed=> #krate::Rule::by_default(#text),)
+            } else {
+                let directive = directive(&rule.directive, krate);
+                quote_spanned!(mixed=> #krate::Rule::new(#text, #directive),)
+            });
+        }
+        quote_spanned!(mixed=> Rules(&[#rules]))
     };
     quote_spanned!(mixed=> const TABLE: #krate::DeciderTable = #krate::DeciderTable::#table;)
 }
@@ -57,13 +61,14 @@ fn decide(table: &Table, krate: &Path) -> TokenStream {
     } else if table.rules.is_empty() {
         return TokenStream::new();
     } else {
-        let initialization = initialization(table, krate);
-        let errors = table.keys().into_iter().map(|key| errors_of(table, &key, krate));
+        let mut cases = initialization(table, krate);
+        for key in table.keys() {
+            cases.extend(errors_of(table, &key, krate));
+        }
         let kinds = kinds(table, krate);
         quote_spanned! {mixed=>
             let _ = child;
-            #initialization
-            #(#errors)*
+            #cases
             ::core::result::Result::Ok(#kinds)
         }
     };
@@ -77,36 +82,46 @@ fn decide(table: &Table, krate: &Path) -> TokenStream {
     }
 }
 
-fn initialization(table: &Table, krate: &Path) -> Option<TokenStream> {
-    let rule = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Initialization))?;
-    let directive = directive(&rule.directive, krate);
-    Some(quote_spanned! {Span::mixed_site()=>
+fn initialization(table: &Table, krate: &Path) -> TokenStream {
+    let Some(rule) = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Initialization)) else {
+        return TokenStream::new();
+    };
+    let decided = decided(&rule.directive, krate);
+    quote_spanned! {Span::mixed_site()=>
         if failure.is_initialization() {
-            return ::core::result::Result::Ok(#directive);
+            #decided;
         }
-    })
+    }
 }
 
 /// What is done about the errors of one type.
 fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let text = key.to_string();
-    let rules: Vec<&Rule> =
-        table.rules.iter().filter(|rule| rule.pattern.key().is_some_and(|own| own.to_string() == text)).collect();
+    let mut rules: Vec<&Rule> = Vec::new();
+    for rule in &table.rules {
+        if rule.pattern.key().is_some_and(|own| own.to_string() == text) {
+            rules.push(rule);
+        }
+    }
     // `#key` is where an error that is no error type is reported.
-    let first = key.clone().into_iter().next().map_or(mixed, |token| token.span());
+    let first = first_span(key);
     let at = spans::path_at(krate, first);
     let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
     if let [Rule { pattern: Pattern::Type(_), guard: None, directive: only, .. }] = rules.as_slice() {
-        let only = directive(only, krate);
+        let only = decided(only, krate);
         return quote_spanned! {mixed=>
             if #view(failure).is_some() {
-                return ::core::result::Result::Ok(#only);
+                #only;
             }
         };
     }
-    let arms = rules.iter().map(|rule| arm(rule, key, krate));
-    let whole = rules.iter().any(|rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none());
+    let mut arms = TokenStream::new();
+    let mut whole = false;
+    for rule in rules {
+        arms.extend(arm(rule, key, krate));
+        whole |= matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none();
+    }
     let rest = if whole {
         TokenStream::new()
     } else if table.decides_all() {
@@ -121,7 +136,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
             match #error {
-                #(#arms)*
+                #arms
                 #rest
             }
         }
@@ -129,52 +144,57 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
 }
 
 fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
-    let directive = directive(&rule.directive, krate);
-    let guard = rule.guard.as_ref().map(|guard| guard_of(guard, key, krate));
+    let mixed = Span::mixed_site();
+    let guard = if let Some(guard) = &rule.guard {
+        quote_spanned!(mixed=> if #krate::__private::guard::<#key>(error, #guard))
+    } else {
+        TokenStream::new()
+    };
     let pattern = if let Pattern::Variant { pattern, .. } = &rule.pattern {
         pattern.clone()
     } else {
-        let span = key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
-        quote_spanned!(span=> _)
+        quote_spanned!(first_span(key)=> _)
     };
-    let body = quote_spanned!(Span::mixed_site()=> return ::core::result::Result::Ok(#directive));
+    let body = decided(&rule.directive, krate);
     // The braces are the user's: rustc proposes further arms only where all arms come from one place.
     quote_spanned!(spans::of(&pattern)=> #pattern #guard => { #body })
 }
 
-fn guard_of(guard: &ExprClosure, key: &TokenStream, krate: &Path) -> TokenStream {
-    quote_spanned!(Span::mixed_site()=> if #krate::__private::guard::<#key>(error, #guard))
+fn first_span(key: &TokenStream) -> Span {
+    key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span())
+}
+
+fn decided(what: &Directive, krate: &Path) -> TokenStream {
+    let directive = directive(what, krate);
+    quote_spanned!(Span::mixed_site()=> return ::core::result::Result::Ok(#directive))
 }
 
 /// What is done about panics, kills, death pacts, and everything that no rule before took.
 fn kinds(table: &Table, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
-    let arms: Vec<TokenStream> = table
-        .rules
-        .iter()
-        .filter_map(|rule| {
-            let Pattern::Kind(kind) = rule.pattern else {
-                return None;
-            };
-            let kind = match kind {
-                Kind::Panic => quote_spanned!(mixed=> Panic),
-                Kind::Killed => quote_spanned!(mixed=> Killed),
-                Kind::DeathPact => quote_spanned!(mixed=> DeathPact),
-            };
-            let directive = directive(&rule.directive, krate);
-            Some(quote_spanned!(mixed=> #krate::FailureKind::#kind => #directive,))
-        })
-        .collect();
-    let rest = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Any)).map_or_else(
-        || quote_spanned!(mixed=> #krate::Directive::Escalate),
-        |rule| directive(&rule.directive, krate),
-    );
+    let mut arms = TokenStream::new();
+    let mut rest = quote_spanned!(mixed=> #krate::Directive::Escalate);
+    for rule in &table.rules {
+        let directive = directive(&rule.directive, krate);
+        let kind = match &rule.pattern {
+            Pattern::Kind(Kind::Panic) => "Panic",
+            Pattern::Kind(Kind::Killed) => "Killed",
+            Pattern::Kind(Kind::DeathPact) => "DeathPact",
+            Pattern::Any => {
+                rest = directive;
+                continue;
+            }
+            Pattern::Initialization | Pattern::Type(_) | Pattern::Variant { .. } => continue,
+        };
+        let kind = Ident::new(kind, mixed);
+        arms.extend(quote_spanned!(mixed=> #krate::FailureKind::#kind => #directive,));
+    }
     if arms.is_empty() {
         return rest;
     }
     quote_spanned! {mixed=>
         match failure.kind() {
-            #(#arms)*
+            #arms
             _ => #rest,
         }
     }
@@ -182,42 +202,44 @@ fn kinds(table: &Table, krate: &Path) -> TokenStream {
 
 fn directive(directive: &Directive, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
-    match directive {
-        Directive::Resume => quote_spanned!(mixed=> #krate::Directive::Resume),
-        Directive::Restart => quote_spanned!(mixed=> #krate::Directive::Restart),
+    let variant = match directive {
+        Directive::Resume => "Resume",
+        Directive::Restart => "Restart",
         Directive::RestartAfter(backoff) => {
             let backoff = backoff.expression(krate);
-            quote_spanned!(mixed=> #krate::Directive::RestartAfter(#backoff))
+            return quote_spanned!(mixed=> #krate::Directive::RestartAfter(#backoff));
         }
-        Directive::Stop => quote_spanned!(mixed=> #krate::Directive::Stop),
-        Directive::Escalate => quote_spanned!(mixed=> #krate::Directive::Escalate),
-        Directive::Default => quote_spanned!(mixed=> #krate::default_decider(failure)),
-    }
+        Directive::Stop => "Stop",
+        Directive::Escalate => "Escalate",
+        Directive::Default => return quote_spanned!(mixed=> #krate::default_decider(failure)),
+    };
+    let variant = Ident::new(variant, mixed);
+    quote_spanned!(mixed=> #krate::Directive::#variant)
 }
 
 /// The table as Markdown.
 pub(crate) fn documentation(table: &Table) -> String {
     let strategy = table.strategy.sentence();
     if let Some(decider) = &table.decider {
-        let path = crate::settings::written(decider.to_token_stream());
+        let path = written(decider);
         return format!("# Supervision\n\n{strategy}\n\nFailures are decided by `{path}`.\n");
     }
-    let mut rows = vec![format!("# Supervision\n\n{strategy}\n\n| failure | directive |\n|---|---|")];
+    let mut text = format!("# Supervision\n\n{strategy}\n\n| failure | directive |\n|---|---|");
     if table.rules.is_empty() {
-        rows.push("| initialization failed, killed, death pact | Stop |\n| anything else | Restart |".to_owned());
+        text += "\n| initialization failed, killed, death pact | Stop |\n| anything else | Restart |";
     }
-    rows.extend(table.rules.iter().map(|rule| {
+    for rule in &table.rules {
         let pattern = match rule.pattern {
             Pattern::Any => "anything else".to_owned(),
-            // A bar would end the cell, in code too.
-            _ => format!("`{}`", rule.text.replace('|', "\\|")),
+            _ => cell(&rule.text),
         };
-        format!("| {pattern} | {} |", spoken(&rule.directive))
-    }));
-    if !table.decides_all() {
-        rows.push("| anything else | Escalate |".to_owned());
+        let row = format!("\n| {pattern} | {} |", spoken(&rule.directive));
+        text.push_str(&row);
     }
-    rows.join("\n")
+    if !table.decides_all() {
+        text += "\n| anything else | Escalate |";
+    }
+    text
 }
 
 fn spoken(directive: &Directive) -> String {

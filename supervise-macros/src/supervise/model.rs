@@ -1,9 +1,7 @@
 //! What a table means, and everything that can be wrong with it as far as words go. Types are left to rustc.
 
-use std::collections::HashSet;
-
 use heck::ToUpperCamelCase;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{ExprClosure, GenericParam, Generics, Ident, Path, Type};
 
@@ -34,7 +32,6 @@ pub(crate) struct Rule {
     pub(crate) text: String,
 }
 
-#[derive(Clone)]
 pub(crate) enum Pattern {
     Initialization,
     Kind(Kind),
@@ -47,7 +44,6 @@ pub(crate) enum Pattern {
     Any,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Panic,
     Killed,
@@ -141,21 +137,21 @@ impl Table {
 
     /// The error types with a rule, each once, in the order of their first rules.
     pub(crate) fn keys(&self) -> Vec<TokenStream> {
-        distinct(self.rules.iter().filter_map(|rule| rule.pattern.key()))
+        keys(&self.rules)
     }
 
     /// What this table hands upwards, as far as it says so.
     pub(crate) fn escalations(&self) -> Escalations {
         let at_limit = self.strategy.escalates_at_limit();
-        let upwards = |rule: &&Rule| {
-            matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts())
-        };
-        let default_table = self.rules.is_empty() && at_limit;
-        let any = self.rules.iter().filter(upwards).any(|rule| matches!(rule.pattern, Pattern::Any));
-        Escalations {
-            anything: self.decider.is_some() || default_table || any,
-            types: distinct(self.rules.iter().filter(upwards).filter_map(|rule| rule.pattern.key())),
+        let mut anything = self.decider.is_some() || (self.rules.is_empty() && at_limit);
+        let mut types = Vec::new();
+        for rule in &self.rules {
+            if matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts()) {
+                anything |= matches!(rule.pattern, Pattern::Any);
+                types.extend(rule.pattern.key());
+            }
         }
+        Escalations { anything, types: distinct(types) }
     }
 
     fn check_backoff(&self, errors: &mut Errors) {
@@ -165,6 +161,14 @@ impl Table {
     }
 }
 
+fn keys(rules: &[Rule]) -> Vec<TokenStream> {
+    let mut keys = Vec::new();
+    for rule in rules {
+        keys.extend(rule.pattern.key());
+    }
+    distinct(keys)
+}
+
 /// What reaches the supervisor's own parent.
 pub(crate) struct Escalations {
     pub(crate) anything: bool,
@@ -172,15 +176,21 @@ pub(crate) struct Escalations {
 }
 
 /// Each of `types` once, compared as text.
-pub(crate) fn distinct(types: impl Iterator<Item = TokenStream>) -> Vec<TokenStream> {
-    let mut seen = HashSet::new();
-    types.filter(|ty| seen.insert(ty.to_string())).collect()
+pub(crate) fn distinct(types: Vec<TokenStream>) -> Vec<TokenStream> {
+    let (mut distinct, mut seen) = (Vec::new(), Vec::new());
+    for ty in types {
+        let text = ty.to_string();
+        if !seen.contains(&text) {
+            seen.push(text);
+            distinct.push(ty);
+        }
+    }
+    distinct
 }
 
 /// A guard behind its pattern.
 fn guard_text(guard: &ExprClosure) -> String {
-    let parameters: Vec<String> = guard.inputs.iter().map(written).collect();
-    format!(" if |{}| {}", parameters.join(", "), written(&guard.body))
+    format!(" if |{}| {}", written(&guard.inputs), written(&guard.body))
 }
 
 /// Patterns that are no types.
@@ -198,24 +208,29 @@ fn stray(setting: &Setting) -> syn::Error {
         return syn::Error::new(setting.span(), message);
     }
     if let ("strategy", Some(value)) = (name.as_str(), &setting.value) {
-        let scope = written(value).replace('"', "");
-        if strategy::SCOPES.contains(&scope.as_str()) {
-            let message = format!("a strategy stands alone: write `{scope}`");
-            return syn::Error::new_spanned(setting.tokens(), message);
+        let value = written(value);
+        for scope in strategy::SCOPES {
+            if value == *scope || value == format!("\"{scope}\"") {
+                return setting.error(format!("a strategy stands alone: write `{scope}`"));
+            }
         }
     }
     if DIRECTIVES.contains(&name.as_str()) && setting.value.is_none() {
         return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
     }
-    let directive =
-        setting.value.clone().and_then(|value| value.into_iter().next()).map(|token| token.to_string());
-    if directive.is_some_and(|word| DIRECTIVES.contains(&word.as_str())) && setting.arguments.is_none() {
-        let value = setting.value.as_ref().map(written).unwrap_or_default();
+    if let (Some(value), None) = (&setting.value, &setting.arguments)
+        && let Some(directive) = value.clone().into_iter().next()
+        && DIRECTIVES.contains(&directive.to_string().as_str())
+    {
+        let value = written(value);
         let pattern = if CATCH_ALL.contains(&name.to_lowercase().as_str()) { "_" } else { &name };
         let message = format!("a rule names what fails in `on(..)`: write `on({pattern}) = {value}`");
-        return syn::Error::new_spanned(setting.tokens(), message);
+        return setting.error(message);
     }
-    let known: Vec<&str> = SETTINGS.iter().chain(strategy::ARGUMENTS).copied().collect();
+    let mut known = Vec::new();
+    for words in [SETTINGS, strategy::ARGUMENTS] {
+        known.extend_from_slice(words);
+    }
     match crate::errors::closest(&name, &known) {
         Some(_) => unknown("strategy or setting", &setting.name, &known),
         None => syn::Error::new(
@@ -232,9 +247,9 @@ fn stray(setting: &Setting) -> syn::Error {
 struct Rules<'a> {
     generics: &'a Generics,
     done: Vec<Rule>,
-    seen: HashSet<String>,
+    seen: Vec<String>,
     /// Types that a rule without a guard has taken whole.
-    taken: HashSet<String>,
+    taken: Vec<String>,
     any: bool,
     decider: Option<Setting>,
     resumes_any: Option<Span>,
@@ -248,8 +263,8 @@ impl<'a> Rules<'a> {
         Self {
             generics,
             done: Vec::new(),
-            seen: HashSet::new(),
-            taken: HashSet::new(),
+            seen: Vec::new(),
+            taken: Vec::new(),
             any: false,
             decider: None,
             resumes_any: None,
@@ -280,10 +295,10 @@ impl<'a> Rules<'a> {
     fn pattern(&self, syntax: &PatternSyntax) -> Pattern {
         match syntax {
             PatternSyntax::Any(_) => Pattern::Any,
-            PatternSyntax::Shape(path, pattern) => self.enum_of(path).map_or_else(
-                || Pattern::Variant { of: path.clone(), pattern: quote!(#pattern) },
-                |of| Pattern::Variant { of, pattern: quote!(#pattern) },
-            ),
+            PatternSyntax::Shape(path, pattern) => {
+                let of = self.enum_of(path).unwrap_or_else(|| path.clone());
+                Pattern::Variant { of, pattern: pattern.to_token_stream() }
+            }
             PatternSyntax::Type(ty) => {
                 let Type::Path(path) = ty else {
                     return Pattern::Type(Box::new(ty.clone()));
@@ -320,10 +335,12 @@ impl<'a> Rules<'a> {
     }
 
     fn is_type_parameter(&self, word: &Ident) -> bool {
-        self.generics
-            .params
-            .iter()
-            .any(|parameter| matches!(parameter, GenericParam::Type(ty) if ty.ident == *word))
+        for parameter in &self.generics.params {
+            if matches!(parameter, GenericParam::Type(ty) if ty.ident == *word) {
+                return true;
+            }
+        }
+        false
     }
 
     fn check(&mut self, pattern: &Pattern, syntax: &PatternSyntax, rule: &RuleSyntax, errors: &mut Errors) {
@@ -347,7 +364,7 @@ impl<'a> Rules<'a> {
             );
             return;
         }
-        if let Some(key) = pattern.key().map(written) {
+        if let Some(key) = pattern.key().map(|key| written(&key)) {
             if self.taken.contains(&key) {
                 let what = if text == key {
                     String::new()
@@ -358,14 +375,17 @@ impl<'a> Rules<'a> {
                 return;
             }
             if let (Pattern::Type(_), None) = (pattern, guarded) {
-                self.taken.insert(key.clone());
+                self.taken.push(key.clone());
             }
             if let (Pattern::Type(_), Some(_)) = (pattern, guarded) {
                 self.guarded.push((key, syntax.to_token_stream()));
             }
         }
-        if guarded.is_none() && !self.seen.insert(text.clone()) {
-            errors.at(syntax, format!("{NEVER}: an earlier rule decides `{text}`; leave it in one of them"));
+        if guarded.is_none() {
+            if self.seen.contains(&text) {
+                errors.at(syntax, format!("{NEVER}: an earlier rule decides `{text}`; leave it in one of them"));
+            }
+            self.seen.push(text);
         }
         self.any = matches!(pattern, Pattern::Any);
     }
@@ -377,7 +397,7 @@ impl<'a> Rules<'a> {
                 "a table is written as rules or as a function: remove `decider` or the `on(..)` rules",
             );
         }
-        if let (Some(span), false) = (self.resumes_any, self.seen.contains("Panic")) {
+        if let (Some(span), false) = (self.resumes_any, self.seen.iter().any(|text| text == "Panic")) {
             errors.at_span(
                 span,
                 "resuming after a panic keeps state that may be broken: decide `on(Panic)` explicitly, \
@@ -400,7 +420,7 @@ impl<'a> Rules<'a> {
 
     /// Rust cannot tell `T::Error` from another type, so rules for both would overlap.
     fn check_overlap(&self, errors: &mut Errors) {
-        let keys = distinct(self.done.iter().filter_map(|rule| rule.pattern.key()));
+        let keys = keys(&self.done);
         if keys.len() < 2 {
             return;
         }
@@ -414,11 +434,17 @@ impl<'a> Rules<'a> {
     }
 
     fn mentions_parameter(&self, tokens: &TokenStream) -> bool {
-        tokens.clone().into_iter().any(|token| match token {
-            proc_macro2::TokenTree::Ident(word) => self.is_type_parameter(&word),
-            proc_macro2::TokenTree::Group(group) => self.mentions_parameter(&group.stream()),
-            _ => false,
-        })
+        for token in tokens.clone() {
+            let mentions = match token {
+                TokenTree::Ident(word) => self.is_type_parameter(&word),
+                TokenTree::Group(group) => self.mentions_parameter(&group.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+            };
+            if mentions {
+                return true;
+            }
+        }
+        false
     }
 }
 

@@ -2,12 +2,13 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{ExprClosure, Pat, Path, Token, Type};
 
 use crate::errors::Errors;
 use crate::settings::{self, Setting};
+use crate::syntax;
 
 /// One entry between the commas of the attribute.
 pub(crate) enum Entry {
@@ -25,7 +26,7 @@ pub(crate) struct RuleSyntax {
 
 /// One alternative of a rule.
 pub(crate) enum PatternSyntax {
-    Any(Token![_]),
+    Any(Pat),
     Type(Type),
     /// A pattern that cannot be a type, such as `DbError::Query { .. }`, and its path.
     Shape(Path, Pat),
@@ -38,35 +39,35 @@ pub(crate) struct DirectiveSyntax {
 }
 
 pub(crate) fn entries(tokens: TokenStream, errors: &mut Errors) -> Vec<Entry> {
-    settings::parse(tokens, errors)
-        .into_iter()
-        .filter_map(|setting| {
-            if setting.name == "on" {
-                errors.keep(rule(&setting)).map(Entry::Rule)
-            } else {
-                Some(Entry::Setting(setting))
-            }
-        })
-        .collect()
+    let mut entries = Vec::new();
+    for setting in settings::parse(tokens, errors) {
+        if setting.name != "on" {
+            entries.push(Entry::Setting(setting));
+        } else if let Some(rule) = errors.keep(rule(&setting)) {
+            entries.push(Entry::Rule(rule));
+        }
+    }
+    entries
 }
 
 fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
     let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
-        return Err(syn::Error::new_spanned(
-            setting.tokens(),
-            "a rule says what fails and what to do about it: `on(MyError) = Restart`",
-        ));
+        return Err(setting.error("a rule says what fails and what to do about it: `on(MyError) = Restart`"));
     };
-    let (patterns, guard) = split_guard(arguments.clone());
-    if patterns.is_empty() {
+    let (alternatives, guard) = split_guard(arguments.clone());
+    if alternatives.is_empty() {
         let message = "a rule names what fails: `on(MyError)`, `on(Panic)` or `on(_)`";
-        return Err(syn::Error::new_spanned(setting.tokens(), message));
+        return Err(setting.error(message));
     }
-    Ok(RuleSyntax {
-        patterns: settings::split(patterns, '|').into_iter().map(pattern).collect::<syn::Result<_>>()?,
-        guard: guard.map(|(keyword, tokens)| closure(keyword, tokens)).transpose()?,
-        directive: directive.parse2(value.clone())?,
-    })
+    let mut patterns = Vec::new();
+    for alternative in settings::split(alternatives, '|') {
+        patterns.push(pattern(alternative)?);
+    }
+    let guard = match guard {
+        Some((keyword, tokens)) => Some(closure(keyword, tokens)?),
+        None => None,
+    };
+    Ok(RuleSyntax { patterns, guard, directive: syntax::read(value.clone(), directive)? })
 }
 
 /// Separates `PATTERN | ..` from what follows an `if`.
@@ -76,9 +77,11 @@ fn split_guard(tokens: TokenStream) -> (TokenStream, Option<(Span, TokenStream)>
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Ident(word) if word == "if" => {
-                return (patterns, Some((word.span(), tokens.collect())));
+                let mut guard = TokenStream::new();
+                guard.extend(tokens);
+                return (patterns, Some((word.span(), guard)));
             }
-            token => patterns.extend([token]),
+            token => token.to_tokens(&mut patterns),
         }
     }
     (patterns, None)
@@ -89,17 +92,16 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
     if tokens.is_empty() {
         return Err(syn::Error::new(keyword, mend));
     }
-    let closure: ExprClosure = syn::parse2(tokens.clone()).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
-    if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(tokens, mend)) }
+    let closure: ExprClosure =
+        syntax::read(tokens.clone(), ExprClosure::parse).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
+    if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(&tokens, mend)) }
 }
 
 fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
-    if let Ok(any) = syn::parse2::<Token![_]>(tokens.clone()) {
-        return Ok(PatternSyntax::Any(any));
-    }
     // A path with something in brackets behind it is a pattern; as a type it would read as `Fn(..)` does.
-    if let Ok(pattern) = Pat::parse_single.parse2(tokens.clone()) {
+    if let Ok(pattern) = syntax::read(tokens.clone(), Pat::parse_single) {
         match &pattern {
+            Pat::Wild(_) => return Ok(PatternSyntax::Any(pattern)),
             Pat::Struct(shape) if shape.qself.is_none() => {
                 return Ok(PatternSyntax::Shape(shape.path.clone(), pattern));
             }
@@ -109,7 +111,7 @@ fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
             _ => {}
         }
     }
-    syn::parse2(tokens.clone()).map(PatternSyntax::Type).map_err(|_| {
+    syntax::read(tokens.clone(), Type::parse).map(PatternSyntax::Type).map_err(|_| {
         let message = if let Some(ty) = with_binding(&tokens) {
             format!("a rule names the type alone, `on({ty})`; a guard looks inside, `on({ty} if |error| ..)`")
         } else if settings::split(tokens.clone(), ',').len() > 1 {
@@ -119,7 +121,7 @@ fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
              `InitializationFailed` or `_`"
                 .to_owned()
         };
-        syn::Error::new_spanned(tokens, message)
+        syn::Error::new_spanned(&tokens, message)
     })
 }
 
@@ -130,7 +132,7 @@ fn with_binding(tokens: &TokenStream) -> Option<String> {
         input.parse::<Token![:]>()?;
         input.parse::<Type>()
     };
-    parameter.parse2(tokens.clone()).ok().map(settings::written)
+    syntax::read(tokens.clone(), parameter).ok().map(|ty| settings::written(&ty))
 }
 
 fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
@@ -142,10 +144,14 @@ fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
     })?;
     if input.peek(Token![::]) {
         let path: TokenStream = input.parse()?;
-        let last = path.clone().into_iter().filter(|token| matches!(token, TokenTree::Ident(_))).last();
-        let message =
-            format!("a directive stands alone: write `{}`", last.unwrap_or(TokenTree::Ident(name.clone())));
-        return Err(syn::Error::new_spanned(quote!(#name #path), message));
+        let mut last = name.clone();
+        for token in path.clone() {
+            if let TokenTree::Ident(word) = token {
+                last = word;
+            }
+        }
+        let message = format!("a directive stands alone: write `{last}`");
+        return Err(syn::Error::new_spanned(&quote!(#name #path), message));
     }
     let arguments = if input.peek(syn::token::Paren) {
         let inner;
@@ -194,7 +200,7 @@ mod tests {
             .iter()
             .filter_map(|entry| match entry {
                 Entry::Rule(rule) => Some((
-                    rule.patterns.iter().map(written).collect(),
+                    rule.patterns.iter().map(|pattern| written(pattern)).collect(),
                     rule.guard.is_some(),
                     rule.directive.name.to_string(),
                 )),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::parse::{Parse, ParseStream};
+use syn::parse::ParseStream;
 use syn::{LitFloat, LitInt, Path};
 
 use crate::duration::{self, positive, spoken};
@@ -83,7 +83,7 @@ pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strate
     if setting.value.is_some() {
         let message =
             format!("a strategy takes its arguments in parentheses: `{}(max_retries = 10)`", setting.name);
-        return Err(syn::Error::new_spanned(setting.tokens(), message));
+        return Err(setting.error(message));
     }
     let Some(arguments) = setting.arguments.clone() else {
         return Ok(strategy);
@@ -215,7 +215,7 @@ impl Strategy {
             "rest_for_one" => "A failure concerns the failed child and those started after it.",
             _ => "A failure concerns the failed child alone.",
         };
-        let mut sentences = vec![scope.to_owned()];
+        let mut text = scope.to_owned();
         if let Some(retries) = self.max_retries {
             let within = self.within.map_or_else(String::new, |within| format!(" within {}", spoken(within)));
             let whose = match self.count {
@@ -223,49 +223,57 @@ impl Strategy {
                 _ => "of each child",
             };
             let beyond = if self.escalates_at_limit() { "the failure escalates" } else { "the child stops" };
-            sentences.push(format!("At most {retries} restarts {whose}{within} are granted; then {beyond}."));
+            let limit = format!(" At most {retries} restarts {whose}{within} are granted; then {beyond}.");
+            text.push_str(&limit);
         }
-        sentences.extend(self.backoff.as_ref().map(|backoff| format!("Restarts wait {}.", backoff.spoken())));
-        sentences.join(" ")
+        if let Some(backoff) = &self.backoff {
+            let delay = format!(" Restarts wait {}.", backoff.spoken());
+            text.push_str(&delay);
+        }
+        text
     }
 }
 
 fn retries(setting: &Setting) -> syn::Result<u32> {
-    let example = "10";
-    let expected = "expected how many restarts are granted, such as `10`; leave it out for any number";
-    let number: LitInt = setting.value_by(
-        |input: ParseStream<'_>| {
-            let span = input.span();
-            input.parse().map_err(|_| syn::Error::new(span, expected))
-        },
-        example,
-    )?;
+    const EXPECTED: &str = "expected how many restarts are granted, such as `10`; leave it out for any number";
+    let number = |input: ParseStream<'_>| {
+        let span = input.span();
+        input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))
+    };
+    let number = setting.value_by(number, "10")?;
     if number.base10_digits().starts_with('-') {
-        return Err(syn::Error::new(number.span(), expected));
+        return Err(syn::Error::new(number.span(), EXPECTED));
     }
     number.base10_parse().map_err(|_| syn::Error::new(number.span(), "more restarts than can be counted"))
 }
 
 fn one_of(setting: &Setting, what: &str, words: &[Word]) -> syn::Result<Word> {
-    let names: Vec<&str> = words.iter().map(|word| word.word).collect();
-    let given: Ident = setting.value(&names.join(" | "))?;
-    words.iter().find(|word| given == word.word).copied().ok_or_else(|| unknown(what, &given, &names))
+    let mut names = Vec::new();
+    let mut example = String::new();
+    for word in words {
+        example.push_str(if names.is_empty() { "" } else { " | " });
+        example.push_str(word.word);
+        names.push(word.word);
+    }
+    let given: Ident = setting.value(&example)?;
+    for word in words {
+        if given == word.word {
+            return Ok(*word);
+        }
+    }
+    Err(unknown(what, &given, &names))
 }
 
-/// A number of either kind.
-struct Number(f64, Span);
-
-impl Parse for Number {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let span = input.span();
-        if input.peek(LitInt) {
-            let number: LitInt = input.parse()?;
-            return Ok(Self(number.base10_parse()?, span));
-        }
-        let number: LitFloat =
-            input.parse().map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
-        Ok(Self(number.base10_parse()?, span))
+/// Reads a number of either kind.
+fn number(input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
+    let span = input.span();
+    if input.peek(LitInt) {
+        let number: LitInt = input.parse()?;
+        return Ok((number.base10_parse()?, span));
     }
+    let number: LitFloat =
+        input.parse().map_err(|_| syn::Error::new(span, "expected a number between 0.0 and 1.0"))?;
+    Ok((number.base10_parse()?, span))
 }
 
 /// Reads `backoff(..)` or `exponential_backoff(..)`.
@@ -295,7 +303,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
     };
     if min > max {
         let message = format!("the shortest delay ({}) is longer than the longest ({})", spoken(min), spoken(max));
-        return Err(syn::Error::new_spanned(setting.tokens(), message));
+        return Err(setting.error(message));
     }
     Ok(BackoffModel::Exponential { min, max, jitter, reset })
 }
@@ -331,7 +339,7 @@ fn missing_argument(setting: &Setting, missing: &str, failed: bool) -> syn::Resu
 }
 
 fn share(argument: &Setting) -> syn::Result<f64> {
-    let Number(value, span) = argument.value("0.2")?;
+    let (value, span) = argument.value_by(number, "0.2")?;
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {

@@ -266,6 +266,14 @@ impl Mined {
         1
     }
 
+    /// Two timers, whose messages go with the instance.
+    #[handler]
+    fn arm(&mut self, ctx: &mut Context<Self>, bombs: [Bomb; 2]) {
+        for (key, bomb) in ["left", "right"].into_iter().zip(bombs) {
+            ctx.start_timer(key, secs(3600), ctx.me().take(bomb));
+        }
+    }
+
     #[handler]
     async fn hang(&mut self, bomb: Bomb) {
         let _bomb = bomb;
@@ -295,14 +303,15 @@ async fn a3_what_panics_when_it_is_dropped_harms_nobody(system: &TestSystem) {
     // The error, with the last event that holds it, and the instance.
     mined.fail(bomb()).tell().unwrap();
     assert_eq!(mined.take(bomb()).await.unwrap(), 1);
-    // The future of an aborted handler, the messages behind it, the instance, the factory.
+    // The future of an aborted handler, the messages behind it and of timers, the instance, the factory.
+    mined.arm([bomb(), bomb()]).await.unwrap();
     mined.hang(bomb()).tell().unwrap();
     mined.take(bomb()).tell().unwrap();
     system.settle().await;
     mined.actor_ref().stop();
     assert_eq!(system.expect_terminated(&mined).await, HowEnded::Aborted);
     assert_eq!(system.expect_dead_letter(&mined).await.message, "Take");
-    assert_eq!(drops.load(Ordering::SeqCst), 5, "two instances, a future, a message, the factory");
+    assert_eq!(drops.load(Ordering::SeqCst), 7, "two instances, a future, a message, two timers, the factory");
     assert_eq!(names_of_children(&boss).await, Vec::<String>::new());
     // The events of the failure hold its error, and they are the test's to drop.
     let held = system.take_all(|event| matches!(event, Event::Decided { .. } | Event::Restarted { .. })).await;

@@ -23,15 +23,16 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::hash::Hash;
 
 use super::fault::answer;
-use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
+use super::{Goal, Instance, Out, Pending, Phase, Protocol};
+use crate::name::ActorName;
 use crate::supervision::child_spec::{ChildSpec, RestartType};
-use crate::supervision::children::Child;
+use crate::supervision::children::{Affected, Child};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{AutoShutdown, Scope};
-use crate::supervision::vocabulary::{Call, Cause, ChildId, Effect, Returned, SystemMessage};
+use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
 
 /// The fields of one actor.
 #[derive(Debug, Clone, Hash)]
@@ -48,7 +49,7 @@ pub(super) struct Declared<C> {
 
 #[derive(Debug, Clone, Hash)]
 struct Field {
-    name: Arc<str>,
+    name: ActorName,
     spec: ChildSpec,
     /// The child in the table; where the field is `Gone` or `Due` for a new incarnation, the one that ended.
     child: Option<ChildId>,
@@ -82,7 +83,7 @@ enum State {
     Halted,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Gives a new actor its declared children.
     #[must_use]
     pub fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
@@ -108,14 +109,13 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
 
     /// Adds the child of a field, as [`Effect::StartChild`] asks. `make` gets its name, its id and the number of
     /// suspensions it inherits.
-    pub fn spawn_field(&mut self, at: usize, make: impl FnOnce(&Arc<str>, ChildId, u32) -> R) -> Option<R> {
+    pub fn spawn_field(&mut self, at: usize, make: impl FnOnce(&ActorName, ChildId, u32) -> R) -> Option<R> {
         let inherited = self.suspended;
         let field = self.declared.as_mut()?.fields.get_mut(at)?;
         let children = self.children.get_or_insert_default();
         // A new incarnation goes on with the count of the one that ended.
         let history = field.child.take().and_then(|ended| children.remove(ended)?.into_history());
-        let target = make(&field.name, children.next_id(), inherited);
-        let id = children.add(Arc::clone(&field.name), target.clone());
+        let (id, target) = children.add(&field.name, |id| make(&field.name, id, inherited))?;
         if let Some(child) = children.find_mut(id) {
             child.inherit(history);
         }
@@ -146,7 +146,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     // ---- a new instance ------------------------------------------------------------------------------------------
 
     /// The call that begins a new instance: `whole`, unless fields have to start in between.
-    pub(super) fn first_call(&mut self, whole: Call<C>) -> Call<C> {
+    pub(super) fn first_call(&mut self, whole: Out) -> Out {
         let Some(declared) = &mut self.declared else { return whole };
         declared.cursor = Some(0);
         for field in &mut declared.fields {
@@ -163,7 +163,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 State::Down | State::Up | State::Ending => {}
             }
         }
-        Call::Build
+        Out::Build
+    }
+
+    /// The field that the instance under construction declares next.
+    pub(super) fn cursor(&self) -> Option<usize> {
+        self.declared.as_ref()?.cursor
     }
 
     /// The factory, or the declaration of a field, came back.
@@ -194,7 +199,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         if matches!(self.phase, Phase::Rebuilding(_)) {
             self.rebuilt(returned, effects);
-            self.stop_children_from(self.survivors_below, effects);
+            self.stop_children_from(self.survivors_below(), effects);
         } else {
             self.created(returned, effects);
             self.stop_children(effects);
@@ -234,14 +239,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             && self.wanted.is_none()
         {
             if cursor < fields.len() {
-                self.wanted = Some(Call::Declare(cursor));
+                self.wanted = Some(Out::Declare);
                 return;
             }
             declared.cursor = None;
-            self.wanted = Some(match &self.phase {
-                Phase::Rebuilding(cause) => Call::Rebuild(cause.clone()),
-                _ => Call::Create,
-            });
+            self.wanted =
+                Some(if matches!(self.phase, Phase::Rebuilding(_)) { Out::Rebuild } else { Out::Create });
         }
     }
 
@@ -407,9 +410,9 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     // ---- restarts ------------------------------------------------------------------------------------------------
 
     /// Whom a directive about `culprit` reaches: fields in their order, then the others in start order.
-    pub(super) fn affected(&self, scope: Scope, culprit: ChildId) -> Vec<ChildId> {
+    pub(super) fn affected(&self, scope: Scope, culprit: ChildId) -> Affected {
         let (first_field, first_other) = match (scope, self.field_of(culprit)) {
-            (Scope::OneForOne, _) => return vec![culprit],
+            (Scope::OneForOne, _) => return Affected::One(culprit),
             (Scope::AllForOne, _) => (Some(0), ChildId(0)),
             (Scope::RestForOne, Some(at)) => (Some(at), ChildId(0)),
             (Scope::RestForOne, None) => (None, culprit),
@@ -417,7 +420,8 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let fields = self.declared.iter().zip(first_field).flat_map(|(it, first)| &it.fields[first..]);
         let fields = fields.filter(|field| field.state != State::Ending).filter_map(|field| field.child);
         let others = self.children().map(|(id, _)| id);
-        fields.chain(others.filter(|id| *id >= first_other && self.field_of(*id).is_none())).collect()
+        let others = others.filter(|id| *id >= first_other && self.field_of(*id).is_none());
+        Affected::Many(fields.chain(others).collect())
     }
 
     /// Takes what an earlier round owes a child.
@@ -483,25 +487,24 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             return;
         }
         if self.out.is_some() || self.wanted.is_some() {
-            self.pending.get_or_insert(Pending::Halt(cause));
+            self.pending.get_or_insert_with(|| Box::new(Pending::Halt(cause)));
             return self.arm_abort(effects);
         }
         self.abandon_start(effects);
         if self.instance == Instance::Live {
-            let own = self.failed == Some(Perpetrator::Myself);
-            self.phase = Phase::Restarting(Goal::Halt);
-            self.wanted = Some(Call::PreRestart { cause, own });
+            self.phase = Phase::Restarting(Goal::Halt(cause));
+            self.wanted = Some(Out::PreRestart);
         } else {
-            let kept = if self.instance == Instance::None { ChildId(0) } else { self.survivors_below };
+            let kept = if self.instance == Instance::None { ChildId(0) } else { self.survivors_below() };
             self.stop_children_from(kept, effects);
-            self.phase = Phase::Waiting(Goal::Halt);
+            self.phase = Phase::Waiting(Goal::Halt(cause));
             self.go_on_without_dying(effects);
         }
     }
 
     /// The first half of the restart is done: the second is a restart of an actor without an instance.
     pub(super) fn halted(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        self.survivors_below = self.children.as_ref().map_or(ChildId(0), |children| children.next_id());
+        self.mark_survivors();
         effects.push(Effect::TellHalted);
     }
 
@@ -554,24 +557,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             self.send_to(next, SystemMessage::Terminate, effects);
         }
     }
-
-    /// Which call came back, for the two that only actors with fields make.
-    pub(super) fn out_of(call: &Call<C>) -> Out {
-        match call {
-            Call::Build => Out::Build,
-            Call::Declare(at) => Out::Declare(*at),
-            Call::Create => Out::Create,
-            Call::PreRestart { .. } => Out::PreRestart,
-            Call::Rebuild(_) => Out::Rebuild,
-            Call::PostStop { .. } => Out::PostStop,
-        }
-    }
 }
 
 impl Field {
     fn new(spec: &ChildSpec) -> Self {
         Self {
-            name: Arc::from(spec.name),
+            name: ActorName::from(spec.name),
             spec: *spec,
             child: None,
             state: State::Down,

@@ -1,11 +1,12 @@
 //! Failures: one's own, and those of children that one has to decide about.
 
+use std::hash::Hash;
 use std::time::Duration;
 
 use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{Children, Delayed, Round, Verdict};
+use crate::supervision::children::{Affected, Children, Delayed, Round, Verdict};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
@@ -17,12 +18,12 @@ pub(crate) const CREATION_BACKOFF: Backoff =
 
 /// Whom a restart reaches.
 struct Reach {
-    affected: Vec<ChildId>,
+    affected: Affected,
     /// Whether declared children restart one after another.
     grouped: bool,
 }
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// This actor failed: it suspends itself and its subtree, and reports.
     ///
     /// The perpetrator is suspended already by its own failure; children with an id below `excluded_below` are
@@ -104,11 +105,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         if !self.is_stopping() && self.field_failed(child, &cause, effects) {
             return;
         }
-        let known = self.children.as_ref().is_some_and(|children| children.find(child).is_some());
-        if !known || self.is_stopping() {
-            Self::note(effects, Note::ReportDropped(child, cause));
-        } else if self.decides_now() && self.deciding.is_none() {
-            self.deciding = Some((child, cause.clone()));
+        let (stopping, now) = (self.is_stopping(), self.decides_now());
+        let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
+            return Self::note(effects, Note::ReportDropped(child, cause));
+        };
+        if now && children.deciding.is_none() {
+            children.deciding = Some((child, cause.clone()));
             effects.push(if self.is_gone(child) { Effect::Renew(child) } else { Effect::Decide(child, cause) });
         } else {
             Self::note(effects, Note::ReportDeferred(child));
@@ -121,7 +123,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     pub fn restarts_if_idle(&self, child: ChildId) -> Option<u32> {
         let idle = self.decides_now()
             && matches!(self.phase, Phase::Running)
-            && self.deciding.is_none()
+            && !self.is_deciding()
             && self.wanted.is_none()
             && self.pending.is_none()
             && self.declared.is_none()
@@ -131,7 +133,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Delivers a failure together with what the table says, under a strategy that is one-for-one and has no delays. All effects
-    /// are messages and notes.
+    /// are notes and at most one message, to the child.
     ///
     /// # Errors
     ///
@@ -151,15 +153,16 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         if !at_once || self.restarts_if_idle(child).is_none() {
             return Err(cause);
         }
-        self.deciding = Some((child, cause));
+        let Some(children) = &mut self.children else { return Err(cause) };
+        children.deciding = Some((child, cause));
         self.decided(ruling, effects);
         Ok(())
     }
 
     /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
-        debug_assert!(self.deciding.is_some(), "an answer to a question nobody asked");
-        let Some((child, cause)) = self.deciding.take() else {
+        debug_assert!(self.is_deciding(), "an answer to a question nobody asked");
+        let Some((child, cause)) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
         };
         if self.is_terminating() {
@@ -210,7 +213,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let delay = children
             .find_mut(culprit)
             .map(|child| child.history_mut().backoff.failed(&CREATION_BACKOFF, ruling.now, ruling.draw));
-        let reach = Reach { affected: vec![culprit], grouped: false };
+        let reach = Reach { affected: Affected::One(culprit), grouped: false };
         self.open_round(Verdict::Resume, culprit, cause, reach, delay, effects);
         Outcome::Resumed
     }
@@ -270,7 +273,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) {
         let round = self.children.as_mut().map_or(0, |children| children.open_round());
-        for &id in &reach.affected {
+        for &id in reach.affected.iter() {
             let earlier = self.take_owed(id);
             let Some(child) = self.child_mut(id) else {
                 continue;
@@ -303,7 +306,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         // Those that were there before a restart of this actor are restarted with it, once.
         let first = match self.phase {
             Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
-            _ if self.instance == Instance::HalfBuilt => self.survivors_below,
+            _ if self.instance == Instance::HalfBuilt => children.survivors_below,
             _ => ChildId(0),
         };
         let Some((round, due)) = children.take_round(round, first) else {

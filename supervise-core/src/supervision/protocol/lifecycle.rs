@@ -1,11 +1,13 @@
 //! The life of the instance: creation, restart, stop.
 
+use std::hash::Hash;
+
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::vocabulary::{
-    Call, Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
+    Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
 
-impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn begin(&mut self) {
         debug_assert!(matches!(self.phase, Phase::New), "a cell begins once");
         self.create_now();
@@ -14,7 +16,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     fn create_now(&mut self) {
         self.phase = Phase::Creating;
         self.aborted = false;
-        self.wanted = Some(self.first_call(Call::Create));
+        self.wanted = Some(self.first_call(Out::Create));
     }
 
     /// Creation failed and is tried again, after the children of the failed attempt are gone.
@@ -34,7 +36,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 self.resume_children(None, None, effects);
             }
             _ if self.out.is_some() || self.wanted.is_some() => {
-                self.pending.get_or_insert(Pending::Recreate(cause));
+                self.pending.get_or_insert_with(|| Box::new(Pending::Recreate(cause)));
                 self.arm_abort(effects);
             }
             _ => {
@@ -46,12 +48,11 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                         self.create_again(effects);
                     }
                     Instance::Live => {
-                        let own = self.failed == Some(Perpetrator::Myself);
-                        self.phase = Phase::Restarting(Goal::Rebuild(cause.clone()));
-                        self.wanted = Some(Call::PreRestart { cause, own });
+                        self.phase = Phase::Restarting(Goal::Rebuild(cause));
+                        self.wanted = Some(Out::PreRestart);
                     }
                     Instance::HalfBuilt => {
-                        self.stop_children_from(self.survivors_below, effects);
+                        self.stop_children_from(self.survivors_below(), effects);
                         self.phase = Phase::Waiting(Goal::Rebuild(cause));
                         self.go_on_without_dying(effects);
                     }
@@ -77,7 +78,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Phase::Waiting(goal) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
-        if matches!(goal, Goal::Halt) {
+        if matches!(goal, Goal::Halt(_)) {
             return self.halted(effects);
         }
         // Before user code runs again, so that its failure is a new one.
@@ -85,12 +86,12 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         self.failed = None;
         match goal {
             Goal::Create => self.create_now(),
-            Goal::Halt => {}
+            Goal::Halt(_) => {}
             Goal::Rebuild(cause) => {
-                self.survivors_below = self.children.as_ref().map_or(ChildId(0), |children| children.next_id());
-                self.phase = Phase::Rebuilding(cause.clone());
+                self.mark_survivors();
+                self.phase = Phase::Rebuilding(cause);
                 self.aborted = false;
-                self.wanted = Some(self.first_call(Call::Rebuild(cause)));
+                self.wanted = Some(self.first_call(Out::Rebuild));
             }
         }
     }
@@ -134,7 +135,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
                 }
             }
             Some(Out::Build) => self.built(None, returned, effects),
-            Some(Out::Declare(at)) => self.built(Some(at), returned, effects),
+            Some(Out::Declare) => self.built(self.cursor(), returned, effects),
             Some(Out::Create) => self.created(returned, effects),
             Some(Out::PreRestart) => self.pre_restarted(returned, effects),
             Some(Out::Rebuild) => self.rebuilt(returned, effects),
@@ -173,7 +174,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         self.instance = Instance::HalfBuilt;
         if let Phase::Restarting(goal) = std::mem::replace(&mut self.phase, Phase::Running) {
             self.phase = Phase::Waiting(goal);
-            if !matches!(self.pending, Some(Pending::Terminate)) {
+            if !self.stop_is_pending() {
                 self.go_on_without_dying(effects);
             }
         }
@@ -192,11 +193,11 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
             }
             Returned::Err(failure) => {
                 effects.push(Effect::DropInstance);
-                self.fail(failure.at_restart(cause), Perpetrator::Myself, self.survivors_below, effects);
+                self.fail(failure.at_restart(cause), Perpetrator::Myself, self.survivors_below(), effects);
             }
             Returned::Aborted => {
                 effects.push(Effect::DropInstance);
-                if matches!(self.pending, Some(Pending::Recreate(_) | Pending::Halt(_))) {
+                if self.restart_is_pending() {
                     self.release_survivors(effects);
                 }
             }
@@ -206,7 +207,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
     /// This restart ends in favour of the next one, which undoes one suspension of each survivor: its own. So this one's
     /// is undone now.
     pub(super) fn release_survivors(&self, effects: &mut Vec<Effect<R, C>>) {
-        for (_, target) in self.children().filter(|(id, _)| *id < self.survivors_below) {
+        for (_, target) in self.children().filter(|(id, _)| *id < self.survivors_below()) {
             effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
         }
     }
@@ -216,7 +217,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         let Some(children) = &self.children else {
             return;
         };
-        for id in children.survivors(self.survivors_below) {
+        for id in children.survivors() {
             self.restart_survivor(id, cause, effects);
         }
     }
@@ -233,7 +234,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         effects.push(Effect::AnnounceStop);
         if self.out.is_some() {
-            self.pending = Some(Pending::Terminate);
+            self.pending = Some(Box::new(Pending::Terminate));
             self.arm_abort(effects);
         } else {
             self.begin_terminate(effects);
@@ -265,7 +266,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         if self.instance == Instance::Live {
             self.phase = Phase::Stopping;
-            self.wanted = Some(Call::PostStop { aborted: self.aborted });
+            self.wanted = Some(Out::PostStop);
         } else {
             self.end(effects);
         }
@@ -307,7 +308,7 @@ impl<R: Ord + Clone, C: Cause> Protocol<R, C> {
         }
         self.advance_line(effects);
         match self.phase {
-            Phase::Waiting(_) if !matches!(self.pending, Some(Pending::Terminate)) => {
+            Phase::Waiting(_) if !self.stop_is_pending() => {
                 self.go_on_without_dying(effects);
             }
             Phase::Terminating => self.finish_without_children(effects),

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::*;
 
-fn name(name: &str) -> Arc<str> {
-    Arc::from(name)
+fn name(name: &str) -> ActorName {
+    ActorName::from(name)
 }
 
 fn named(actor: &mut Actor, child: &str, target: u32) {
@@ -72,4 +72,23 @@ fn a_note_about_a_child_says_which() {
 #[test]
 fn a_message_is_called_what_it_is() {
     assert_eq!((Message::Suspend.name(), Message::Terminate.name()), ("Suspend", "Terminate"));
+}
+
+#[test]
+fn a_made_up_name_finds_its_child_and_no_other() {
+    let mut actor = running(0);
+    named(&mut actor, "first", 1);
+    let anonymous = actor.spawn_anonymous(|name, id, inherited| {
+        assert_eq!((&**name, id, inherited), ("$b", ChildId(1), 0));
+        2
+    });
+    assert_eq!(anonymous, Ok(2));
+    let found =
+        |actor: &Actor| ["$a", "$b", "$ba", "$c", "first", "$"].map(|name| actor.child_named(name).copied());
+    assert_eq!(found(&actor), [None, Some(2), None, None, Some(1), None]);
+    assert_eq!(actor.child_info(ChildId(1)).unwrap().0, "$b");
+    drive(&mut actor, SystemMessage::Ended { subject: 2, child: Some(ChildId(1)), how: HowEnded::Graceful });
+    assert_eq!(found(&actor), [None, None, None, None, Some(1), None]);
+    drive(&mut actor, Terminate);
+    assert_eq!(actor.spawn_anonymous(|_, _, _| 3), Err(SpawnRefusal::Stopping));
 }

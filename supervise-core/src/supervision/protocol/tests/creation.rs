@@ -23,7 +23,7 @@ fn a_new_child_inherits_the_suspensions_of_its_parent() {
     drive(&mut actor, Suspend);
     let mut inherited = 0;
     actor
-        .spawn(&Arc::from("late"), |_, count| {
+        .spawn(&ActorName::from("late"), |_, count| {
             inherited = count;
             A
         })
@@ -67,7 +67,7 @@ fn a_resume_from_an_ancestor_creates_nothing() {
 #[test]
 fn a_name_is_free_when_the_end_of_its_holder_has_been_processed() {
     let mut actor = running(0);
-    let name = Arc::from("name");
+    let name = ActorName::from("name");
     assert_eq!(actor.spawn(&name, |_, _| A), Ok(A));
     assert_eq!(actor.spawn(&name, |_, _| B), Err(SpawnRefusal::NameTaken));
     command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
@@ -80,5 +80,5 @@ fn a_name_is_free_when_the_end_of_its_holder_has_been_processed() {
 fn an_ending_actor_has_no_new_children() {
     let mut actor = running(1);
     drive(&mut actor, Terminate);
-    assert_eq!(actor.spawn(&Arc::from("late"), |_, _| B), Err(SpawnRefusal::Stopping));
+    assert_eq!(actor.spawn(&ActorName::from("late"), |_, _| B), Err(SpawnRefusal::Stopping));
 }

@@ -32,7 +32,7 @@ fn the_report_of_a_stranger_is_dropped() {
 fn the_report_of_an_earlier_holder_of_the_name_is_dropped() {
     let mut actor = running(1);
     drive(&mut actor, ended(A));
-    let again = actor.spawn(&Arc::from("child-0"), |_, _| B).unwrap();
+    let again = actor.spawn(&ActorName::from("child-0"), |_, _| B).unwrap();
     assert_eq!(drive(&mut actor, failed(A, X)), [Note(News::ReportDropped(id(A), X))]);
     assert_eq!(drive(&mut actor, failed(again, X)), [Decide(id(B), X)]);
 }

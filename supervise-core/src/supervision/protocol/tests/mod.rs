@@ -32,9 +32,9 @@ mod stop;
 mod strategies;
 mod watching;
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use crate::name::ActorName;
 use crate::supervision::vocabulary::Effect::{Decide, DropInstance, Note, Report, Send};
 use crate::supervision::vocabulary::SystemMessage::{
     Ended, Failed, Recreate, Resume, Suspend, Terminate, Unwatch, Watch,
@@ -136,8 +136,8 @@ fn command<T>(actor: &mut Actor, command: impl FnOnce(&mut Actor, &mut Vec<Does>
 }
 
 fn spawn(actor: &mut Actor) -> u32 {
-    let name = Arc::from(format!("child-{}", actor.children().map(|(id, _)| id.0 + 1).max().unwrap_or(0)));
-    actor.spawn(&name, |id, _| A + u32::try_from(id.0).unwrap()).unwrap()
+    let name = format!("child-{}", actor.children().map(|(id, _)| id.0 + 1).max().unwrap_or(0));
+    actor.spawn(&ActorName::from(&*name), |id, _| A + u32::try_from(id.0).unwrap()).unwrap()
 }
 
 fn creating() -> Actor {

@@ -7,8 +7,9 @@ use supervise_core::supervision::{
     Call, ChildId, ChildSpec, Directive, Outcome, RestartType, Scope, SystemMessage,
 };
 
-use crate::invariants::{Check, Invariant, broken};
-use crate::world::{Fault, Id, Message};
+use super::{Check, Invariant, broken};
+use crate::fault::Fault;
+use crate::world::{Id, Message};
 
 /// The fields of one cell, in their order.
 #[derive(Debug, Clone, Hash)]

@@ -1,0 +1,77 @@
+//! How a coordinated shutdown is set up.
+
+use std::time::Duration;
+
+use super::phases::{self, InvalidPhases, Phase};
+
+/// How a system shuts down in phases. For [`ActorSystemBuilder::coordinated_shutdown`](crate::ActorSystemBuilder::coordinated_shutdown).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShutdownSettings {
+    pub(super) phases: Vec<Phase>,
+    pub(super) timeout: Duration,
+    pub(super) terminates_system: bool,
+    pub(super) run_by_terminate: bool,
+}
+
+impl ShutdownSettings {
+    /// The predefined phases, of 5 s each unless they say otherwise. The last one ends the system, and
+    /// [`ActorSystem::terminate`](crate::ActorSystem::terminate) runs them all.
+    pub fn new() -> Self {
+        Self {
+            phases: Vec::new(),
+            timeout: phases::DEFAULT_TIMEOUT,
+            terminates_system: true,
+            run_by_terminate: true,
+        }
+    }
+
+    /// Adds a phase, or changes the one of this name: what `phase` says is added to what is known of it.
+    #[must_use]
+    pub fn phase(mut self, phase: Phase) -> Self {
+        self.phases.push(phase);
+        self
+    }
+
+    /// Sets how long the tasks of a phase may take that has no timeout of its own.
+    #[must_use]
+    pub fn phase_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Lets the last phase not end the system. Then [`terminate`](crate::ActorSystem::terminate) must not run the phases
+    /// either, see [`terminate_directly`](Self::terminate_directly).
+    #[must_use]
+    pub fn leave_system_running(mut self) -> Self {
+        self.terminates_system = false;
+        self
+    }
+
+    /// Lets [`ActorSystem::terminate`](crate::ActorSystem::terminate) end the system without running the phases.
+    #[must_use]
+    pub fn terminate_directly(mut self) -> Self {
+        self.run_by_terminate = false;
+        self
+    }
+}
+
+impl Default for ShutdownSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Why settings of a coordinated shutdown make no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidShutdown {
+    /// The phases have no order.
+    #[error(transparent)]
+    Phases(#[from] InvalidPhases),
+    /// `terminate` would run phases that do not terminate.
+    #[error(
+        "`terminate` would run a coordinated shutdown that leaves the system running: add `terminate_directly()` to \
+         the settings, or leave out `leave_system_running()`"
+    )]
+    TerminatesNothing,
+}

@@ -1,0 +1,12 @@
+//! Cells of the tables in generated documentation.
+
+/// A cell of code.
+pub(crate) fn cell(code: &str) -> String {
+    format!("`{}`", without_bars(code))
+}
+
+/// Text for a cell. A bar would end it, in code too.
+pub(crate) fn without_bars(text: &str) -> String {
+    const BAR: &str = "|";
+    text.replace(BAR, "\\|")
+}

@@ -1,0 +1,96 @@
+//! Which declared children come back.
+
+use std::time::Duration;
+
+use supervise::prelude::*;
+use supervise::testkit::{TestProbe, TestSystem};
+use supervise::{Outcome, PermanentEnded};
+
+use super::{End, Plan, Step, Worker, WorkerRef, supervisor};
+
+supervisor!(OneForOne, one_for_one(), permanent, transient, temporary);
+
+/// Rule 14.2.
+#[supervise::test]
+async fn otp_23_a_permanent_child_always_comes_back(system: &TestSystem) {
+    let (supervisor, _, steps) = OneForOne::run(system).await;
+    let first = supervisor.workers().await.unwrap()[0].clone();
+    for end in [End::ByItself, End::Poisoned] {
+        let [one, ..] = supervisor.workers().await.unwrap();
+        end.of(&one);
+        system.advance(Duration::from_secs(1)).await;
+        assert_eq!(steps.all().await, [("one", "stop"), ("one", "start")]);
+        let decision = system.expect_decision(&one).await;
+        assert!(decision.failure.downcast_ref::<PermanentEnded>().is_some());
+        assert!(one.actor_ref().has_ended());
+    }
+    let [one, ..] = supervisor.workers().await.unwrap();
+    assert_ne!(one, first, "a normal end ends the incarnation");
+    End::Failing.of(&one);
+    system.advance(Duration::from_secs(1)).await;
+    assert_eq!(steps.all().await, [("one", "stop"), ("one", "start")]);
+    system.expect_restarts(&one, 1).await;
+    assert_eq!(supervisor.workers().await.unwrap()[0], one, "a restart does not");
+    assert_eq!(supervisor.children().await.unwrap().len(), 3);
+}
+
+/// Rule 14.2.
+#[supervise::test]
+async fn otp_24_a_transient_child_comes_back_after_a_failure_only(system: &TestSystem) {
+    let (supervisor, _, steps) = OneForOne::run(system).await;
+    let [_, two, _] = supervisor.workers().await.unwrap();
+    End::Failing.of(&two);
+    system.advance(Duration::from_secs(1)).await;
+    assert_eq!(steps.all().await, [("two", "stop"), ("two", "start")]);
+    system.expect_restarts(&two, 1).await;
+    End::ByItself.of(&two);
+    system.advance(Duration::from_secs(1)).await;
+    assert_eq!(steps.all().await, [("two", "stop")]);
+    assert_eq!(supervisor.children().await.unwrap(), ["one", "three"]);
+    assert!(matches!(two.count().await, Err(AskError::Stopped)));
+    system.expect_dead_letter(&two).await;
+}
+
+/// Rule 14.2.
+#[supervise::test]
+async fn otp_25_a_temporary_child_never_comes_back(system: &TestSystem) {
+    for end in [End::ByItself, End::Poisoned, End::Failing] {
+        let (supervisor, _, steps) = OneForOne::run(system).await;
+        let [.., three] = supervisor.workers().await.unwrap();
+        end.of(&three);
+        system.advance(Duration::from_secs(1)).await;
+        assert_eq!(steps.all().await, [("three", "stop")]);
+        assert_eq!(supervisor.children().await.unwrap(), ["one", "two"]);
+        if matches!(end, End::Failing) {
+            assert_eq!(system.expect_decision(&three).await.outcome, Outcome::Stopped { children: 1 });
+        }
+        system.stop(&supervisor);
+        system.advance(Duration::from_secs(1)).await;
+    }
+}
+
+supervisor!(AllWithBystander, all_for_one(), permanent, temporary, transient);
+supervisor!(RestWithBystander, rest_for_one(), permanent, temporary, transient);
+
+/// Rule 14.2.
+#[supervise::test]
+async fn otp_26_a_temporary_bystander_is_gone_after_its_group_restarts(system: &TestSystem) {
+    let (supervisor, _, steps) = AllWithBystander::run(system).await;
+    let [one, ..] = supervisor.workers().await.unwrap();
+    End::ByItself.of(&one);
+    system.advance(Duration::from_secs(1)).await;
+    let group = [("one", "stop"), ("three", "stop"), ("two", "stop"), ("one", "start"), ("three", "start")];
+    assert_eq!(steps.all().await, group);
+    assert_eq!(supervisor.children().await.unwrap(), ["three", "one"]);
+    system.stop(&supervisor);
+    system.advance(Duration::from_secs(1)).await;
+
+    let (supervisor, _, steps) = RestWithBystander::run(system).await;
+    let [one, ..] = supervisor.workers().await.unwrap();
+    End::Failing.of(&one);
+    system.advance(Duration::from_secs(1)).await;
+    let group = [("three", "stop"), ("two", "stop"), ("one", "stop"), ("one", "start"), ("three", "start")];
+    assert_eq!(steps.all().await, group);
+    assert_eq!(supervisor.children().await.unwrap(), ["one", "three"]);
+    system.allow_failures();
+}

@@ -1,0 +1,409 @@
+//! What declared children need of a model.
+
+use std::collections::BTreeSet;
+
+use supervise_core::supervision::{
+    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage,
+};
+
+use super::children::Child;
+use super::{Model, Stage, ends_an_instance};
+use crate::fault::Fault;
+use crate::world::Id;
+
+/// The fields of one actor, in their order.
+#[derive(Debug, Clone)]
+pub(super) struct Fields {
+    all: Vec<Field>,
+    auto_shutdown: AutoShutdown,
+    /// The next field that the new instance declares, and the hook that follows the last.
+    declaring: Option<(usize, Call<Fault>)>,
+    /// Why those of a group restart.
+    reason: Option<Fault>,
+}
+
+/// A field and its child.
+#[derive(Debug, Clone)]
+struct Field {
+    spec: ChildSpec,
+    /// While the field waits for a new incarnation: the one that ended.
+    child: Option<ChildId>,
+    way: Way,
+    /// How often its child has been suspended for the group restart that it takes part in. Zero: it takes part in none.
+    owed: u32,
+    /// How many Halts its child has not answered.
+    halts: u32,
+    /// It is temporary, and failed.
+    gives_up: bool,
+    ended_by_itself: bool,
+}
+
+/// Where a field's child is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Down,
+    /// Down, and to be started in its turn.
+    ToStart,
+    /// Permanent, ended by itself, and nobody has decided yet.
+    Missing,
+    Starting,
+    Up,
+    Ending,
+    /// To be halted in its turn.
+    ToHalt,
+    Halting,
+    Halted,
+}
+
+impl Field {
+    fn new(spec: ChildSpec) -> Self {
+        Self { spec, child: None, way: Way::Down, owed: 0, halts: 0, gives_up: false, ended_by_itself: false }
+    }
+
+    fn is_down(&mut self) {
+        self.child = None;
+        self.way = Way::Down;
+        self.owed = 0;
+    }
+}
+
+impl Fields {
+    pub(super) fn new(specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
+        let all = specs.iter().map(|spec| Field::new(*spec)).collect();
+        Self { all, auto_shutdown, declaring: None, reason: None }
+    }
+
+    fn of(&mut self, child: ChildId) -> Option<&mut Field> {
+        self.all.iter_mut().find(|field| field.child == Some(child))
+    }
+
+    fn place_of(&self, child: ChildId) -> Option<usize> {
+        self.all.iter().position(|field| field.child == Some(child))
+    }
+
+    pub(super) fn has(&self, child: ChildId) -> bool {
+        self.place_of(child).is_some()
+    }
+
+    pub(super) fn children(&self) -> impl DoubleEndedIterator<Item = ChildId> {
+        self.all.iter().filter_map(|field| field.child)
+    }
+
+    /// Whether this child is permanent, ended by itself, and nobody has decided yet.
+    pub(super) fn is_missing(&self, child: ChildId) -> bool {
+        self.place_of(child).is_some_and(|at| self.all[at].way == Way::Missing)
+    }
+
+    pub(super) fn is_temporary(&self, child: ChildId) -> bool {
+        self.place_of(child).is_some_and(|at| self.all[at].spec.restart == RestartType::Temporary)
+    }
+
+    /// Whether a new instance waits for its fields.
+    pub(super) fn are_declared(&self) -> bool {
+        self.declaring.is_some()
+    }
+
+    /// Whether it waits for them before it goes on with a restart.
+    pub(super) fn are_declared_again(&self) -> bool {
+        matches!(self.declaring, Some((_, Call::Rebuild(_))))
+    }
+
+    pub(super) fn have_lost_what_is_significant(&self) -> bool {
+        let mut significant = self.all.iter().filter(|field| field.spec.significant);
+        match self.auto_shutdown {
+            AutoShutdown::Never => false,
+            AutoShutdown::AnySignificant => significant.any(|field| field.ended_by_itself),
+            AutoShutdown::AllSignificant => {
+                significant.clone().count() > 0 && significant.all(|field| field.ended_by_itself)
+            }
+        }
+    }
+
+    /// Whom a directive about `culprit` reaches.
+    pub(super) fn affected(&self, culprit: ChildId, scope: Scope) -> impl Iterator<Item = ChildId> {
+        let first = match scope {
+            Scope::OneForOne => None,
+            Scope::AllForOne => Some(0),
+            Scope::RestForOne => self.place_of(culprit),
+        };
+        let reached = first.map_or(&[][..], |first| &self.all[first..]);
+        reached.iter().filter(|field| field.way != Way::Ending).filter_map(|field| field.child)
+    }
+
+    pub(super) fn started(&mut self, child: ChildId) {
+        let Some(field) = self.of(child) else { return };
+        match field.way {
+            // It came back before its turn.
+            Way::Halted if field.owed > 0 => field.way = Way::ToHalt,
+            Way::Starting | Way::Halted => field.way = Way::Up,
+            _ => {}
+        }
+    }
+
+    pub(super) fn halted(&mut self, child: ChildId) {
+        let Some(field) = self.of(child) else { return };
+        field.halts -= 1;
+        // Only the answer to the last one counts.
+        if field.halts == 0 && field.way == Way::Halting {
+            field.way = Way::Halted;
+        }
+    }
+
+    /// A child has ended, by itself unless it was `asked` to. Answers whether it must come back, so that somebody decides
+    /// about it.
+    #[must_use]
+    pub(super) fn ended(&mut self, child: ChildId, asked: bool, parent_stops: bool) -> bool {
+        let Some(field) = self.of(child) else { return false };
+        if field.spec.restart == RestartType::Permanent && !asked && !parent_stops {
+            field.way = Way::Missing;
+            field.owed = 0;
+            return true;
+        }
+        field.ended_by_itself = !asked || field.gives_up;
+        field.is_down();
+        false
+    }
+
+    /// A child is to end. Answers whether it has ended already.
+    #[must_use]
+    pub(super) fn let_go(&mut self, child: ChildId) -> bool {
+        let Some(field) = self.of(child) else { return false };
+        let gone = matches!(field.way, Way::Missing | Way::ToStart);
+        if gone {
+            field.is_down();
+        } else {
+            field.way = Way::Ending;
+            field.owed = 0;
+        }
+        gone
+    }
+
+    /// What is temporary has failed.
+    pub(super) fn give_up(&mut self, child: ChildId) {
+        if let Some(field) = self.of(child) {
+            field.gives_up = true;
+        }
+    }
+
+    /// What ended by itself is made anew.
+    pub(super) fn renew(&mut self, child: ChildId) {
+        if let Some(field) = self.of(child)
+            && field.way == Way::Missing
+        {
+            field.way = Way::ToStart;
+        }
+    }
+
+    /// A child will be restarted together with its parent, so that nobody waits for it before.
+    pub(super) fn leave_to_parent(&mut self, child: ChildId) {
+        if let Some(field) = self.of(child)
+            && field.way == Way::Halted
+        {
+            field.way = Way::Up;
+        }
+    }
+
+    fn take_owed(&mut self, child: ChildId) -> u32 {
+        self.of(child).map_or(0, |field| std::mem::take(&mut field.owed))
+    }
+
+    /// The new instance has declared a field.
+    pub(super) fn declared(&mut self, at: usize) {
+        if let Some((next, _)) = &mut self.declaring {
+            *next = at + 1;
+        }
+        // One that survived is up.
+        if self.all[at].way == Way::Down {
+            self.all[at].way = Way::ToStart;
+        }
+    }
+}
+
+impl Model {
+    /// A new incarnation goes on with the counts of the one before.
+    pub(crate) fn spawn_field(&mut self, at: usize, id: ChildId, actor: Id) {
+        let field = &mut self.fields.all[at];
+        field.halts = 0;
+        let former = field.child.replace(id).and_then(|former| self.children.remove(&former));
+        let (restarts, delays) = former.map_or_else(Default::default, |child| (child.restarts, child.delays));
+        self.children.insert(id, Child { actor, name: None, asked_to_stop: false, restarts, delays, waits: None });
+    }
+
+    /// Makes a new instance. Fields are declared, and start, between the factory and the hook.
+    pub(super) fn instance(&mut self, hook: Call<Fault>) {
+        for field in &mut self.fields.all {
+            field.ended_by_itself = false;
+            match field.way {
+                Way::ToStart | Way::Missing => {
+                    if let Some(former) = field.child {
+                        self.children.remove(&former);
+                    }
+                    field.is_down();
+                }
+                Way::Down | Way::Ending => {}
+                // It is restarted together with this actor.
+                _ => field.way = Way::Up,
+            }
+        }
+        if self.fields.all.is_empty() {
+            self.call(hook);
+        } else {
+            self.fields.declaring = Some((0, hook));
+            self.call(Call::Build);
+        }
+    }
+
+    /// One thing at a time: first the halts, the last field first, then the starts in order, then what the new instance
+    /// has to do.
+    pub(super) fn move_fields(&mut self) {
+        let waits = self.told_to_stop || self.queue.iter().any(ends_an_instance) || self.deciding.is_some();
+        let on_its_way = |field: &Field| matches!(field.way, Way::Halting | Way::Starting);
+        if waits || self.stage != Stage::Living || self.fields.all.iter().any(on_its_way) {
+            return;
+        }
+        if let Some(at) = self.fields.all.iter().rposition(|field| field.way == Way::ToHalt) {
+            self.halt_field(at);
+            return;
+        }
+        let is_away = |field: &Field| matches!(field.way, Way::ToStart | Way::Missing | Way::Halted);
+        if let Some(at) = self.fields.all.iter().position(is_away) {
+            let Field { way, owed, child, .. } = self.fields.all[at];
+            match way {
+                Way::ToStart => self.start_field(at),
+                Way::Halted if owed > 0 => {
+                    self.fields.all[at].way = Way::Starting;
+                    self.fields.all[at].owed = 0;
+                    let cause = self.fields.reason.expect("a group restarts for a reason");
+                    self.recreate_child(child.expect("what is halted is there"), cause, owed);
+                }
+                // Somebody has to decide about it first.
+                _ => {}
+            }
+        } else if self.code.is_none()
+            && let Some((at, hook)) = self.fields.declaring.take()
+        {
+            if at < self.fields.all.len() {
+                self.fields.declaring = Some((at, hook));
+                self.call(Call::Declare(at));
+            } else {
+                self.call(hook);
+            }
+        }
+    }
+
+    fn halt_field(&mut self, at: usize) {
+        let child = self.fields.all[at].child.expect("what is up is there");
+        if self.fields.is_temporary(child) {
+            self.stop_now(child);
+        } else {
+            let cause = self.fields.reason.expect("a group restarts for a reason");
+            let actor = self.child(child).actor;
+            self.send(actor, SystemMessage::Halt(cause));
+            self.fields.all[at].halts += 1;
+        }
+        self.fields.all[at].way = Way::Halting;
+    }
+
+    fn start_field(&mut self, at: usize) {
+        self.fields.all[at].way = Way::Starting;
+        self.fields.all[at].gives_up = false;
+        self.does.push(Effect::StartChild(at));
+    }
+
+    /// A failure of a field on its way. Answers whether nobody has to decide about it.
+    pub(super) fn concerns_a_start(&mut self, child: ChildId, cause: Fault) -> bool {
+        let Some(at) = self.fields.place_of(child) else { return false };
+        let declared_last = matches!(self.fields.declaring, Some((next, _)) if next == at + 1);
+        let field = &mut self.fields.all[at];
+        match field.way {
+            Way::Starting if declared_last => {
+                self.field_did_not_start(cause);
+                true
+            }
+            Way::Starting => {
+                field.way = Way::Halted;
+                false
+            }
+            // It will be restarted with its group, which answers this too.
+            Way::ToHalt | Way::Halting | Way::Halted if field.owed > 0 => {
+                field.owed += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The new instance is not to be, since one of its fields is not.
+    pub(super) fn field_did_not_start(&mut self, cause: Fault) {
+        let Some((_, hook)) = self.fields.declaring.take() else { return };
+        self.did_not_start(&hook, cause);
+        let survivors = if let Call::Rebuild(_) = hook { self.survivors.clone() } else { BTreeSet::new() };
+        self.stop_unwatched(|child| !survivors.contains(&child));
+    }
+
+    /// Another restart, or half of one, comes while fields are starting.
+    pub(super) fn forget_declarations(&mut self) {
+        if let Some((_, hook)) = self.fields.declaring.take() {
+            self.does.push(Effect::DropInstance);
+            if let Call::Rebuild(_) = hook {
+                self.release_survivors();
+            }
+        }
+    }
+
+    /// What a child is owed by restarts that have not reached it.
+    pub(super) fn take_owed(&mut self, id: ChildId) -> u32 {
+        let by_round = self.child(id).waits.take().map_or(0, |wait| wait.owed);
+        by_round + self.fields.take_owed(id)
+    }
+
+    pub(super) fn restart_survivor(&mut self, id: ChildId, cause: Fault) {
+        if self.children.contains_key(&id) {
+            let owed = self.take_owed(id) + 1;
+            if self.fields.is_temporary(id) {
+                self.stop_now(id);
+            } else {
+                self.restart_child(id, cause, owed, false);
+            }
+        }
+    }
+
+    /// Restarts a child now; a field of a group, in its turn.
+    pub(super) fn restart_child(&mut self, id: ChildId, cause: Fault, owed: u32, grouped: bool) {
+        let Some(at) = self.fields.place_of(id) else { return self.recreate_child(id, cause, owed) };
+        match self.fields.all[at].way {
+            Way::Ending | Way::Down | Way::ToStart => {}
+            Way::Missing => {
+                self.fields.all[at].way = Way::ToStart;
+                if !grouped {
+                    self.start_field(at);
+                }
+            }
+            way if grouped => {
+                self.fields.reason = Some(cause);
+                self.fields.all[at].owed = owed;
+                if matches!(way, Way::Up | Way::Starting) {
+                    self.fields.all[at].way = Way::ToHalt;
+                }
+            }
+            way => {
+                // What its group wanted of it is done with this.
+                match way {
+                    Way::Halted => self.fields.all[at].way = Way::Starting,
+                    Way::ToHalt | Way::Halting => self.fields.all[at].way = Way::Up,
+                    _ => {}
+                }
+                self.recreate_child(id, cause, owed);
+            }
+        }
+    }
+
+    /// The first suspension is answered by the restart, each further one by a bare Resume.
+    fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32) {
+        let actor = self.child(id).actor;
+        self.send(actor, SystemMessage::Recreate(cause));
+        for _ in 1..owed {
+            self.send(actor, SystemMessage::Resume(None));
+        }
+    }
+}

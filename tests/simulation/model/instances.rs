@@ -1,0 +1,207 @@
+//! The instances of a model: how one fails, is replaced, ends.
+
+use std::collections::BTreeSet;
+
+use supervise_core::supervision::{Call, Cause, ChildId, Effect, HowEnded, Returned, SystemMessage, Timer};
+
+use super::{Code, Culprit, Instance, Model, Patience, Stage};
+use crate::fault::Fault;
+use crate::world::Id;
+
+impl Model {
+    pub(super) fn fail(&mut self, cause: Fault, culprit: Culprit, spared: &BTreeSet<ChildId>) {
+        self.suspended += 1;
+        self.failed_by.get_or_insert(culprit);
+        let unspared = self.children.iter().filter(|(id, _)| !spared.contains(id));
+        let others: Vec<Id> =
+            unspared.map(|(_, child)| child.actor).filter(|actor| Culprit::Child(*actor) != culprit).collect();
+        for child in others {
+            self.send(child, SystemMessage::Suspend);
+        }
+        self.does.push(Effect::Report(cause));
+    }
+
+    pub(super) fn resume(&mut self, cause: Fault) {
+        match self.instance {
+            // There is nothing to resume: it is made anew, unless that is going on already.
+            Instance::Never | Instance::Broken
+                if self.code.is_none() && !self.fields.are_declared() && self.stage == Stage::Living =>
+            {
+                self.recreate(cause);
+            }
+            _ => {
+                self.suspended = self.suspended.saturating_sub(1);
+                let culprit = self.failed_by.take();
+                let children: Vec<_> = self.children.iter().map(|(id, child)| (*id, child.actor)).collect();
+                for (id, child) in children {
+                    let is_culprit = culprit == Some(Culprit::Child(child));
+                    if is_culprit {
+                        self.fields.renew(id);
+                    }
+                    self.send(child, SystemMessage::Resume(is_culprit.then_some(cause)));
+                }
+            }
+        }
+    }
+
+    pub(super) fn recreate(&mut self, cause: Fault) {
+        let stage = if self.instance == Instance::Never { Stage::Creating } else { Stage::Restarting(cause) };
+        self.leave_instance(cause, stage);
+    }
+
+    /// The first half of a restart.
+    pub(super) fn halt(&mut self, cause: Fault) {
+        self.leave_instance(cause, Stage::Halting);
+    }
+
+    fn leave_instance(&mut self, cause: Fault, next: Stage) {
+        self.forget_declarations();
+        self.stage = next;
+        match self.instance {
+            Instance::Ready => {
+                let own = self.failed_by == Some(Culprit::Itself);
+                self.call(Call::PreRestart { cause, own });
+            }
+            Instance::Never => {
+                self.stop_unwatched(|_| true);
+                self.go_on();
+            }
+            Instance::Broken => {
+                let survivors = self.survivors.clone();
+                self.stop_unwatched(|child| !survivors.contains(&child));
+                self.go_on();
+            }
+        }
+    }
+
+    pub(super) fn terminate(&mut self) {
+        if !self.ends() {
+            self.stage = Stage::Ending;
+            // What waited for the end of a restart waits no more.
+            self.queue.clear();
+            for subject in self.watched().copied().collect::<Vec<_>>() {
+                self.stop_watching(subject);
+            }
+            self.stop_group(&self.children.keys().copied().collect::<Vec<_>>());
+            self.go_on();
+        }
+    }
+
+    /// Children have ended, or none had to.
+    pub(super) fn go_on(&mut self) {
+        if self.code.is_some() || (self.told_to_stop && !self.ends()) {
+            return;
+        }
+        match self.stage.clone() {
+            Stage::Creating if self.children.is_empty() => self.make(Call::Create),
+            Stage::Restarting(cause) if self.children.values().all(|child| !child.asked_to_stop) => {
+                self.make(Call::Rebuild(cause));
+            }
+            Stage::Halting if self.children.values().all(|child| !child.asked_to_stop) => {
+                self.stage = Stage::Living;
+                self.survivors = self.children.keys().copied().collect();
+                self.does.push(Effect::TellHalted);
+            }
+            Stage::Ending if self.children.is_empty() => {
+                if self.instance == Instance::Ready {
+                    self.call(Call::PostStop { aborted: self.was_aborted });
+                } else {
+                    self.end();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn make(&mut self, call: Call<Fault>) {
+        self.suspended -= 1;
+        self.failed_by = None;
+        self.stage = Stage::Living;
+        self.survivors = self.children.keys().copied().collect();
+        self.instance(call);
+    }
+
+    fn end(&mut self) {
+        self.stage = Stage::Ended;
+        let how = if self.ends_aborted { HowEnded::Aborted } else { HowEnded::Graceful };
+        self.does.extend([Effect::DropInstance, Effect::Close, Effect::TellParent(how)]);
+        for watcher in std::mem::take(&mut self.watchers) {
+            self.does.push(Effect::TellWatcher(watcher, how));
+        }
+    }
+
+    pub(super) fn call(&mut self, call: Call<Fault>) {
+        self.code = Some(Code::Hook(call.clone()));
+        self.does.push(Effect::Call(call));
+    }
+
+    pub(super) fn returned(&mut self, returned: &Returned<Fault>) {
+        let code = self.code.take().unwrap_or(Code::Handler);
+        self.parked = false;
+        if std::mem::replace(&mut self.limit, Patience::Endless) == Patience::Bounded {
+            self.does.push(Effect::Disarm(Timer::Abort));
+        }
+        if *returned == Returned::Aborted {
+            self.was_aborted = true;
+            self.ends_aborted |= self.is_stopping();
+        }
+        match (code, returned) {
+            (Code::Handler, Returned::Err(cause)) => self.fail(*cause, Culprit::Itself, &BTreeSet::new()),
+            (Code::Handler, _) | (Code::Hook(Call::Build), Returned::Ok) => {}
+            (Code::Hook(Call::Create), Returned::Ok) => self.is_ready(),
+            (Code::Hook(hook @ (Call::Create | Call::Rebuild(_))), Returned::Err(cause)) => {
+                self.did_not_start(&hook, *cause);
+            }
+            (Code::Hook(Call::Create), Returned::Aborted) => self.does.push(Effect::DropInstance),
+            (Code::Hook(Call::PreRestart { .. }), _) => {
+                self.does.push(Effect::DropInstance);
+                self.instance = Instance::Broken;
+                self.go_on();
+            }
+            (Code::Hook(Call::Rebuild(cause)), Returned::Ok) => {
+                self.is_ready();
+                for id in self.survivors.clone() {
+                    self.restart_survivor(id, cause);
+                }
+            }
+            (Code::Hook(Call::Rebuild(_)), Returned::Aborted) => {
+                self.does.push(Effect::DropInstance);
+                self.instance = Instance::Broken;
+                // The next restart comes with a suspension of its own, and answers that one: this one's is answered now.
+                if !self.is_stopping() {
+                    self.release_survivors();
+                }
+            }
+            (Code::Hook(Call::PostStop { .. }), _) => self.end(),
+            (Code::Hook(Call::Declare(at)), Returned::Ok) => self.fields.declared(at),
+            (Code::Hook(Call::Build | Call::Declare(_)), Returned::Err(cause)) => self.field_did_not_start(*cause),
+            (Code::Hook(Call::Build | Call::Declare(_)), Returned::Aborted) => unreachable!("neither can wait"),
+        }
+    }
+
+    fn is_ready(&mut self) {
+        self.instance = Instance::Ready;
+        self.was_aborted = false;
+        if self.is_field {
+            self.does.push(Effect::TellStarted);
+        }
+    }
+
+    pub(super) fn did_not_start(&mut self, hook: &Call<Fault>, cause: Fault) {
+        self.does.push(Effect::DropInstance);
+        if let Call::Rebuild(original) = hook {
+            self.instance = Instance::Broken;
+            let survivors = self.survivors.clone();
+            self.fail(cause.at_restart(*original), Culprit::Itself, &survivors);
+        } else {
+            self.fail(cause.at_initialization(), Culprit::Itself, &BTreeSet::new());
+        }
+    }
+
+    pub(super) fn release_survivors(&mut self) {
+        let survivors = self.children.iter().filter(|(id, _)| self.survivors.contains(id));
+        for survivor in survivors.map(|(_, child)| child.actor).collect::<Vec<_>>() {
+            self.send(survivor, SystemMessage::Resume(None));
+        }
+    }
+}

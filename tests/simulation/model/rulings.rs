@@ -1,0 +1,222 @@
+//! What a model does at a ruling about one of its children.
+
+use std::collections::BTreeSet;
+
+use supervise_core::supervision::{
+    Backoff, Call, Cause, ChildId, Count, Directive, Effect, Growth, Limit, OnLimit, Reset, Ruling, Scope,
+    Strategy, SystemMessage, Time, Timer,
+};
+
+use super::{Code, Culprit, Instance, Model, Stage};
+use crate::fault::Fault;
+use crate::world::Message;
+
+/// A creation that is tried again under no limit must not spin.
+const OF_CREATION: Backoff = Backoff::exponential(Time::from_millis(100), Time::from_secs(10));
+
+/// A child that is suspended until a delay is over.
+#[derive(Debug, Clone)]
+pub(super) struct Wait {
+    pub(super) round: u64,
+    /// What it gets when the delay is over.
+    pub(super) answer: Message,
+    /// How often it has been suspended for it: by its own failures and by its siblings'.
+    pub(super) owed: u32,
+    /// Fields restart one after another.
+    pub(super) grouped: bool,
+}
+
+impl Model {
+    pub(super) fn decided(&mut self, ruling: &Ruling<'_, Fault>) {
+        let (id, cause) = self.deciding.take().expect("somebody is decided about");
+        let strategy = ruling.strategy;
+        let culprit = self.child(id).actor;
+        let cannot_resume = cause.is_initialization();
+        match ruling.verdict {
+            Err(own) => self.fail(own, Culprit::Child(culprit), &BTreeSet::new()),
+            Ok(Directive::Escalate) => self.fail(cause, Culprit::Child(culprit), &BTreeSet::new()),
+            Ok(Directive::Resume) if !cannot_resume => self.send(culprit, SystemMessage::Resume(Some(cause))),
+            Ok(directive) if self.fields.is_temporary(id) => {
+                self.fields.give_up(id);
+                if directive == Directive::Stop {
+                    self.stop_group(&self.affected(id, strategy.scope));
+                } else {
+                    self.stop_now(id);
+                }
+            }
+            Ok(Directive::Resume) => {
+                let delay = self.delay(id, &OF_CREATION, ruling.now);
+                self.answer(SystemMessage::Resume(Some(cause)), id, &[id], false, Some(delay));
+            }
+            Ok(Directive::Stop) => self.stop_group(&self.affected(id, strategy.scope)),
+            Ok(directive @ (Directive::Restart | Directive::RestartAfter(_))) => {
+                let affected = self.affected(id, strategy.scope);
+                if self.may_restart(&affected, strategy, ruling.now) {
+                    let delay = self.restart_delay(id, cause, &directive, ruling);
+                    let grouped = strategy.scope != Scope::OneForOne;
+                    self.answer(SystemMessage::Recreate(cause), id, &affected, grouped, delay);
+                } else if strategy.on_limit == OnLimit::Escalate {
+                    self.fail(cause, Culprit::Child(culprit), &BTreeSet::new());
+                } else {
+                    self.stop_group(&affected);
+                }
+            }
+            Ok(_) => unreachable!("there is no other directive"),
+        }
+    }
+
+    /// A creation that is tried again under neither a limit nor a backoff must not spin. What is permanent and ended by
+    /// itself skips the first of these delays.
+    fn restart_delay(
+        &mut self,
+        id: ChildId,
+        cause: Fault,
+        directive: &Directive,
+        ruling: &Ruling<'_, Fault>,
+    ) -> Option<Time> {
+        let declared = match directive {
+            Directive::RestartAfter(backoff) => Some(*backoff),
+            _ => ruling.strategy.backoff,
+        };
+        if let Some(backoff) = declared {
+            return Some(self.delay(id, &backoff, ruling.now));
+        }
+        let missing = self.fields.is_missing(id);
+        if !ruling.strategy.limit.is_unlimited() || !(missing || cause.is_initialization()) {
+            return None;
+        }
+        let delay = self.delay(id, &OF_CREATION, ruling.now);
+        if missing && self.child(id).delays.len() == 1 { None } else { Some(delay) }
+    }
+
+    /// Whom a directive reaches, fields first. Under rest-for-one all others count as started after the fields.
+    fn affected(&self, culprit: ChildId, scope: Scope) -> Vec<ChildId> {
+        let mut affected: Vec<_> = self.fields.affected(culprit, scope).collect();
+        for id in self.children.keys().copied().filter(|id| !self.fields.has(*id)) {
+            let reached = match scope {
+                Scope::OneForOne => false,
+                Scope::AllForOne => true,
+                Scope::RestForOne => self.fields.has(culprit) || id >= culprit,
+            };
+            if reached {
+                affected.push(id);
+            }
+        }
+        if scope == Scope::OneForOne { vec![culprit] } else { affected }
+    }
+
+    fn may_restart(&mut self, affected: &[ChildId], strategy: &Strategy, now: Time) -> bool {
+        match strategy.count {
+            Count::Supervisor => permits(&strategy.limit, &mut self.restarts, now),
+            Count::Child => affected.iter().all(|id| permits(&strategy.limit, &mut self.child(*id).restarts, now)),
+        }
+    }
+
+    /// Suspends those who are not waiting already, and gives all the same answer, at once or after a delay.
+    fn answer(
+        &mut self,
+        answer: Message,
+        culprit: ChildId,
+        affected: &[ChildId],
+        grouped: bool,
+        delay: Option<Time>,
+    ) {
+        self.last_round += 1;
+        let round = self.last_round;
+        for id in affected {
+            let owed = self.take_owed(*id);
+            let child = self.child(*id);
+            let actor = child.actor;
+            let suspend = *id != culprit && owed == 0;
+            let owed = if *id == culprit { owed + 1 } else { owed.max(1) };
+            // A dying child has nothing to wait for.
+            if delay.is_none() || !child.asked_to_stop {
+                child.waits = Some(Wait { round, answer: answer.clone(), owed, grouped });
+            }
+            if suspend {
+                self.send(actor, SystemMessage::Suspend);
+            }
+        }
+        match delay {
+            None => self.round_is_over(round),
+            Some(delay) => self.does.push(Effect::Arm(Timer::Round(round), Some(delay))),
+        }
+    }
+
+    /// Who will be restarted together with this actor gets no answer of its own.
+    pub(super) fn round_is_due(&mut self, round: u64) {
+        let restarts = matches!(self.stage, Stage::Restarting(_) | Stage::Halting);
+        let makes = matches!(self.code, Some(Code::Hook(Call::Rebuild(_)))) || self.fields.are_declared_again();
+        let rebuilds = makes || self.instance == Instance::Broken;
+        for (id, child) in &mut self.children {
+            if let Some(wait) = &mut child.waits
+                && wait.round == round
+                && (restarts || (rebuilds && self.survivors.contains(id)))
+            {
+                wait.round = 0;
+                self.fields.leave_to_parent(*id);
+                if makes {
+                    self.fields.renew(*id);
+                }
+            }
+        }
+        self.round_is_over(round);
+    }
+
+    fn round_is_over(&mut self, round: u64) {
+        for id in self.children.keys().copied().collect::<Vec<_>>() {
+            let Some(Wait { answer, owed, grouped, .. }) =
+                self.child(id).waits.take_if(|wait| wait.round == round)
+            else {
+                continue;
+            };
+            match answer {
+                SystemMessage::Recreate(cause) => self.restart_child(id, cause, owed, grouped),
+                resume => {
+                    let actor = self.child(id).actor;
+                    self.send(actor, resume);
+                    for _ in 1..owed {
+                        self.send(actor, SystemMessage::Resume(None));
+                    }
+                }
+            }
+        }
+    }
+
+    /// How long the answer to the failure of `child` at `now` has to wait.
+    fn delay(&mut self, child: ChildId, backoff: &Backoff, now: Time) -> Time {
+        let (Growth::Exponential { min, max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
+            unreachable!("these worlds have no other");
+        };
+        let dues = &mut self.child(child).delays;
+        if dues.last().is_some_and(|due| now.saturating_sub(*due) >= quiet) {
+            dues.clear();
+        }
+        let delay = dues.iter().fold(min, |delay, _| (delay * 2).min(max));
+        dues.push(now + delay);
+        delay
+    }
+}
+
+/// Whether one more restart at `now` is granted, all former requests given.
+fn permits(limit: &Limit, requests: &mut Vec<Time>, now: Time) -> bool {
+    if limit.max_retries == Some(0) || limit.is_unlimited() {
+        return limit.max_retries.is_none();
+    }
+    requests.push(now);
+    let granted = limit.max_retries.unwrap_or(1) as usize;
+    let Some(within) = limit.within else {
+        return requests.len() <= granted;
+    };
+    // The window opens at the first request, and again at the first one after it has passed.
+    let mut opened = requests[0];
+    let mut inside = 0;
+    for request in requests.iter() {
+        if request.saturating_sub(opened) > within {
+            opened = *request;
+            inside = 0;
+        }
+        inside += 1;
+    }
+    inside <= granted
+}
