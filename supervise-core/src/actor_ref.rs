@@ -7,6 +7,8 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use tokio::task::coop::consume_budget;
+
 use crate::actor::Actor;
 use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, with_effects};
 use crate::dead_letter::DeadLetterReason;
@@ -148,7 +150,14 @@ impl<A: Actor> ActorRef<A> {
     }
 
     pub(crate) async fn push_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        match self.cell().mailbox.push_when_room(message).await {
+        // Who sends again and again and always finds room would never let others have their turn.
+        consume_budget().await;
+        let mailbox = &self.cell().mailbox;
+        let pushed = match mailbox.push_if_room(message) {
+            Err(message) => mailbox.push_when_room(message).await,
+            pushed => pushed,
+        };
+        match pushed {
             Ok(task) => {
                 self.core().run(task);
                 Ok(())

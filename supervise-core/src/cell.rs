@@ -431,14 +431,21 @@ mod tests {
 
     impl Supervisor for Plain {
         type Ref = ActorRef<Self>;
+        const STASH_CAPACITY: usize = 0;
     }
 
     impl Actor for Plain {
-        type Message = ();
+        /// Whether it stands for a bug.
+        type Message = bool;
 
-        /// Stands for a bug: whatever else is a user's is contained.
-        fn redelivery((): &()) -> u32 {
-            panic!("as told")
+        fn stash_while(&self, bug: &bool) -> bool {
+            *bug
+        }
+
+        /// Where a panic is not contained.
+        fn message_name(bug: &bool) -> &'static str {
+            assert!(!bug, "as told");
+            "plain"
         }
     }
 
@@ -457,10 +464,10 @@ mod tests {
         {
             tokio::task::yield_now().await;
         }
-        plain.tell(()).unwrap();
-        plain.tell(()).unwrap();
+        plain.tell(true).unwrap();
+        plain.tell(false).unwrap();
         assert_eq!(watching.await.unwrap(), HowEnded::Aborted);
-        assert!(plain.tell(()).is_err());
+        assert!(plain.tell(false).is_err());
         system.ended(&child).await;
         // The parent knows too, so that the name is free.
         while spawn().is_err() {

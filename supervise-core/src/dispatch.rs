@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 
 use self::run_queues::RunQueues;
@@ -40,12 +41,18 @@ use crate::unwind::{contained, drop_quietly};
 /// How many messages and turns a worker gives the actors before it lets tokio's other tasks run.
 const BUDGET: usize = 128;
 
-/// What runs a cell: its future, and who it is.
-pub(crate) struct Task {
-    cell: Arc<dyn AnyCell>,
-    body: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Wakes this task, for whatever its user code waits for.
-    waker: Waker,
+/// What runs a cell. Small, because it goes from hand to hand.
+pub(crate) struct Task(Pin<Box<Job<dyn Future<Output = ()> + Send>>>);
+
+pin_project! {
+    /// A cell's future, and who it is.
+    struct Job<F: ?Sized> {
+        cell: Arc<dyn AnyCell>,
+        // Wakes the task, for whatever its user code waits for.
+        waker: Waker,
+        #[pin]
+        body: F,
+    }
 }
 
 impl Task {
@@ -54,15 +61,16 @@ impl Task {
         waker: Waker,
         body: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
-        Self { cell, body: Box::pin(body), waker }
+        Self(Box::pin(Job { cell, waker, body }))
     }
 
     /// Polls the cell once. Parks it, or queues it again where something has come meanwhile.
     fn turn(mut self) {
-        let cell = Arc::clone(&self.cell);
+        let cell = Arc::clone(&self.0.cell);
         #[cfg(feature = "testkit")]
         cell.core().system.activity().count();
-        match contained(|| self.body.as_mut().poll(&mut TaskContext::from_waker(&self.waker))) {
+        let job = self.0.as_mut().project();
+        match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
             Ok(Poll::Pending) => {
                 if let Err(again) = cell.park(self) {
                     cell.core().system.dispatcher().ready(again);
@@ -138,7 +146,7 @@ impl Dispatcher {
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
         let here = dispatcher == self.address();
-        if here && self.queues.workers() == 1 {
+        if here && self.works_alone() {
             // Nobody else looks, so nobody has to be locked out.
             return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
         }
@@ -151,7 +159,7 @@ impl Dispatcher {
         if INLINE.get() == DEPTH {
             return self.ready(task);
         }
-        let cell = Arc::clone(&task.cell);
+        let cell = Arc::clone(&task.0.cell);
         // Who asks may be of another runtime, or of none.
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
         INLINE.set(INLINE.get() + 1);
@@ -166,6 +174,11 @@ impl Dispatcher {
         }
     }
 
+    /// Whether there is one worker.
+    fn works_alone(&self) -> bool {
+        self.queues.workers() == 1
+    }
+
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -177,12 +190,22 @@ impl Dispatcher {
         let outer_ready =
             MADE_READY.with_borrow_mut(|tasks| if tasks.is_empty() { None } else { Some(take(tasks)) });
         BUDGET_LEFT.set(BUDGET);
+        let alone = self.works_alone();
+        // Once, because what comes meanwhile has this worker woken.
+        let rest = if alone {
+            MADE_READY.with_borrow_mut(|tasks| self.queues.take_all(tasks, cx))
+        } else {
+            Poll::Pending
+        };
         let poll = loop {
-            let task = MADE_READY.with_borrow_mut(VecDeque::pop_front);
-            match task.map_or_else(|| self.queues.next(me, cx), |task| Poll::Ready(Some(task))) {
-                Poll::Ready(Some(task)) => task.turn(),
-                Poll::Ready(None) => break Poll::Ready(()),
-                Poll::Pending => break Poll::Pending,
+            match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
+                Some(task) => task.turn(),
+                None if alone => break rest,
+                None => match self.queues.next(me, cx) {
+                    Poll::Ready(Some(task)) => task.turn(),
+                    Poll::Ready(None) => break Poll::Ready(()),
+                    Poll::Pending => break Poll::Pending,
+                },
             }
             charge(1);
             if BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining() {
@@ -191,10 +214,14 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
-        // Out of turns, and others may have queued meanwhile.
-        while let Some(task) = MADE_READY.with_borrow_mut(VecDeque::pop_front) {
-            go_if_refused(self.queues.push_here(me, task));
-        }
+        // Out of turns.
+        let refused = MADE_READY.with_borrow_mut(|tasks| {
+            if !tasks.is_empty() {
+                self.queues.give_back(tasks);
+            }
+            if tasks.is_empty() { None } else { Some(take(tasks)) }
+        });
+        refused.into_iter().flatten().for_each(drop_quietly);
         if let Some(tasks) = outer_ready {
             MADE_READY.set(tasks);
         }

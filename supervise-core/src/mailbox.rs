@@ -21,11 +21,13 @@ mod loom_tests;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context as TaskContext, Poll, Waker};
 
 use crate::actor_ref::AnyActorRef;
 use crate::cell::Visit;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, PoisonError, Semaphore, TryAcquireError};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where messages wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,18 +58,23 @@ pub enum Overflow {
 pub(crate) struct Mailbox<M, S, R> {
     /// Whether the system lane holds something. Written under the lock, read without: the one look per message.
     system_waits: AtomicBool,
-    /// How many entries the cell has taken and not handled. Only the cell writes it.
+    /// Whether somebody waits for room. Written under the lock, read without.
+    senders_wait: AtomicBool,
+    /// How many messages the cell has taken and not begun to handle. Only the cell writes it.
     in_hand: AtomicUsize,
+    /// Whether the cell is in the middle of a message. Only the cell writes it.
+    handling: AtomicBool,
     /// Whether the runner, when it parks, waits for the user lane too. Only the cell writes it.
     accepts: AtomicBool,
     lanes: Mutex<Lanes<M, S, R>>,
-    bound: Option<Box<Bound>>,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Lanes<M, S, R> {
     system: VecDeque<S>,
     user: VecDeque<Entry<M>>,
+    /// How many in the user lane are no messages.
+    controls: usize,
     /// Here while it has nothing to do.
     runner: Option<R>,
     /// Whether there is a parked runner, or was, that waits for the user lane too.
@@ -75,15 +82,28 @@ struct Lanes<M, S, R> {
     /// The runner was to run again while it ran.
     woken: bool,
     closed: bool,
-    /// A message waits without room, because all of it was with others, on their way from the lane or to it. The next
-    /// who has room gives it to that message.
-    owed: bool,
+    /// Who has a message may not just leave it here: the mailbox is closed or has a bound.
+    guarded: bool,
+    bound: Option<Box<Bound>>,
 }
 
+/// How many messages may wait, and those who wait to send more.
+///
+/// Room is what neither a waiting message takes up, nor one in the cell's hand, nor a sender that was let in and is on its
+/// way. So it is counted anew each time and never handed about.
 struct Bound {
+    capacity: usize,
     overflow: Overflow,
-    /// One permit for each message there is room for.
-    room: Semaphore,
+    /// In the order of their tickets.
+    waiting: VecDeque<Waiting>,
+    next_ticket: u64,
+    /// How many were let in and have not come yet.
+    let_in: usize,
+}
+
+struct Waiting {
+    ticket: u64,
+    waker: Waker,
 }
 
 /// What waits in the user lane. Only messages take up room.
@@ -133,99 +153,104 @@ impl<M, S, R> Mailbox<M, S, R> {
     pub(crate) fn new(kind: MailboxKind) -> Self {
         let bound = match kind {
             MailboxKind::Unbounded => None,
-            MailboxKind::Bounded { capacity, overflow } => {
-                Some(Box::new(Bound { overflow, room: Semaphore::new(capacity.clamp(1, Semaphore::MAX_PERMITS)) }))
-            }
+            MailboxKind::Bounded { capacity, overflow } => Some(Box::new(Bound {
+                capacity: capacity.max(1),
+                overflow,
+                waiting: VecDeque::new(),
+                next_ticket: 0,
+                let_in: 0,
+            })),
         };
         let lanes = Lanes {
             system: VecDeque::new(),
             user: VecDeque::new(),
+            controls: 0,
             runner: None,
             for_user: false,
             woken: false,
             closed: false,
-            owed: false,
+            guarded: bound.is_some(),
+            bound,
         };
         Self {
             system_waits: AtomicBool::new(false),
+            senders_wait: AtomicBool::new(false),
             in_hand: AtomicUsize::new(0),
+            handling: AtomicBool::new(false),
             accepts: AtomicBool::new(false),
             lanes: Mutex::new(lanes),
-            bound,
         }
     }
 
     // ---- senders -------------------------------------------------------------------------------------------------
 
-    #[inline]
-    pub(crate) fn push(&self, message: M) -> Pushed<M, R> {
-        match &self.bound {
-            None => self.push_unbounded(message),
-            Some(bound) => self.push_within(bound, message),
-        }
-    }
-
     #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
     #[inline(always)]
-    fn push_unbounded(&self, message: M) -> Pushed<M, R> {
+    pub(crate) fn push(&self, message: M) -> Pushed<M, R> {
         let mut lanes = self.lock();
-        if lanes.closed {
-            return Pushed::Closed(message);
+        if lanes.guarded {
+            return self.push_guarded(lanes, message);
         }
-        Pushed::Taken(lanes.enqueue(Entry::Message(message)))
+        lanes.make_place();
+        lanes.user.push_back(Entry::Message(message));
+        if !lanes.for_user {
+            return Pushed::Taken(None);
+        }
+        Pushed::Taken(lanes.called())
     }
 
     // Apart, so that unbounded mailboxes do not pay for what they have not.
     #[inline(never)]
-    fn push_within(&self, bound: &Bound, mut message: M) -> Pushed<M, R> {
-        loop {
-            match bound.room.try_acquire() {
-                Ok(permit) => permit.forget(),
-                Err(TryAcquireError::Closed) => return Pushed::Closed(message),
-                Err(TryAcquireError::NoPermits) => {
-                    return match bound.overflow {
-                        Overflow::Fail => Pushed::Full(message),
-                        Overflow::DropNewest => Pushed::Displaced(message),
-                        Overflow::DropOldest => self.displace(message),
-                    };
-                }
-            }
-            match self.push_with_room(message) {
-                Ok(pushed) => return pushed,
-                Err(again) => message = again,
-            }
+    fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, S, R>>, message: M) -> Pushed<M, R> {
+        if self.admits(&lanes) {
+            return Pushed::Taken(lanes.enqueue(Entry::Message(message)));
         }
+        match lanes.bound.as_ref().map(|bound| bound.overflow) {
+            None => Pushed::Closed(message),
+            Some(Overflow::Fail) => Pushed::Full(message),
+            Some(Overflow::DropNewest) => Pushed::Displaced(message),
+            Some(Overflow::DropOldest) => match lanes.oldest() {
+                Some(oldest) => {
+                    lanes.user.push_back(Entry::Message(message));
+                    Pushed::Displaced(oldest)
+                }
+                // All the room belongs to senders on their way, and this may be the last one that ever comes: it goes
+                // before one of them, who finds no room and waits on.
+                None => Pushed::Taken(lanes.enqueue(Entry::Message(message))),
+            },
+        }
+    }
+
+    /// Like [`push_when_room`](Self::push_when_room), but gives the message back where that would have to wait, or the
+    /// mailbox is closed.
+    #[inline]
+    pub(crate) fn push_if_room(&self, message: M) -> Result<Option<R>, M> {
+        let mut lanes = self.lock();
+        if lanes.guarded && !self.admits(&lanes) {
+            return Err(message);
+        }
+        Ok(lanes.enqueue(Entry::Message(message)))
+    }
+
+    /// Whether one more message may wait now, and nobody else waits to send one.
+    fn admits(&self, lanes: &Lanes<M, S, R>) -> bool {
+        lanes.bound.as_ref().map_or(!lanes.closed, |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
     /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
-    pub(crate) async fn push_when_room(&self, mut message: M) -> Result<Option<R>, M> {
-        loop {
-            if let Some(bound) = &self.bound {
-                match bound.room.acquire().await {
-                    Ok(permit) => permit.forget(),
-                    Err(_closed) => return Err(message),
-                }
-            }
-            match self.push_with_room(message) {
-                Ok(Pushed::Taken(runner)) => return Ok(runner),
-                Ok(Pushed::Closed(message) | Pushed::Full(message) | Pushed::Displaced(message)) => {
-                    return Err(message);
-                }
-                Err(again) => message = again,
-            }
-        }
+    pub(crate) async fn push_when_room(&self, message: M) -> Result<Option<R>, M> {
+        let mut place = Place { mailbox: self, ticket: None };
+        let mut message = Some(message);
+        poll_fn(|cx| place.poll(&mut message, cx)).await
     }
 
-    /// Gives the message back if its room went to one that waits without.
-    fn push_with_room(&self, message: M) -> Result<Pushed<M, R>, M> {
-        let mut lanes = self.lock();
-        if lanes.closed {
-            return Ok(Pushed::Closed(message));
-        }
-        if std::mem::take(&mut lanes.owed) {
-            return Err(message);
-        }
-        Ok(Pushed::Taken(lanes.enqueue(Entry::Message(message))))
+    /// Whether one more message may wait. What the cell has just begun to handle may be counted still.
+    fn has_room(&self, lanes: &Lanes<M, S, R>) -> bool {
+        lanes.bound.as_ref().is_none_or(|bound| {
+            // Where the lane is left to those who displace, only what is being begun was taken from it.
+            let taken = if bound.displaces() { 0 } else { self.in_hand.load(Ordering::Relaxed) };
+            lanes.user.len() - lanes.controls + taken + bound.let_in < bound.capacity
+        })
     }
 
     /// Puts something of the runtime's at the tail of the user lane, whatever the capacity.
@@ -234,23 +259,8 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.closed {
             return Err(control);
         }
+        lanes.controls += 1;
         Ok(lanes.enqueue(Entry::Control(control)))
-    }
-
-    /// Takes the place of the oldest waiting message.
-    fn displace(&self, message: M) -> Pushed<M, R> {
-        let mut lanes = self.lock();
-        if lanes.closed {
-            return Pushed::Closed(message);
-        }
-        let oldest = lanes.user.iter().position(|entry| matches!(entry, Entry::Message(_)));
-        let Some(Entry::Message(oldest)) = oldest.and_then(|at| lanes.user.remove(at)) else {
-            // Nothing older waits, and this may be the last one that ever comes.
-            lanes.owed = true;
-            return Pushed::Taken(lanes.enqueue(Entry::Message(message)));
-        };
-        lanes.user.push_back(Entry::Message(message));
-        Pushed::Displaced(oldest)
     }
 
     /// Gives the runner, if it waited for something; or the message back.
@@ -259,7 +269,10 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.closed {
             return Err(message);
         }
-        reserve_first(&mut lanes.system);
+        if lanes.system.capacity() == 0 {
+            // Most actors never have more than one thing waiting.
+            lanes.system.reserve_exact(1);
+        }
         lanes.system.push_back(message);
         self.system_waits.store(true, Ordering::Release);
         Ok(lanes.runner.take())
@@ -277,11 +290,13 @@ impl<M, S, R> Mailbox<M, S, R> {
     // ---- the cell ------------------------------------------------------------------------------------------------
 
     /// Whether the system lane holds something: one atomic load.
+    #[inline]
     pub(crate) fn system_waits(&self) -> bool {
         self.system_waits.load(Ordering::Acquire)
     }
 
     /// Takes the first of the system lane.
+    #[inline(never)]
     pub(crate) fn take_system(&self) -> Option<S> {
         let mut lanes = self.lock();
         let message = lanes.system.pop_front();
@@ -289,37 +304,75 @@ impl<M, S, R> Mailbox<M, S, R> {
         message
     }
 
-    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry where a bound
-    /// has to hold until a message is handled. Answers whether that was all.
+    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry where others may
+    /// displace the rest. Answers whether that was all.
     pub(crate) fn take_user(&self, batch: &mut VecDeque<Entry<M>>) -> bool {
         let mut lanes = self.lock();
-        match &self.bound {
-            None => {
-                std::mem::swap(&mut lanes.user, batch);
-                true
+        let controls = if lanes.bound.as_ref().is_some_and(|bound| bound.displaces()) {
+            batch.extend(lanes.user.pop_front());
+            let controls = usize::from(matches!(batch.front(), Some(Entry::Control(_))));
+            lanes.controls -= controls;
+            controls
+        } else {
+            std::mem::swap(&mut lanes.user, batch);
+            std::mem::take(&mut lanes.controls)
+        };
+        // Under the lock, so that moving a message makes no room.
+        self.in_hand.store(batch.len() - controls, Ordering::Relaxed);
+        lanes.user.is_empty()
+    }
+
+    /// Takes the first of a batch. If it is a message, there is room for another.
+    #[inline]
+    pub(crate) fn begin_next(&self, batch: &mut VecDeque<Entry<M>>) -> Option<Entry<M>> {
+        let entry = batch.pop_front();
+        if let Some(Entry::Message(_)) = entry {
+            self.in_hand.store(self.in_hand.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+            if self.senders_wait() {
+                self.let_senders_in();
             }
-            Some(bound) => {
-                let entry = lanes.user.pop_front();
-                let that_was_all = lanes.user.is_empty();
-                let had_room = matches!(entry, Some(Entry::Message(_))) && !std::mem::take(&mut lanes.owed);
-                drop(lanes);
-                if had_room {
-                    bound.room.add_permits(1);
-                }
-                batch.extend(entry);
-                that_was_all
-            }
+        }
+        entry
+    }
+
+    /// Whether somebody waits for room: one atomic load.
+    ///
+    /// Who comes in the very moment in which room is made may be overlooked until the next look; [`park`](Self::park)
+    /// overlooks nobody.
+    #[inline]
+    pub(crate) fn senders_wait(&self) -> bool {
+        self.senders_wait.load(Ordering::Relaxed)
+    }
+
+    /// Lets those in who wait for room, as far as there is some.
+    #[cold]
+    pub(crate) fn let_senders_in(&self) {
+        while let Some(waker) = self.let_one_in() {
+            waker.wake();
         }
     }
 
-    /// Says how many entries the cell has taken and not handled.
-    pub(crate) fn set_in_hand(&self, entries: usize) {
-        self.in_hand.store(entries, Ordering::Relaxed);
+    fn let_one_in(&self) -> Option<Waker> {
+        let mut lanes = self.lock();
+        if !self.has_room(&lanes) {
+            return None;
+        }
+        let bound = lanes.bound.as_mut()?;
+        let first = bound.waiting.pop_front()?;
+        bound.let_in += 1;
+        self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
+        Some(first.waker)
+    }
+
+    /// Says whether the cell is in the middle of a message.
+    pub(crate) fn set_handling(&self, handling: bool) {
+        self.handling.store(handling, Ordering::Relaxed);
     }
 
     /// How many entries wait or are being handled. A hint: others send and handle meanwhile.
     pub(crate) fn pending(&self) -> usize {
-        self.lock().user.len() + self.in_hand.load(Ordering::Relaxed)
+        let waiting = self.lock().user.len() + self.in_hand.load(Ordering::Relaxed);
+        waiting + usize::from(self.handling.load(Ordering::Relaxed))
     }
 
     /// Says whether the runner waits for the user lane too, the next time it parks.
@@ -331,7 +384,12 @@ impl<M, S, R> Mailbox<M, S, R> {
     pub(crate) fn park(&self, runner: R) -> Result<(), R> {
         let for_user = self.accepts.load(Ordering::Relaxed);
         let mut lanes = self.lock();
-        if lanes.woken || !lanes.system.is_empty() || (for_user && !lanes.user.is_empty()) {
+        let senders_wait = lanes.bound.as_ref().is_some_and(|bound| !bound.waiting.is_empty());
+        if lanes.woken
+            || !lanes.system.is_empty()
+            || (for_user && !lanes.user.is_empty())
+            || (senders_wait && self.has_room(&lanes))
+        {
             lanes.woken = false;
             return Err(runner);
         }
@@ -348,11 +406,13 @@ impl<M, S, R> Mailbox<M, S, R> {
     pub(crate) fn close(&self) -> Leftovers<M, S> {
         let mut lanes = self.lock();
         lanes.closed = true;
+        lanes.guarded = true;
         let leftovers =
             Leftovers { system: std::mem::take(&mut lanes.system), user: std::mem::take(&mut lanes.user) };
+        let bound = lanes.bound.take();
         drop(lanes);
-        if let Some(bound) = &self.bound {
-            bound.room.close();
+        for Waiting { waker, .. } in bound.into_iter().flat_map(|bound| bound.waiting) {
+            waker.wake();
         }
         leftovers
     }
@@ -367,22 +427,143 @@ impl<M, S, R> Mailbox<M, S, R> {
     }
 }
 
-/// Most actors never have more than one thing waiting.
-#[inline]
-fn reserve_first<T>(lane: &mut VecDeque<T>) {
-    if lane.capacity() == 0 {
-        lane.reserve_exact(1);
+/// A sender's place among those who wait for room.
+struct Place<'a, M, S, R> {
+    mailbox: &'a Mailbox<M, S, R>,
+    /// Once it had to wait.
+    ticket: Option<u64>,
+}
+
+impl<M, S, R> Place<'_, M, S, R> {
+    fn poll(&mut self, message: &mut Option<M>, cx: &TaskContext<'_>) -> Poll<Result<Option<R>, M>> {
+        // Made and dropped outside the lock.
+        let mut waker = self.ticket.map(|_| cx.waker().clone());
+        loop {
+            let mut lanes = self.mailbox.lock();
+            let admitted = self.is_admitted(&mut lanes);
+            if admitted || lanes.closed {
+                self.ticket = None;
+                let Some(message) = message.take() else {
+                    unreachable!("a send was polled after it had completed")
+                };
+                return Poll::Ready(if lanes.closed {
+                    Err(message)
+                } else {
+                    Ok(lanes.enqueue(Entry::Message(message)))
+                });
+            }
+            let Some(waker) = waker.take() else {
+                drop(lanes);
+                waker = Some(cx.waker().clone());
+                continue;
+            };
+            let old = lanes.bound.as_mut().and_then(|bound| bound.wait(&mut self.ticket, waker));
+            self.mailbox.senders_wait.store(true, Ordering::Relaxed);
+            drop(lanes);
+            drop(old);
+            return Poll::Pending;
+        }
+    }
+
+    /// Whether it may leave its message now. If it was let in, that is used up.
+    fn is_admitted(&mut self, lanes: &mut Lanes<M, S, R>) -> bool {
+        let Some(bound) = &mut lanes.bound else { return true };
+        let first = match self.ticket {
+            None => bound.waiting.is_empty(),
+            Some(ticket) => bound.comes(ticket),
+        };
+        first && self.mailbox.has_room(lanes)
+    }
+}
+
+/// Who waits no more leaves its place to the next.
+impl<M, S, R> Drop for Place<'_, M, S, R> {
+    fn drop(&mut self) {
+        let Some(ticket) = self.ticket else { return };
+        let mut lanes = self.mailbox.lock();
+        let Some(bound) = &mut lanes.bound else { return };
+        let left = if bound.comes(ticket) { None } else { bound.leaves(ticket) };
+        self.mailbox.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
+        drop(lanes);
+        drop(left);
+        self.mailbox.let_senders_in();
+    }
+}
+
+impl Bound {
+    fn displaces(&self) -> bool {
+        self.overflow == Overflow::DropOldest
+    }
+
+    fn position(&self, ticket: u64) -> Result<usize, usize> {
+        self.waiting.binary_search_by_key(&ticket, |waiting| waiting.ticket)
+    }
+
+    /// Whether a sender was let in. Then it is on its way no more.
+    fn comes(&mut self, ticket: u64) -> bool {
+        let let_in = self.position(ticket).is_err();
+        self.let_in -= usize::from(let_in);
+        let_in
+    }
+
+    /// Takes a sender out of the queue.
+    fn leaves(&mut self, ticket: u64) -> Option<Waiting> {
+        self.waiting.remove(self.position(ticket).ok()?)
+    }
+
+    /// Puts a sender in its place, which is the last if it has none. Gives the waker it had there.
+    fn wait(&mut self, ticket: &mut Option<u64>, waker: Waker) -> Option<Waker> {
+        let ticket = *ticket.get_or_insert_with(|| {
+            self.next_ticket += 1;
+            self.next_ticket
+        });
+        match self.position(ticket) {
+            Ok(at) => Some(std::mem::replace(&mut self.waiting[at].waker, waker)),
+            Err(at) => {
+                self.waiting.insert(at, Waiting { ticket, waker });
+                None
+            }
+        }
     }
 }
 
 impl<M, S, R> Lanes<M, S, R> {
-    /// Gives the runner, if it waited for this.
-    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-    #[inline(always)]
-    fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
-        reserve_first(&mut self.user);
-        self.user.push_back(entry);
+    #[inline]
+    fn make_place(&mut self) {
+        if self.user.len() == self.user.capacity() {
+            grow(&mut self.user);
+        }
+    }
+
+    /// Gives the runner, if it waited for the user lane.
+    fn called(&mut self) -> Option<R> {
         if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }
+    }
+
+    /// Gives the runner, if it waited for this.
+    fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
+        self.make_place();
+        self.user.push_back(entry);
+        self.called()
+    }
+
+    /// Takes the oldest message out.
+    fn oldest(&mut self) -> Option<M> {
+        let oldest = self.user.iter().position(|entry| matches!(entry, Entry::Message(_)))?;
+        match self.user.remove(oldest) {
+            Some(Entry::Message(oldest)) => Some(oldest),
+            _ => None,
+        }
+    }
+}
+
+#[cold]
+fn grow<T>(lane: &mut VecDeque<T>) {
+    if lane.capacity() == 0 {
+        // Most actors never have more than one thing waiting.
+        lane.reserve_exact(1);
+    } else {
+        lane.reserve(1);
     }
 }
 

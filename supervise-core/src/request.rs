@@ -76,7 +76,13 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     ///
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn ask(self) -> Result<Answer<T>, SendError<A::Message>> {
-        let (reply, answer) = ReplyTo::asked();
+        self.ask_for(None)
+    }
+
+    /// `asker` is woken by the answer, unless another polls first.
+    #[inline]
+    fn ask_for(self, asker: Option<Waker>) -> Result<Answer<T>, SendError<A::Message>> {
+        let (reply, answer) = ReplyTo::asked_by(asker);
         let mut message = self.message;
         (self.attach)(&mut message, reply);
         if self.inline { self.to.push_inline(message) } else { self.to.push(message) }.map(|()| answer)
@@ -145,18 +151,21 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             // Whoever asks again and again and is answered at once would never let others have their turn.
             return Poll::Pending;
         }
-        match std::mem::replace(&mut self.0, AskState::Done) {
-            AskState::Unsent(request) => match request.ask() {
-                Ok(mut answer) => {
-                    let poll = Pin::new(&mut answer).poll(cx);
-                    self.0 = AskState::Waiting(answer);
-                    poll
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Done) else {
+            panic!("an ask was polled after it had completed")
+        };
+        let inline = request.inline;
+        // An ordinary ask is answered in another poll, and its slot knows whom to wake.
+        let asker = if inline { None } else { Some(cx.waker().clone()) };
+        match request.ask_for(asker) {
+            Ok(mut answer) => {
+                if inline && let Poll::Ready(answer) = Pin::new(&mut answer).poll(cx) {
+                    return Poll::Ready(answer);
                 }
-                Err(refused) => Poll::Ready(Err(refused.reason().into())),
-            },
-            AskState::Waiting(_) | AskState::Done => {
-                panic!("an ask was polled after it had completed")
+                self.0 = AskState::Waiting(answer);
+                Poll::Pending
             }
+            Err(refused) => Poll::Ready(Err(refused.reason().into())),
         }
     }
 }
@@ -314,7 +323,12 @@ impl<T> ReplyTo<T> {
 impl<T: Send + 'static> ReplyTo<T> {
     /// A slot and its answer to wait for.
     pub(crate) fn asked() -> (Self, Answer<T>) {
-        let slot = Slot::new();
+        Self::asked_by(None)
+    }
+
+    #[inline]
+    fn asked_by(asker: Option<Waker>) -> (Self, Answer<T>) {
+        let slot = Slot::new(asker);
         (Self(Some(Arc::clone(&slot))), Answer { slot })
     }
 
@@ -367,8 +381,8 @@ enum SlotState<T> {
 }
 
 impl<T> Slot<T> {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(SlotState::Empty(None))))
+    fn new(asker: Option<Waker>) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(SlotState::Empty(asker))))
     }
 
     /// Only the first answer counts. The asker is woken, and what is refused is dropped, outside the lock.

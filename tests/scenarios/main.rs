@@ -4,6 +4,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+mod bounded;
 mod inline;
 mod port;
 mod redelivery;

@@ -1,8 +1,11 @@
 //! The cell's own future: what it does next, and the user code it runs.
 
+use std::any::Any;
+use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
 
 use super::shell::Shell;
 use super::user_code::{self, Broken};
@@ -31,29 +34,33 @@ pub(crate) struct Runner<A: Actor> {
     shell: Shell<A>,
 }
 
-/// What the cell does next. Where user code is to be called that may wait, `run` calls it.
-///
-/// What it is called with stays where it was: in here it would take room in the future of every actor, all the time.
-#[derive(Clone, Copy)]
+/// What the cell does next.
 enum Next {
     /// Something was done; look again.
     Again,
+    /// Let others have their turn.
+    GiveWay,
+    /// Nothing until something comes.
+    Wait,
+    Call(UserCode),
+    /// Nothing ever.
+    End,
+}
+
+/// User code that may wait; `run` calls it.
+///
+/// What it is called with stays where it was: in here it would take room in the future of every actor, all the time.
+enum UserCode {
     PreStart,
     PostRestart,
     PreRestart {
         own: bool,
     },
     PostStop,
-    /// Handle the message at the front, by a handler that may wait.
+    /// The handler of the message at the front.
     Message,
     /// Tell the actor that another one ended.
     Terminated,
-    /// Let others have their turn.
-    GiveWay,
-    /// Nothing until something comes.
-    Wait,
-    /// Nothing ever.
-    End,
 }
 
 /// A message was to be set aside and the stash was full.
@@ -62,6 +69,20 @@ enum Next {
 pub struct StashOverflow {
     /// How many it holds.
     pub capacity: usize,
+}
+
+/// Why no further message is handled in a stretch.
+enum CameUp<M> {
+    /// No message is left.
+    Nothing,
+    Control(Control),
+    /// The handler of the message at the front may wait.
+    MayWait,
+    /// The actor would set this one aside.
+    Unwanted(M),
+    /// A handler came back and there is something to be settled.
+    Back(Outcome),
+    Else,
 }
 
 /// What a call into user code came to.
@@ -94,43 +115,35 @@ impl<A: Actor> Runner<A> {
             }
 
             this.step(Input::Begin);
-            loop {
-                match this.next() {
-                    Next::Again => {}
-                    Next::Message => {
+            while let Some(code) = poll_fn(|cx| this.poll_next(cx)).await {
+                match code {
+                    UserCode::Message => {
                         let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
                         this.handled(outcome);
                     }
-                    Next::GiveWay => this.shell.give_way().await,
-                    Next::Wait => {
-                        if let Some(timer) = this.shell.wait(&mut this.ctx).await {
-                            this.step(Input::Due(timer));
-                        }
-                    }
-                    Next::Terminated => {
+                    UserCode::Terminated => {
                         let outcome = finish!(|instance, ctx, shell| instance.terminated(shell.take_gone(), ctx));
                         this.handled(outcome);
                     }
-                    Next::PreStart => {
+                    UserCode::PreStart => {
                         let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
                         let _again = this.built(outcome);
                     }
-                    Next::PostRestart => {
+                    UserCode::PostRestart => {
                         let cause = this.shell.take_cause();
                         let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
                         let _again = this.built(outcome);
                     }
-                    Next::PreRestart { own } => {
+                    UserCode::PreRestart { own } => {
                         let cause = this.shell.take_cause();
                         let message = if own { this.failed_message() } else { None };
                         let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
                         let _again = this.returned(outcome);
                     }
-                    Next::PostStop => {
+                    UserCode::PostStop => {
                         let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
                         let _again = this.returned(outcome);
                     }
-                    Next::End => return,
                 }
             }
         }
@@ -144,17 +157,26 @@ impl<A: Actor> Runner<A> {
         (instance, ctx, shell)
     }
 
-    /// Goes on as long as no user code has to be called that may wait.
-    fn next(&mut self) -> Next {
+    /// Goes on as long as no user code has to be called that may wait. None: for ever. Pending: the turn has ended.
+    fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
         loop {
             match self.one() {
                 Next::Again => {}
-                next => return next,
+                Next::GiveWay => {
+                    self.shell.give_way();
+                    return Poll::Pending;
+                }
+                Next::Wait => match self.shell.poll_wait(&mut self.ctx, cx) {
+                    Poll::Ready(timer) => self.step(Input::Due(timer)),
+                    Poll::Pending => return Poll::Pending,
+                },
+                Next::Call(code) => return Poll::Ready(Some(code)),
+                Next::End => return Poll::Ready(None),
             }
         }
     }
 
-    /// Does one thing: what the protocol wants first, then the system lane, then timers, then the user lane.
+    /// Does what comes first: what the protocol wants, then the system lane, then timers, then the user lane.
     ///
     /// Rules 1.1 and 1.3.
     #[inline]
@@ -183,11 +205,7 @@ impl<A: Actor> Runner<A> {
         while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
             self.shell.enqueue(Control::Tick(generation));
         }
-        match self.shell.take() {
-            None => Next::Wait,
-            Some(Entry::Message(message)) => self.admit(message),
-            Some(Entry::Control(control)) => self.control(control),
-        }
+        self.stretch()
     }
 
     // ---- the user lane -------------------------------------------------------------------------------------------
@@ -207,48 +225,67 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Stashes the message, or handles it.
+    /// Handles one message after the other, until something comes up.
+    ///
+    /// What [`one`](Self::one) has looked at changes only by what is looked at here: the system lane, and what a handler
+    /// leaves behind. So no message pays for the rest.
     #[inline]
-    fn admit(&mut self, message: A::Message) -> Next {
+    fn stretch(&mut self) -> Next {
         let (instance, ctx, shell) = self.parts();
-        if let Some(timers) = ctx.timers_mut()
-            && A::is_activity(&message)
-        {
-            timers.idle_is_over();
-        }
-        match contained(|| instance.stash_while(&message)) {
-            Ok(false) => {}
-            Ok(true) => return self.set_aside(message),
-            Err(payload) => {
-                drop_quietly(message);
-                self.rearm_idle();
-                return self.failed(Failure::panic(payload));
+        shell.cell.mailbox.set_handling(true);
+        let came_up = contained(|| {
+            while shell.handled < THROUGHPUT && !shell.cell.mailbox.system_waits() {
+                let message = match shell.take() {
+                    Some(Entry::Message(message)) => message,
+                    Some(Entry::Control(control)) => return CameUp::Control(control),
+                    None => return CameUp::Nothing,
+                };
+                if let ControlFlow::Break(came_up) = admit(instance, ctx, shell, message) {
+                    return came_up;
+                }
             }
-        }
-        let may_retry = A::redelivery(&message);
-        // A copy that cannot be made is one that is not retried.
-        if may_retry > 0
-            && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
-        {
-            shell.aside().retries.begin(copy, may_retry);
-        }
-        self.handle(message)
+            CameUp::Else
+        });
+        self.came_up(came_up)
     }
 
-    /// Handles a message, unless its handler may wait.
-    #[inline]
+    /// Stashes a message that did not come through the lane, or handles it.
+    fn admit(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, shell) = self.parts();
+        let came_up = contained(|| match admit(instance, ctx, shell, message) {
+            ControlFlow::Break(came_up) => came_up,
+            ControlFlow::Continue(()) => CameUp::Else,
+        });
+        self.came_up(came_up)
+    }
+
+    /// Handles a message that is not asked about again, unless its handler may wait.
     fn handle(&mut self, message: A::Message) -> Next {
         let (instance, ctx, shell) = self.parts();
-        shell.handled += 1;
-        match contained(|| instance.handle_now(message, ctx)) {
-            Ok(ControlFlow::Continue(message)) => {
-                shell.put_front(message);
-                return Next::Message;
+        let came_up = contained(|| match handle(instance, ctx, shell, message) {
+            ControlFlow::Break(came_up) => came_up,
+            ControlFlow::Continue(()) => CameUp::Else,
+        });
+        self.came_up(came_up)
+    }
+
+    #[inline]
+    fn came_up(&mut self, what: Result<CameUp<A::Message>, Box<dyn Any + Send>>) -> Next {
+        match what {
+            Ok(CameUp::Else) => Next::Again,
+            Ok(CameUp::Nothing) => Next::Wait,
+            Ok(CameUp::MayWait) => Next::Call(UserCode::Message),
+            Ok(CameUp::Control(control)) => self.control(control),
+            Ok(CameUp::Unwanted(message)) => self.set_aside(message),
+            Ok(CameUp::Back(outcome)) => {
+                self.handled(outcome);
+                Next::Again
             }
-            Ok(ControlFlow::Break(outcome)) => self.handled(Ok(outcome)),
-            Err(payload) => self.handled(Err(Broken::Panicked(payload))),
+            Err(payload) => {
+                self.handled(Err(Broken::Panicked(payload)));
+                Next::Again
+            }
         }
-        Next::Again
     }
 
     #[cold]
@@ -287,7 +324,7 @@ impl<A: Actor> Runner<A> {
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
             Some((WatchKind::Notify, how)) => {
                 self.shell.gone = Some(Box::new(Terminated::new(subject, how)));
-                Next::Terminated
+                Next::Call(UserCode::Terminated)
             }
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
                 None => Next::Again,
@@ -403,25 +440,25 @@ impl<A: Actor> Runner<A> {
             Some(Call::Build) => self.build(),
             Some(Call::Declare(at)) => self.declare(at),
             Some(Call::Create) => match self.build_first() {
-                Ok(Ok(())) => return Next::PreStart,
+                Ok(Ok(())) => return Next::Call(UserCode::PreStart),
                 failed => return self.built(failed),
             },
             Some(Call::Rebuild(cause)) => match self.build() {
                 Ok(Ok(())) => {
                     self.shell.call = Some(Call::Rebuild(cause));
-                    return Next::PostRestart;
+                    return Next::Call(UserCode::PostRestart);
                 }
                 failed => return self.built(failed),
             },
             Some(Call::PreRestart { cause, own }) => {
                 self.ctx.cancel_all_timers();
                 self.shell.call = Some(Call::PreRestart { cause, own });
-                return Next::PreRestart { own };
+                return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {
                 self.ctx.cancel_all_timers();
                 self.ctx.set_aborted(aborted);
-                return Next::PostStop;
+                return Next::Call(UserCode::PostStop);
             }
         };
         self.returned(outcome)
@@ -493,5 +530,57 @@ impl<A: Actor> Runner<A> {
             ctx.clear();
             drop_quietly(instance.take());
         });
+    }
+}
+
+/// Handles a message, unless the actor would set it aside.
+#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+#[inline(always)]
+fn admit<A: Actor>(
+    instance: &mut A,
+    ctx: &mut Context<A>,
+    shell: &mut Shell<A>,
+    message: A::Message,
+) -> ControlFlow<CameUp<A::Message>> {
+    if let Some(timers) = ctx.timers_mut()
+        && A::is_activity(&message)
+    {
+        timers.idle_is_over();
+    }
+    match contained(|| instance.stash_while(&message)) {
+        Ok(false) => {}
+        Ok(true) => return ControlFlow::Break(CameUp::Unwanted(message)),
+        Err(payload) => {
+            drop_quietly(message);
+            return ControlFlow::Break(CameUp::Back(Err(Broken::Panicked(payload))));
+        }
+    }
+    let may_retry = A::redelivery(&message);
+    // A copy that cannot be made is one that is not retried.
+    if may_retry > 0
+        && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
+    {
+        shell.aside().retries.begin(copy, may_retry);
+    }
+    handle(instance, ctx, shell, message)
+}
+
+/// Handles a message, unless its handler may wait.
+#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+#[inline(always)]
+fn handle<A: Actor>(
+    instance: &mut A,
+    ctx: &mut Context<A>,
+    shell: &mut Shell<A>,
+    message: A::Message,
+) -> ControlFlow<CameUp<A::Message>> {
+    shell.handled += 1;
+    match instance.handle_now(message, ctx) {
+        ControlFlow::Break(Ok(())) if !ctx.has_news() && shell.aside.is_none() => ControlFlow::Continue(()),
+        ControlFlow::Break(outcome) => ControlFlow::Break(CameUp::Back(Ok(outcome))),
+        ControlFlow::Continue(message) => {
+            shell.put_front(message);
+            ControlFlow::Break(CameUp::MayWait)
+        }
     }
 }

@@ -2,7 +2,6 @@
 //! its effects.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -67,6 +66,8 @@ type Slots = Vec<Option<Arc<dyn ChildSlot>>>;
 /// Messages that do not take their turn.
 pub(super) struct Aside<M> {
     stash: VecDeque<M>,
+    /// What was in the stash and is to be asked about again, before what waits.
+    unstashed: VecDeque<M>,
     pub(super) retries: Retries<M>,
 }
 
@@ -124,7 +125,11 @@ impl<A: Actor> Shell<A> {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
+    #[inline]
     pub(super) fn next_system(&mut self) -> Option<System> {
+        if self.cell.mailbox.senders_wait() {
+            self.cell.mailbox.let_senders_in();
+        }
         if self.cell.mailbox.system_waits() { self.cell.mailbox.take_system() } else { None }
     }
 
@@ -133,11 +138,15 @@ impl<A: Actor> Shell<A> {
     /// Takes what waits first. The lane itself is looked into once a turn; what comes later has the next one.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Entry<A::Message>> {
+        if let Some(aside) = &mut self.aside
+            && let Some(message) = aside.unstashed.pop_front()
+        {
+            return Some(Entry::Message(message));
+        }
         if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user(&mut self.user);
         }
-        self.cell.mailbox.set_in_hand(self.user.len());
-        self.user.pop_front()
+        self.cell.mailbox.begin_next(&mut self.user)
     }
 
     /// Takes the message that was put at the front.
@@ -173,44 +182,29 @@ impl<A: Actor> Shell<A> {
         self.timers.as_mut()?.next_due().map(Timer::from)
     }
 
-    /// Ends the turn, until something comes; a timer of the protocol that is due is given back.
-    pub(super) async fn wait(&mut self, ctx: &mut Context<A>) -> Option<Timer> {
-        let mut waited = false;
-        poll_fn(|cx| {
-            while let Some(timers) = ctx.timers_mut()
-                && let Poll::Ready(generation) = timers.poll_due(cx)
-            {
-                self.enqueue(Control::Tick(generation));
-            }
-            if let Some(timers) = &mut self.timers
-                && let Poll::Ready(timer) = timers.poll_due(cx)
-            {
-                return Poll::Ready(Some(timer.into()));
-            }
-            if std::mem::replace(&mut waited, true) {
-                return Poll::Ready(None);
-            }
-            self.end_turn();
-            self.cell.mailbox.set_in_hand(self.user.len());
-            self.cell.mailbox.set_accepts(self.accepts);
-            Poll::Pending
-        })
-        .await
+    /// Ends the turn until something comes, unless a timer of the protocol is due.
+    pub(super) fn poll_wait(&mut self, ctx: &mut Context<A>, cx: &mut TaskContext<'_>) -> Poll<Timer> {
+        while let Some(timers) = ctx.timers_mut()
+            && let Poll::Ready(generation) = timers.poll_due(cx)
+        {
+            self.enqueue(Control::Tick(generation));
+        }
+        if let Some(timers) = &mut self.timers
+            && let Poll::Ready(timer) = timers.poll_due(cx)
+        {
+            return Poll::Ready(timer.into());
+        }
+        self.end_turn();
+        self.cell.mailbox.set_handling(false);
+        self.cell.mailbox.set_accepts(self.accepts);
+        Poll::Pending
     }
 
     /// Ends the turn. The next one comes when the others in the queue have had theirs.
-    pub(super) async fn give_way(&mut self) {
-        let mut given = false;
-        poll_fn(|_| {
-            if std::mem::replace(&mut given, true) {
-                return Poll::Ready(());
-            }
-            self.end_turn();
-            let parked = self.cell.mailbox.wake();
-            debug_assert!(parked.is_none(), "the runner runs");
-            Poll::Pending
-        })
-        .await;
+    pub(super) fn give_way(&mut self) {
+        self.end_turn();
+        let parked = self.cell.mailbox.wake();
+        debug_assert!(parked.is_none(), "the runner runs");
     }
 
     fn end_turn(&mut self) {
@@ -441,7 +435,9 @@ impl<A: Actor> Shell<A> {
 
     /// Where messages wait that do not take their turn.
     pub(super) fn aside(&mut self) -> &mut Aside<A::Message> {
-        self.aside.get_or_insert_with(|| Box::new(Aside { stash: VecDeque::new(), retries: Retries::new() }))
+        self.aside.get_or_insert_with(|| {
+            Box::new(Aside { stash: VecDeque::new(), unstashed: VecDeque::new(), retries: Retries::new() })
+        })
     }
 
     /// Sets a message aside. Gives it back if the stash is full.
@@ -461,7 +457,7 @@ impl<A: Actor> Shell<A> {
     pub(super) fn unstash_all(&mut self) {
         if let Some(aside) = &mut self.aside {
             while let Some(message) = aside.stash.pop_back() {
-                self.user.push_front(Entry::Message(message));
+                aside.unstashed.push_front(message);
             }
         }
     }
@@ -476,17 +472,20 @@ impl<A: Actor> Shell<A> {
     /// Closes both lanes. What is left goes to dead letters, in order.
     fn close(&mut self) {
         self.unstash_all();
+        let mut unstashed = VecDeque::new();
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
             }
+            unstashed = aside.unstashed;
         }
         let Leftovers { system, user } = self.cell.mailbox.close();
         let me = self.me();
         for message in system {
             me.answer_for_the_dead(message);
         }
-        for entry in self.user.drain(..).chain(user) {
+        let unstashed = unstashed.into_iter().map(Entry::Message);
+        for entry in unstashed.chain(self.user.drain(..)).chain(user) {
             match entry {
                 Entry::Message(message) => {
                     self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);

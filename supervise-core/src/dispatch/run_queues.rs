@@ -77,13 +77,23 @@ impl<T> RunQueues<T> {
 
     /// Queues a task from elsewhere. Given back where the workers are gone.
     pub(super) fn push_from_outside(&self, task: T) -> Result<(), T> {
-        let worker = match self.workers.len() {
-            1 => &self.workers[0],
-            workers => {
-                let start = self.next.fetch_add(1, Ordering::Relaxed) % workers;
-                self.sleeper(start).unwrap_or(&self.workers[start])
-            }
-        };
+        let [only] = &*self.workers else { return self.push_to_one_of_many(task) };
+        let mut queue = only.lock();
+        if queue.closed {
+            return Err(task);
+        }
+        queue.tasks.push_back(task);
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    fn push_to_one_of_many(&self, task: T) -> Result<(), T> {
+        let start = self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len();
+        let worker = self.sleeper(start).unwrap_or(&self.workers[start]);
         let mut queue = worker.lock();
         if queue.closed {
             return Err(task);
@@ -139,11 +149,37 @@ impl<T> RunQueues<T> {
 
     // ---- the workers ---------------------------------------------------------------------------------------------
 
+    /// Moves what the only worker has to do into `tasks`, which is empty: all of it, because nobody steals. Pending: it is
+    /// woken when there is more. Ready: there is nothing, and it is not needed any more.
+    pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
+        let mut queue = self.workers[0].lock();
+        std::mem::swap(tasks, &mut queue.tasks);
+        let over = queue.over;
+        if !over {
+            queue.waker = Some(cx.waker().clone());
+        }
+        drop(queue);
+        if over && tasks.is_empty() {
+            return Poll::Ready(());
+        }
+        if over {
+            // What these lead to is done too.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// Gives back what the only worker has not come to, before what came meanwhile. Left in `tasks` where it is gone.
+    pub(super) fn give_back(&self, tasks: &mut VecDeque<T>) {
+        let mut queue = self.workers[0].lock();
+        if !queue.closed {
+            tasks.append(&mut queue.tasks);
+            std::mem::swap(tasks, &mut queue.tasks);
+        }
+    }
+
     /// What worker `me` does next. Pending: it sleeps. `None`: it is not needed any more.
     pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<T>> {
-        if self.workers.len() == 1 {
-            return self.workers[me].lock().next(cx);
-        }
         loop {
             let own = self.workers[me].lock().tasks.pop_front();
             if let Some(task) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {

@@ -4,7 +4,9 @@
 //! Whoever is given the runner lets it run at once, in its own thread. Nobody waits and nobody comes by later, so that
 //! what nobody was told of is never handled.
 
+use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
+use std::task::{Context as TaskContext, Poll};
 
 use loom::future::block_on;
 use loom::sync::Arc;
@@ -32,6 +34,8 @@ enum Fate {
     GivenBack,
     Full,
     Displaced,
+    /// By its sender, who would have had to wait.
+    GivenUp,
 }
 
 /// A cell that is reduced to its mailbox, and those who send to it.
@@ -108,6 +112,9 @@ impl Cell {
             *noted(&self.due_seen) = true;
         }
         while !runner.stopped {
+            if self.mailbox.senders_wait() {
+                self.mailbox.let_senders_in();
+            }
             if self.mailbox.system_waits() {
                 let message = self.mailbox.take_system().expect("it waits");
                 self.system(runner, message);
@@ -119,7 +126,7 @@ impl Cell {
             if runner.taken.is_empty() {
                 self.mailbox.take_user(&mut runner.taken);
             }
-            match runner.taken.pop_front() {
+            match self.mailbox.begin_next(&mut runner.taken) {
                 None => return,
                 Some(entry) => self.note_entry(entry, Fate::Handled),
             }
@@ -162,6 +169,15 @@ impl Cell {
         match block_on(self.mailbox.push_when_room(message)) {
             Ok(runner) => self.run_if_given(runner),
             Err(message) => self.note(message, Fate::GivenBack),
+        }
+    }
+
+    fn send_at_once_or_never(&self, message: u32) {
+        let mut send = pin!(self.mailbox.push_when_room(message));
+        match send.as_mut().poll(&mut TaskContext::from_waker(std::task::Waker::noop())) {
+            Poll::Ready(Ok(runner)) => self.run_if_given(runner),
+            Poll::Ready(Err(message)) => self.note(message, Fate::GivenBack),
+            Poll::Pending => self.note(message, Fate::GivenUp),
         }
     }
 
@@ -432,6 +448,38 @@ fn who_waits_for_room_gets_it() {
         cell.assert_each_once(&[0, 1, 2]);
         assert_eq!(cell.all(Fate::Handled).len(), 3);
         cell.assert_parked();
+    });
+}
+
+#[test]
+fn who_gives_up_leaves_its_place_to_the_next() {
+    loom::model(|| {
+        let cell = Cell::bounded(Overflow::Fail);
+        cell.tell(0);
+        at_once!(cell: cell.send_at_once_or_never(1), cell.send(2); cell.run(Runner::new()));
+        cell.assert_each_once(&[0, 1, 2]);
+        assert!(cell.all(Fate::Handled).contains(&2));
+        cell.assert_parked();
+        assert!(matches!(cell.mailbox.push(10), Pushed::Taken(_)), "room was lost");
+        assert!(matches!(cell.mailbox.push(11), Pushed::Full(11)), "room was made");
+    });
+}
+
+#[test]
+fn who_tells_goes_before_nobody_who_waits() {
+    loom::model(|| {
+        let cell = Cell::bounded(Overflow::Fail);
+        cell.tell(0);
+        let mut waiting = pin!(cell.mailbox.push_when_room(1));
+        let waker = std::task::Waker::noop();
+        assert!(waiting.as_mut().poll(&mut TaskContext::from_waker(waker)).is_pending());
+        at_once!(cell: cell.tell(2); cell.run(Runner::new()));
+        let Poll::Ready(Ok(runner)) = waiting.as_mut().poll(&mut TaskContext::from_waker(waker)) else {
+            panic!("it was not let in")
+        };
+        cell.run_if_given(runner);
+        assert_eq!(cell.all(Fate::Handled), [0, 1]);
+        assert_eq!(cell.all(Fate::Full), [2]);
     });
 }
 

@@ -4,6 +4,7 @@
 //! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. So that nobody is woken for
 //! another reason, the last task to be done ends the workers, and no one else does.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -52,6 +53,9 @@ impl Model {
     /// As the dispatcher does, with a budget that is never spent.
     fn work(&self, me: usize) {
         block_on(poll_fn(|cx| {
+            if self.queues.workers() == 1 {
+                return self.work_alone(cx);
+            }
             self.queues.rise(me);
             loop {
                 match self.queues.next(me, cx) {
@@ -61,6 +65,21 @@ impl Model {
                 }
             }
         }));
+    }
+
+    fn work_alone(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut tasks = VecDeque::new();
+        let over = self.queues.take_all(&mut tasks, cx);
+        // With a budget of one.
+        if let Some(task) = tasks.pop_front() {
+            self.turn(0, task);
+        }
+        if tasks.is_empty() {
+            return over;
+        }
+        self.queues.give_back(&mut tasks);
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn turn(&self, me: usize, task: usize) {
