@@ -201,6 +201,9 @@ impl<A: Actor> Runner<A> {
         if let Some(next) = self.retry() {
             return next;
         }
+        if let Some(message) = self.shell.take_unstashed() {
+            return self.admit(message);
+        }
         // A busy actor never waits, and its timers are due all the same.
         while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
             self.shell.enqueue(Control::Tick(generation));
@@ -228,7 +231,7 @@ impl<A: Actor> Runner<A> {
     /// Handles one message after the other, until something comes up.
     ///
     /// What [`one`](Self::one) has looked at changes only by what is looked at here: the system lane, and what a handler
-    /// leaves behind. So no message pays for the rest.
+    /// leaves behind. So no message pays for the rest. All come from one place: from two, each would be copied piece by piece.
     #[inline]
     fn stretch(&mut self) -> Next {
         let (instance, ctx, shell) = self.parts();
@@ -252,6 +255,7 @@ impl<A: Actor> Runner<A> {
     /// Stashes a message that did not come through the lane, or handles it.
     fn admit(&mut self, message: A::Message) -> Next {
         let (instance, ctx, shell) = self.parts();
+        shell.cell.mailbox.set_handling(true);
         let came_up = contained(|| match admit(instance, ctx, shell, message) {
             ControlFlow::Break(came_up) => came_up,
             ControlFlow::Continue(()) => CameUp::Else,

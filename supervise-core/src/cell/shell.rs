@@ -138,15 +138,15 @@ impl<A: Actor> Shell<A> {
     /// Takes what waits first. The lane itself is looked into once a turn; what comes later has the next one.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Entry<A::Message>> {
-        if let Some(aside) = &mut self.aside
-            && let Some(message) = aside.unstashed.pop_front()
-        {
-            return Some(Entry::Message(message));
-        }
         if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user(&mut self.user);
         }
         self.cell.mailbox.begin_next(&mut self.user)
+    }
+
+    /// Takes the first message that was in the stash and is to be asked about again.
+    pub(super) fn take_unstashed(&mut self) -> Option<A::Message> {
+        self.aside.as_mut()?.unstashed.pop_front()
     }
 
     /// Takes the message that was put at the front.
