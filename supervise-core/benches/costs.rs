@@ -49,10 +49,10 @@ const fn raw(name: &'static str) -> Workload {
 
 const WORKLOADS: [Workload; 15] = [
     raw("raw tell"),
-    ours("tell", 0.0, 255),
+    ours("tell", 0.0, 250),
     ours("tell, async handler", 0.0, 475),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 390),
+    ours("send, bounded", 0.0, 375),
     raw("raw ask"),
     ours("ask", 1.0, 2_770),
     ours("ask, inline handler", 1.0, 1_360),
@@ -63,7 +63,7 @@ const WORKLOADS: [Workload; 15] = [
     raw("raw spawn and stop"),
     ours("spawn and stop", 3.0, 7_900),
     raw("raw restart by Err"),
-    ours("restart by Err", 2.0, 7_500),
+    ours("restart by Err", 2.0, 7_300),
 ];
 
 fn main() -> ExitCode {

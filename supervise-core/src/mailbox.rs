@@ -16,6 +16,7 @@
 //!
 //! Rules 1.2 and 1.6.
 
+mod lane;
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
 
@@ -24,8 +25,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use crate::actor_ref::AnyActorRef;
-use crate::cell::Visit;
+pub(crate) use self::lane::{Control, Entry, Lane};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -72,9 +72,8 @@ pub(crate) struct Mailbox<M, S, R> {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Lanes<M, S, R> {
     system: VecDeque<S>,
-    user: VecDeque<Entry<M>>,
-    /// How many in the user lane are no messages.
-    controls: usize,
+    /// Only messages take up room.
+    user: Lane<M>,
     /// Here while it has nothing to do.
     runner: Option<R>,
     /// Whether there is a parked runner, or was, that waits for the user lane too.
@@ -106,29 +105,6 @@ struct Waiting {
     waker: Waker,
 }
 
-/// What waits in the user lane. Only messages take up room.
-#[derive(Debug)]
-pub(crate) enum Entry<M> {
-    Message(M),
-    /// Something of the runtime's that keeps its place among the messages.
-    Control(Control),
-}
-
-/// What the runtime itself puts among the messages.
-#[derive(Debug)]
-pub(crate) enum Control {
-    /// The news of a watched actor's end.
-    Terminated(AnyActorRef),
-    /// Stop, after what was sent before.
-    PoisonPill,
-    /// Fail with `Killed`, after what was sent before.
-    Kill,
-    /// A timer of the actor's own is due.
-    Tick(crate::actor_timers::Generation),
-    /// Code of the runtime's own, for a pattern.
-    Visit(Visit),
-}
-
 /// What became of a message that was pushed.
 #[derive(Debug)]
 #[must_use = "a runner that is given out has to run"]
@@ -146,7 +122,7 @@ pub(crate) enum Pushed<M, R> {
 #[derive(Debug)]
 pub(crate) struct Leftovers<M, S> {
     pub(crate) system: VecDeque<S>,
-    pub(crate) user: VecDeque<Entry<M>>,
+    pub(crate) user: Lane<M>,
 }
 
 impl<M, S, R> Mailbox<M, S, R> {
@@ -163,8 +139,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         };
         let lanes = Lanes {
             system: VecDeque::new(),
-            user: VecDeque::new(),
-            controls: 0,
+            user: Lane::new(),
             runner: None,
             for_user: false,
             woken: false,
@@ -191,8 +166,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.guarded {
             return self.push_guarded(lanes, message);
         }
-        lanes.make_place();
-        lanes.user.push_back(Entry::Message(message));
+        lanes.user.push(message);
         if !lanes.for_user {
             return Pushed::Taken(None);
         }
@@ -203,20 +177,20 @@ impl<M, S, R> Mailbox<M, S, R> {
     #[inline(never)]
     fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, S, R>>, message: M) -> Pushed<M, R> {
         if self.admits(&lanes) {
-            return Pushed::Taken(lanes.enqueue(Entry::Message(message)));
+            return Pushed::Taken(lanes.enqueue(message));
         }
         match lanes.bound.as_ref().map(|bound| bound.overflow) {
             None => Pushed::Closed(message),
             Some(Overflow::Fail) => Pushed::Full(message),
             Some(Overflow::DropNewest) => Pushed::Displaced(message),
-            Some(Overflow::DropOldest) => match lanes.oldest() {
+            Some(Overflow::DropOldest) => match lanes.user.pop_message() {
                 Some(oldest) => {
-                    lanes.user.push_back(Entry::Message(message));
+                    lanes.user.push(message);
                     Pushed::Displaced(oldest)
                 }
                 // All the room belongs to senders on their way, and this may be the last one that ever comes: it goes
                 // before one of them, who finds no room and waits on.
-                None => Pushed::Taken(lanes.enqueue(Entry::Message(message))),
+                None => Pushed::Taken(lanes.enqueue(message)),
             },
         }
     }
@@ -229,7 +203,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.guarded && !self.admits(&lanes) {
             return Err(message);
         }
-        Ok(lanes.enqueue(Entry::Message(message)))
+        Ok(lanes.enqueue(message))
     }
 
     /// Whether one more message may wait now, and nobody else waits to send one.
@@ -249,7 +223,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         lanes.bound.as_ref().is_none_or(|bound| {
             // Where the lane is left to those who displace, only what is being begun was taken from it.
             let taken = if bound.displaces() { 0 } else { self.in_hand.load(Ordering::Relaxed) };
-            lanes.user.len() - lanes.controls + taken + bound.let_in < bound.capacity
+            lanes.user.messages() + taken + bound.let_in < bound.capacity
         })
     }
 
@@ -259,8 +233,8 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.closed {
             return Err(control);
         }
-        lanes.controls += 1;
-        Ok(lanes.enqueue(Entry::Control(control)))
+        lanes.user.push_control(control);
+        Ok(lanes.called())
     }
 
     /// Gives the runner, if it waited for something; or the message back.
@@ -306,33 +280,30 @@ impl<M, S, R> Mailbox<M, S, R> {
 
     /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry where others may
     /// displace the rest. Answers whether that was all.
-    pub(crate) fn take_user(&self, batch: &mut VecDeque<Entry<M>>) -> bool {
+    pub(crate) fn take_user(&self, batch: &mut Lane<M>) -> bool {
         let mut lanes = self.lock();
-        let controls = if lanes.bound.as_ref().is_some_and(|bound| bound.displaces()) {
-            batch.extend(lanes.user.pop_front());
-            let controls = usize::from(matches!(batch.front(), Some(Entry::Control(_))));
-            lanes.controls -= controls;
-            controls
+        if lanes.bound.as_ref().is_some_and(|bound| bound.displaces()) {
+            match lanes.user.pop() {
+                Some(Entry::Message(message)) => batch.push(message),
+                Some(Entry::Control(control)) => batch.push_control(control),
+                None => {}
+            }
         } else {
-            std::mem::swap(&mut lanes.user, batch);
-            std::mem::take(&mut lanes.controls)
-        };
+            lanes.user.swap(batch);
+        }
         // Under the lock, so that moving a message makes no room.
-        self.in_hand.store(batch.len() - controls, Ordering::Relaxed);
+        self.in_hand.store(batch.messages(), Ordering::Relaxed);
         lanes.user.is_empty()
     }
 
-    /// Takes the first of a batch. If it is a message, there is room for another.
+    /// Takes the first message of a batch, where there is one. Then there is room for another.
     #[inline]
-    pub(crate) fn begin_next(&self, batch: &mut VecDeque<Entry<M>>) -> Option<Entry<M>> {
-        // Looked at where it is: an entry in two hands is copied piece by piece.
-        if let Entry::Message(_) = batch.front()? {
-            self.in_hand.store(self.in_hand.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
-            if self.senders_wait() {
-                self.let_senders_in();
-            }
+    pub(crate) fn begin_next(&self, batch: &mut Lane<M>) -> M {
+        self.in_hand.store(batch.messages() - 1, Ordering::Relaxed);
+        if self.senders_wait() {
+            self.let_senders_in();
         }
-        batch.pop_front()
+        batch.take_first()
     }
 
     /// Whether somebody waits for room: one atomic load.
@@ -369,9 +340,9 @@ impl<M, S, R> Mailbox<M, S, R> {
         self.handling.store(handling, Ordering::Relaxed);
     }
 
-    /// How many entries wait or are being handled. A hint: others send and handle meanwhile.
+    /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
     pub(crate) fn pending(&self) -> usize {
-        let waiting = self.lock().user.len() + self.in_hand.load(Ordering::Relaxed);
+        let waiting = self.lock().user.messages() + self.in_hand.load(Ordering::Relaxed);
         waiting + usize::from(self.handling.load(Ordering::Relaxed))
     }
 
@@ -407,8 +378,10 @@ impl<M, S, R> Mailbox<M, S, R> {
         let mut lanes = self.lock();
         lanes.closed = true;
         lanes.guarded = true;
-        let leftovers =
-            Leftovers { system: std::mem::take(&mut lanes.system), user: std::mem::take(&mut lanes.user) };
+        let leftovers = Leftovers {
+            system: std::mem::take(&mut lanes.system),
+            user: std::mem::replace(&mut lanes.user, Lane::new()),
+        };
         let bound = lanes.bound.take();
         drop(lanes);
         for Waiting { waker, .. } in bound.into_iter().flat_map(|bound| bound.waiting) {
@@ -446,11 +419,7 @@ impl<M, S, R> Place<'_, M, S, R> {
                 let Some(message) = message.take() else {
                     unreachable!("a send was polled after it had completed")
                 };
-                return Poll::Ready(if lanes.closed {
-                    Err(message)
-                } else {
-                    Ok(lanes.enqueue(Entry::Message(message)))
-                });
+                return Poll::Ready(if lanes.closed { Err(message) } else { Ok(lanes.enqueue(message)) });
             }
             let Some(waker) = waker.take() else {
                 drop(lanes);
@@ -528,42 +497,15 @@ impl Bound {
 }
 
 impl<M, S, R> Lanes<M, S, R> {
-    #[inline]
-    fn make_place(&mut self) {
-        if self.user.len() == self.user.capacity() {
-            grow(&mut self.user);
-        }
-    }
-
     /// Gives the runner, if it waited for the user lane.
     fn called(&mut self) -> Option<R> {
         if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }
     }
 
     /// Gives the runner, if it waited for this.
-    fn enqueue(&mut self, entry: Entry<M>) -> Option<R> {
-        self.make_place();
-        self.user.push_back(entry);
+    fn enqueue(&mut self, message: M) -> Option<R> {
+        self.user.push(message);
         self.called()
-    }
-
-    /// Takes the oldest message out.
-    fn oldest(&mut self) -> Option<M> {
-        let oldest = self.user.iter().position(|entry| matches!(entry, Entry::Message(_)))?;
-        match self.user.remove(oldest) {
-            Some(Entry::Message(oldest)) => Some(oldest),
-            _ => None,
-        }
-    }
-}
-
-#[cold]
-fn grow<T>(lane: &mut VecDeque<T>) {
-    if lane.capacity() == 0 {
-        // Most actors never have more than one thing waiting.
-        lane.reserve_exact(1);
-    } else {
-        lane.reserve(1);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
 use crate::failure::Failure;
-use crate::mailbox::{Control, Entry};
+use crate::mailbox::Control;
 use crate::props::{Factory, Props};
 use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
@@ -238,11 +238,13 @@ impl<A: Actor> Runner<A> {
         shell.cell.mailbox.set_handling(true);
         let came_up = contained(|| {
             while shell.handled < THROUGHPUT && !shell.cell.mailbox.system_waits() {
-                let message = match shell.take() {
-                    Some(Entry::Message(message)) => message,
-                    Some(Entry::Control(control)) => return CameUp::Control(control),
-                    None => return CameUp::Nothing,
-                };
+                if let Some(control) = shell.take_control() {
+                    return CameUp::Control(control);
+                }
+                if !shell.has_message() {
+                    return CameUp::Nothing;
+                }
+                let message = shell.take_message();
                 if let ControlFlow::Break(came_up) = admit(instance, ctx, shell, message) {
                     return came_up;
                 }

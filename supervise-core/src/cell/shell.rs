@@ -19,7 +19,7 @@ use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
-use crate::mailbox::{Control, Entry, Leftovers};
+use crate::mailbox::{Control, Entry, Lane, Leftovers};
 use crate::name::ActorName;
 use crate::observe;
 use crate::path::ActorPath;
@@ -35,7 +35,7 @@ use crate::unwind::{contained, drop_quietly};
 pub(super) struct Shell<A: Actor> {
     pub(super) cell: Arc<Cell<A::Message>>,
     /// What was taken from the user lane.
-    user: VecDeque<Entry<A::Message>>,
+    user: Lane<A::Message>,
     /// Whether the lane was looked into in this turn.
     looked: bool,
     /// How many messages were handled in this turn.
@@ -105,7 +105,7 @@ impl<A: Actor> Shell<A> {
     pub(super) fn new(cell: Arc<Cell<A::Message>>, settings: Option<Box<Settings>>) -> Self {
         Self {
             cell,
-            user: VecDeque::new(),
+            user: Lane::new(),
             looked: false,
             handled: 0,
             aside: None,
@@ -135,12 +135,25 @@ impl<A: Actor> Shell<A> {
 
     // ---- the user lane -------------------------------------------------------------------------------------------
 
-    /// Takes what waits first. The lane itself is looked into once a turn; what comes later has the next one.
+    /// Takes what waits first, if that is a control. The lane itself is looked into once a turn; what comes later has the
+    /// next one.
     #[inline]
-    pub(super) fn take(&mut self) -> Option<Entry<A::Message>> {
+    pub(super) fn take_control(&mut self) -> Option<Control> {
         if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user(&mut self.user);
         }
+        self.user.pop_control()
+    }
+
+    /// Whether a message waits, once it is known that [no control](Self::take_control) does.
+    #[inline]
+    pub(super) fn has_message(&self) -> bool {
+        self.user.messages() > 0
+    }
+
+    /// Takes the [message](Self::has_message) that waits first.
+    #[inline]
+    pub(super) fn take_message(&mut self) -> A::Message {
         self.cell.mailbox.begin_next(&mut self.user)
     }
 
@@ -151,10 +164,7 @@ impl<A: Actor> Shell<A> {
 
     /// Takes the message that was put at the front.
     pub(super) fn take_front(&mut self) -> A::Message {
-        match self.user.pop_front() {
-            Some(Entry::Message(message)) => message,
-            _ => unreachable!("put there before"),
-        }
+        self.user.take_first()
     }
 
     /// Takes the cause that the hook of the call under way is told.
@@ -174,7 +184,7 @@ impl<A: Actor> Shell<A> {
     }
 
     pub(super) fn put_front(&mut self, message: A::Message) {
-        self.user.push_front(Entry::Message(message));
+        self.user.push_front(message);
     }
 
     /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
@@ -479,13 +489,14 @@ impl<A: Actor> Shell<A> {
             }
             unstashed = aside.unstashed;
         }
-        let Leftovers { system, user } = self.cell.mailbox.close();
+        let Leftovers { system, mut user } = self.cell.mailbox.close();
         let me = self.me();
         for message in system {
             me.answer_for_the_dead(message);
         }
         let unstashed = unstashed.into_iter().map(Entry::Message);
-        for entry in unstashed.chain(self.user.drain(..)).chain(user) {
+        let taken = std::iter::from_fn(|| self.user.pop());
+        for entry in unstashed.chain(taken).chain(std::iter::from_fn(|| user.pop())) {
             match entry {
                 Entry::Message(message) => {
                     self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);

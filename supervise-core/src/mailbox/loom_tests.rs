@@ -13,7 +13,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-use super::{Control, Entry, Leftovers, Mailbox, MailboxKind, Overflow, Pushed, VecDeque};
+use super::{Control, Entry, Lane, Leftovers, Mailbox, MailboxKind, Overflow, Pushed, VecDeque};
 
 /// What a message to the system lane wants.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ struct Cell {
 struct Runner {
     accepts: bool,
     stopped: bool,
-    taken: VecDeque<Entry<u32>>,
+    taken: Lane<u32>,
 }
 
 impl Runner {
     fn new() -> Self {
-        Self { accepts: true, stopped: false, taken: VecDeque::new() }
+        Self { accepts: true, stopped: false, taken: Lane::new() }
     }
 
     fn suspended() -> Self {
@@ -126,10 +126,12 @@ impl Cell {
             if runner.taken.is_empty() {
                 self.mailbox.take_user(&mut runner.taken);
             }
-            match self.mailbox.begin_next(&mut runner.taken) {
-                None => return,
-                Some(entry) => self.note_entry(entry, Fate::Handled),
-            }
+            let entry = match runner.taken.pop_control() {
+                Some(control) => Entry::Control(control),
+                None if runner.taken.is_empty() => return,
+                None => Entry::Message(self.mailbox.begin_next(&mut runner.taken)),
+            };
+            self.note_entry(entry, Fate::Handled);
         }
     }
 
@@ -142,7 +144,11 @@ impl Cell {
             System::Stop => {
                 let Leftovers { system, user } = self.mailbox.close();
                 *noted(&self.system_handled) += system.len();
-                runner.taken.drain(..).chain(user).for_each(|entry| self.note_entry(entry, Fate::Left));
+                for mut lane in [std::mem::replace(&mut runner.taken, Lane::new()), user] {
+                    while let Some(entry) = lane.pop() {
+                        self.note_entry(entry, Fate::Left);
+                    }
+                }
                 runner.stopped = true;
             }
         }

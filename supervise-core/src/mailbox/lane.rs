@@ -1,0 +1,240 @@
+//! The messages of one actor, and what the runtime itself puts among them.
+//!
+//! ```text
+//!   messages      m7   m8   m9   m10              numbered by how many came before
+//!   between          ▲         ▲▲
+//!                    8         10 10             each control by how many messages come before it
+//! ```
+//!
+//! They stand apart so that a message is moved whole: an enum of both would be taken to pieces and put together again on the
+//! way in and on the way out. Most actors have messages alone.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::fmt;
+
+use crate::actor_ref::AnyActorRef;
+use crate::actor_timers::Generation;
+use crate::cell::Visit;
+
+/// What the runtime itself puts among the messages.
+#[derive(Debug)]
+pub(crate) enum Control {
+    /// The news of a watched actor's end.
+    Terminated(AnyActorRef),
+    /// Stop, after what was sent before.
+    PoisonPill,
+    /// Fail with `Killed`, after what was sent before.
+    Kill,
+    /// A timer of the actor's own is due.
+    Tick(Generation),
+    /// Code of the runtime's own, for a pattern.
+    Visit(Visit),
+}
+
+/// A message or a control.
+#[derive(Debug)]
+pub(crate) enum Entry<M> {
+    Message(M),
+    Control(Control),
+}
+
+/// A queue of both.
+pub(crate) struct Lane<M> {
+    /// In a `Cell`, which has no niche: an `Option` of what has one is looked into whenever it is moved.
+    messages: VecDeque<Cell<M>>,
+    /// Appears with the first control.
+    between: Option<Box<Between>>,
+}
+
+#[derive(Debug)]
+struct Between {
+    controls: VecDeque<(u64, Control)>,
+    /// The number of the first message.
+    first: u64,
+}
+
+impl<M> Lane<M> {
+    pub(crate) fn new() -> Self {
+        Self { messages: VecDeque::new(), between: None }
+    }
+
+    /// How many messages there are.
+    pub(crate) fn messages(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Exchanges everything.
+    #[inline]
+    pub(crate) fn swap(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.messages, &mut other.messages);
+        if self.between.is_some() || other.between.is_some() {
+            std::mem::swap(&mut self.between, &mut other.between);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.between.as_ref().is_none_or(|between| between.controls.is_empty())
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, message: M) {
+        if self.messages.len() == self.messages.capacity() {
+            grow(&mut self.messages);
+        }
+        self.messages.push_back(Cell::new(message));
+    }
+
+    pub(crate) fn push_control(&mut self, control: Control) {
+        let between =
+            self.between.get_or_insert_with(|| Box::new(Between { controls: VecDeque::new(), first: 0 }));
+        between.controls.push_back((between.first + self.messages.len() as u64, control));
+    }
+
+    /// Puts a message back that was taken.
+    pub(crate) fn push_front(&mut self, message: M) {
+        self.messages.push_front(Cell::new(message));
+        if let Some(between) = &mut self.between {
+            match between.first.checked_sub(1) {
+                Some(first) => between.first = first,
+                // It was taken when there were no controls yet.
+                None => between.controls.iter_mut().for_each(|(number, _)| *number += 1),
+            }
+        }
+    }
+
+    /// Takes what is first, if that is a control.
+    #[inline]
+    pub(crate) fn pop_control(&mut self) -> Option<Control> {
+        self.between.as_mut()?.pop()
+    }
+
+    /// Takes the first message, before controls that come before it.
+    pub(crate) fn pop_message(&mut self) -> Option<M> {
+        if self.messages.is_empty() { None } else { Some(self.take_first()) }
+    }
+
+    /// Takes the first message, before controls that come before it.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[inline]
+    pub(crate) fn take_first(&mut self) -> M {
+        if let Some(between) = &mut self.between {
+            between.first += 1;
+        }
+        match self.messages.pop_front() {
+            Some(message) => message.into_inner(),
+            None => panic!("whoever takes a message has seen that there is one"),
+        }
+    }
+
+    /// Takes what is first.
+    pub(crate) fn pop(&mut self) -> Option<Entry<M>> {
+        match self.pop_control() {
+            Some(control) => Some(Entry::Control(control)),
+            None => self.pop_message().map(Entry::Message),
+        }
+    }
+}
+
+impl<M> fmt::Debug for Lane<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lane").field("messages", &self.messages()).field("between", &self.between).finish()
+    }
+}
+
+impl Between {
+    fn pop(&mut self) -> Option<Control> {
+        let (number, _) = self.controls.front()?;
+        if *number > self.first {
+            return None;
+        }
+        self.controls.pop_front().map(|(_, control)| control)
+    }
+}
+
+#[cold]
+fn grow<M>(messages: &mut VecDeque<M>) {
+    if messages.capacity() == 0 {
+        // Most actors never have more than one waiting.
+        messages.reserve_exact(1);
+    } else {
+        messages.reserve(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Letters for controls, which have to come out where they went in.
+    fn drained(lane: &mut Lane<u32>) -> String {
+        let entries = std::iter::from_fn(|| lane.pop()).map(|entry| match entry {
+            Entry::Message(message) => message.to_string(),
+            Entry::Control(Control::PoisonPill) => "p".to_owned(),
+            Entry::Control(_) => "k".to_owned(),
+        });
+        entries.collect()
+    }
+
+    fn lane() -> Lane<u32> {
+        let mut lane = Lane::new();
+        for message in 1..=3 {
+            lane.push(message);
+        }
+        lane.push_control(Control::PoisonPill);
+        lane.push_control(Control::Kill);
+        lane.push(4);
+        lane.push_control(Control::PoisonPill);
+        lane
+    }
+
+    #[test]
+    fn controls_keep_their_place() {
+        let mut lane = lane();
+        assert_eq!(lane.messages(), 4);
+        assert_eq!(drained(&mut lane), "123pk4p");
+        assert!(lane.is_empty());
+        lane.push_control(Control::Kill);
+        assert!(!lane.is_empty());
+        lane.push(5);
+        assert_eq!(drained(&mut lane), "k5");
+    }
+
+    #[test]
+    fn a_message_that_is_put_back_is_first() {
+        let mut lane = lane();
+        for again in 1..=3 {
+            assert!(lane.pop_control().is_none());
+            assert_eq!(lane.pop_message(), Some(again));
+            lane.push_front(again);
+            assert!(lane.pop_control().is_none());
+            assert_eq!(lane.pop_message(), Some(again));
+        }
+        assert_eq!(drained(&mut lane), "pk4p");
+    }
+
+    #[test]
+    fn a_message_that_was_taken_before_the_first_control_came_is_put_back_before_it() {
+        let mut lane = Lane::new();
+        lane.push(1);
+        lane.push(2);
+        assert_eq!(lane.pop_message(), Some(1));
+        lane.push_control(Control::Kill);
+        lane.push_front(1);
+        assert_eq!(drained(&mut lane), "12k");
+    }
+
+    #[test]
+    fn a_message_may_be_taken_from_behind_a_control() {
+        let mut lane = lane();
+        for displaced in 1..=4 {
+            assert_eq!(lane.pop_message(), Some(displaced));
+        }
+        assert_eq!(lane.pop_message(), None);
+        lane.push(5);
+        assert_eq!(drained(&mut lane), "pkp5");
+    }
+}
