@@ -11,11 +11,11 @@
 //! | `context` | [`Context`]: what an actor can do from within |
 //! | `child` | [`Child`]: a declared child, as its parent's field |
 //! | `props` | [`Props`]: factory and settings |
-//! | `path` | [`ActorPath`], [`Uid`], names |
+//! | `path`, `name` | [`ActorPath`], [`Uid`], [`ActorName`] |
 //! | `selection` | finding actors by path: [`ActorSystem::find`], [`Selection`]; `selection/pattern` what the texts mean |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `death_watch` | [`Terminated`]: the news of an end |
-//! | `mailbox` | two lanes, parking, closing |
+//! | `mailbox` | two lanes, parking, closing; `mailbox/lane` messages and what the runtime puts among them |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
 //! | `cell` | the running actor: performs what the protocol decides; `cell/run` its loop, `cell/shell` its effects, `cell/user_code` containment |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
@@ -24,7 +24,7 @@
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
 //! | `tree` | [`Tree`]: a map of the running tree or of the declared one; `tree/description` what a type says, `tree/render` how it is drawn |
-//! | `coordinated_shutdown` | [`CoordinatedShutdown`]: tasks in phases; `coordinated_shutdown/phases` their order |
+//! | `coordinated_shutdown` | [`CoordinatedShutdown`]: tasks in phases; `phases` their order, `progress` how far a run has come, `run` what performs it |
 //! | `termination` | callbacks and hooks of a system's end |
 //! | `signal` | shutting down when the process is told to (feature `signal`) |
 //! | `event`, `dead_letter`, `observe` | what happened, for whoever listens |
