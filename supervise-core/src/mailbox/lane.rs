@@ -204,6 +204,23 @@ mod tests {
     }
 
     #[test]
+    fn a_control_that_comes_later_keeps_its_place_too() {
+        let mut lane = lane();
+        assert_eq!(lane.pop_message(), Some(1));
+        lane.push(5);
+        lane.push_control(Control::Kill);
+        assert_eq!(drained(&mut lane), "23pk4p5k");
+    }
+
+    #[test]
+    fn what_is_exchanged_keeps_its_places() {
+        let (mut lane, mut other) = (lane(), Lane::new());
+        lane.swap(&mut other);
+        assert!(lane.is_empty());
+        assert_eq!(drained(&mut other), "123pk4p");
+    }
+
+    #[test]
     fn a_message_that_is_put_back_is_first() {
         let mut lane = lane();
         for again in 1..=3 {
