@@ -514,3 +514,22 @@ impl<M, S, R> fmt::Debug for Mailbox<M, S, R> {
         f.debug_struct("Mailbox").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(supervise_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_displaced_by_the_room_of_what_is_being_begun() {
+        let mailbox: Mailbox<u32, (), ()> =
+            Mailbox::new(MailboxKind::Bounded { capacity: 2, overflow: Overflow::DropOldest });
+        for message in [1, 2] {
+            assert!(matches!(mailbox.push(message), Pushed::Taken(None)));
+        }
+        let mut batch = Lane::new();
+        assert!(!mailbox.take_user(&mut batch));
+        assert!(matches!(mailbox.push(3), Pushed::Taken(None)), "2 is not the oldest");
+        assert!(matches!(mailbox.push(4), Pushed::Displaced(2)));
+        assert_eq!(mailbox.begin_next(&mut batch), 1);
+    }
+}
