@@ -23,7 +23,7 @@ const OPERATIONS: u32 = 2_000;
 /// How many actors are idle at a time.
 const IDLE: u32 = 1_000_000;
 
-/// What an idle actor may hold of the heap: its cell, its task, its name, its factory, and, at the moment when they
+/// What an idle actor may hold of the heap: its cell, its task, its factory, and, at the moment when they
 /// grow, its place in the table of its siblings and in this program's own.
 const IDLE_BYTES: f64 = 1_010.0;
 

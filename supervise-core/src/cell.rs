@@ -449,6 +449,18 @@ mod tests {
         }
     }
 
+    /// What every idle actor holds beside its state, its messages and its handler's future.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn an_idle_actor_is_small() {
+        fn made<I, O>(_: impl FnOnce(I) -> O) -> usize {
+            size_of::<O>()
+        }
+        let (shared, future) = (size_of::<Cell<()>>(), made(Runner::<Plain>::run));
+        assert!(shared <= 336, "the shared part takes {shared} bytes");
+        assert!(future <= 304, "the future takes {future} bytes");
+    }
+
     #[tokio::test]
     async fn a_cell_that_breaks_is_told_of_and_takes_its_children_along() {
         let system = ActorSystem::new("broken");
