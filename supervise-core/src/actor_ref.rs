@@ -13,7 +13,7 @@ use crate::actor::Actor;
 use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, with_effects};
 use crate::dead_letter::DeadLetterReason;
 use crate::dispatch::Task;
-use crate::mailbox::{Control, Pushed};
+use crate::mailbox::{Control, Entrance, Pushed};
 use crate::path::{ActorPath, Uid};
 use crate::request::{AskError, SendError, SendErrorReason, drop_because};
 use crate::supervision::Effect;
@@ -111,24 +111,36 @@ impl<A: Actor> ActorRef<A> {
 
     #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        match self.cell().mailbox.push(message) {
+        let entrance = self.cell().mailbox.enter();
+        self.pushed(entrance.push(message))
+    }
+
+    /// Where a message may be left. What became of it is for [`pushed`](Self::pushed) or [`pushed_inline`](Self::pushed_inline).
+    #[inline]
+    pub(crate) fn enter(&self) -> Entrance<'_, A::Message, System, Task> {
+        self.cell().mailbox.enter()
+    }
+
+    /// If the actor was idle, it has its turn before this returns.
+    pub(crate) fn pushed_inline(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+        match pushed {
+            Pushed::Taken(Some(task)) => {
+                self.core().system.dispatcher().run_here(task, &self.core().system);
+                Ok(())
+            }
+            pushed => self.refused(pushed),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pushed(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+        match pushed {
             Pushed::Taken(None) => Ok(()),
             Pushed::Taken(task) => {
                 self.core().run(task);
                 Ok(())
             }
             refused => self.refused(refused),
-        }
-    }
-
-    /// Like `push`, and if the actor is idle it has its turn before this returns.
-    pub(crate) fn push_inline(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        match self.cell().mailbox.push(message) {
-            Pushed::Taken(Some(task)) => {
-                self.core().system.dispatcher().run_here(task, &self.core().system);
-                Ok(())
-            }
-            pushed => self.refused(pushed),
         }
     }
 

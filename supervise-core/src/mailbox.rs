@@ -159,18 +159,13 @@ impl<M, S, R> Mailbox<M, S, R> {
 
     // ---- senders -------------------------------------------------------------------------------------------------
 
-    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-    #[inline(always)]
-    pub(crate) fn push(&self, message: M) -> Pushed<M, R> {
-        let mut lanes = self.lock();
-        if lanes.guarded {
-            return self.push_guarded(lanes, message);
-        }
-        lanes.user.push(message);
-        if !lanes.for_user {
-            return Pushed::Taken(None);
-        }
-        Pushed::Taken(lanes.called())
+    /// Locks the mailbox for one message.
+    ///
+    /// Apart from [`push`](Entrance::push), so that a message stays where it is until it can be moved into its lane: one that has
+    /// just been made would be read back in larger pieces than it was written in, and the processor would have to wait for that.
+    #[inline]
+    pub(crate) fn enter(&self) -> Entrance<'_, M, S, R> {
+        Entrance { mailbox: self, lanes: self.lock() }
     }
 
     // Apart, so that unbounded mailboxes do not pay for what they have not.
@@ -400,6 +395,27 @@ impl<M, S, R> Mailbox<M, S, R> {
     }
 }
 
+/// The mailbox, open to one message.
+pub(crate) struct Entrance<'a, M, S, R> {
+    mailbox: &'a Mailbox<M, S, R>,
+    lanes: MutexGuard<'a, Lanes<M, S, R>>,
+}
+
+impl<M, S, R> Entrance<'_, M, S, R> {
+    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+    #[inline(always)]
+    pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {
+        if self.lanes.guarded {
+            return self.mailbox.push_guarded(self.lanes, message);
+        }
+        self.lanes.user.push(message);
+        if !self.lanes.for_user {
+            return Pushed::Taken(None);
+        }
+        Pushed::Taken(self.lanes.called())
+    }
+}
+
 /// A sender's place among those who wait for room.
 struct Place<'a, M, S, R> {
     mailbox: &'a Mailbox<M, S, R>,
@@ -524,12 +540,12 @@ mod tests {
         let mailbox: Mailbox<u32, (), ()> =
             Mailbox::new(MailboxKind::Bounded { capacity: 2, overflow: Overflow::DropOldest });
         for message in [1, 2] {
-            assert!(matches!(mailbox.push(message), Pushed::Taken(None)));
+            assert!(matches!(mailbox.enter().push(message), Pushed::Taken(None)));
         }
         let mut batch = Lane::new();
         assert!(!mailbox.take_user(&mut batch));
-        assert!(matches!(mailbox.push(3), Pushed::Taken(None)), "2 is not the oldest");
-        assert!(matches!(mailbox.push(4), Pushed::Displaced(2)));
+        assert!(matches!(mailbox.enter().push(3), Pushed::Taken(None)), "2 is not the oldest");
+        assert!(matches!(mailbox.enter().push(4), Pushed::Displaced(2)));
         assert_eq!(mailbox.begin_next(&mut batch), 1);
     }
 }

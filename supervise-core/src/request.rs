@@ -54,7 +54,8 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     ///
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
-        self.to.push(self.message)
+        let entrance = self.to.enter();
+        self.to.pushed(entrance.push(self.message))
     }
 
     /// Sends the message as soon as there is room for it and forgets it. Waiting senders are served in order.
@@ -77,7 +78,9 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
         let answer = self.attach(None);
-        self.push().map(|()| answer)
+        let entrance = self.to.enter();
+        let pushed = entrance.push(self.message);
+        if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed) }.map(|()| answer)
     }
 
     /// Makes the slot for the answer. `asker` is woken by it, unless another polls first.
@@ -86,11 +89,6 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         let (reply, answer) = ReplyTo::asked_by(asker);
         (self.attach)(&mut self.message, reply);
         answer
-    }
-
-    #[inline]
-    fn push(self) -> Result<(), SendError<A::Message>> {
-        if self.inline { self.to.push_inline(self.message) } else { self.to.push(self.message) }
     }
 
     /// Asks, and gives up after `limit`. The handler may still run; its reply is dropped.
@@ -152,7 +150,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             AskState::Unsent(request) => request,
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
-        let inline = request.inline;
+        let (to, inline) = (request.to, request.inline);
         if inline && pin!(consume_budget()).poll(cx).is_pending() {
             // Whoever asks again and again and is answered at once would never let others have their turn.
             return Poll::Pending;
@@ -160,11 +158,12 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
         // An ordinary ask is answered in another poll, and its slot knows whom to wake.
         let asker = if inline { None } else { Some(cx.waker().clone()) };
         let answer = request.attach(asker);
-        // The message is moved once, and last: what was written just before is slow to read in larger pieces.
+        let entrance = to.enter();
         let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer)) else {
             unreachable!("the request was here a line above")
         };
-        if let Err(refused) = request.push() {
+        let pushed = entrance.push(request.message);
+        if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed) } {
             self.0 = AskState::Done;
             return Poll::Ready(Err(refused.reason().into()));
         }

@@ -163,7 +163,7 @@ impl Cell {
     }
 
     fn tell(&self, message: u32) {
-        match self.mailbox.push(message) {
+        match self.mailbox.enter().push(message) {
             Pushed::Taken(runner) => self.run_if_given(runner),
             Pushed::Displaced(message) => self.note(message, Fate::Displaced),
             Pushed::Full(message) => self.note(message, Fate::Full),
