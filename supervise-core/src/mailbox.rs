@@ -20,9 +20,9 @@ mod lane;
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::poll_fn;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 pub(crate) use self::lane::{Control, Entry, Lane};
@@ -190,27 +190,14 @@ impl<M, S, R> Mailbox<M, S, R> {
         }
     }
 
-    /// Like [`push_when_room`](Self::push_when_room), but gives the message back where that would have to wait, or the
-    /// mailbox is closed.
-    #[inline]
-    pub(crate) fn push_if_room(&self, message: M) -> Result<Option<R>, M> {
-        let mut lanes = self.lock();
-        if lanes.guarded && !self.admits(&lanes) {
-            return Err(message);
-        }
-        Ok(lanes.enqueue(message))
-    }
-
     /// Whether one more message may wait now, and nobody else waits to send one.
     fn admits(&self, lanes: &Lanes<M, S, R>) -> bool {
         lanes.bound.as_ref().map_or(!lanes.closed, |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
-    /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
-    pub(crate) async fn push_when_room(&self, message: M) -> Result<Option<R>, M> {
-        let mut place = Place { mailbox: self, ticket: None };
-        let mut message = Some(message);
-        poll_fn(|cx| place.poll(&mut message, cx)).await
+    /// A place for somebody who waits for room, should there be none.
+    pub(crate) fn place(&self) -> Place<'_, M, S, R> {
+        Place { mailbox: self, ticket: None }
     }
 
     /// Whether one more message may wait. What the cell has just begun to handle may be counted still.
@@ -417,14 +404,22 @@ impl<M, S, R> Entrance<'_, M, S, R> {
 }
 
 /// A sender's place among those who wait for room.
-struct Place<'a, M, S, R> {
+pub(crate) struct Place<'a, M, S, R> {
     mailbox: &'a Mailbox<M, S, R>,
     /// Once it had to wait.
     ticket: Option<u64>,
 }
 
 impl<M, S, R> Place<'_, M, S, R> {
-    fn poll(&mut self, message: &mut Option<M>, cx: &TaskContext<'_>) -> Poll<Result<Option<R>, M>> {
+    /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
+    ///
+    /// The message stands in a `Cell` for the reason that it does so in its lane.
+    #[inline]
+    pub(crate) fn poll(
+        &mut self,
+        message: &mut Option<Cell<M>>,
+        cx: &TaskContext<'_>,
+    ) -> Poll<Result<Option<R>, M>> {
         // Made and dropped outside the lock.
         let mut waker = self.ticket.map(|_| cx.waker().clone());
         loop {
@@ -435,6 +430,7 @@ impl<M, S, R> Place<'_, M, S, R> {
                 let Some(message) = message.take() else {
                     unreachable!("a send was polled after it had completed")
                 };
+                let message = message.into_inner();
                 return Poll::Ready(if lanes.closed { Err(message) } else { Ok(lanes.enqueue(message)) });
             }
             let Some(waker) = waker.take() else {

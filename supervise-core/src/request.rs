@@ -67,8 +67,9 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// # Cancel safety
     ///
     /// Dropped before it completes, nothing was sent, and the place in the queue is lost.
-    pub async fn send(self) -> Result<(), SendError<A::Message>> {
-        self.to.push_when_room(self.message).await
+    #[inline]
+    pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T> {
+        self.to.push_when_room(self.message)
     }
 
     /// Sends the message now and gives the answer to wait for.
