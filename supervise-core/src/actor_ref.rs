@@ -30,7 +30,7 @@ pub struct ActorRef<A> {
     cell: Arc<dyn TypedCell<A>>,
 }
 
-impl<A: 'static> ActorRef<A> {
+impl<A> ActorRef<A> {
     /// Where the actor stands.
     pub fn path(&self) -> ActorPath {
         self.core().path()
@@ -63,13 +63,17 @@ impl<A: 'static> ActorRef<A> {
 
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
-        self.cell.has_ended()
+        self.any().has_ended()
     }
 }
 
-impl<A: 'static> ActorRef<A> {
+impl<A> ActorRef<A> {
+    fn any(&self) -> &(dyn AnyCell + 'static) {
+        &*self.cell
+    }
+
     pub(crate) fn core(&self) -> &Core {
-        self.cell.core()
+        self.any().core()
     }
 }
 
@@ -187,27 +191,27 @@ impl<A> Clone for ActorRef<A> {
     }
 }
 
-impl<A: 'static> PartialEq for ActorRef<A> {
+impl<A> PartialEq for ActorRef<A> {
     fn eq(&self, other: &Self) -> bool {
         self.core().uid == other.core().uid
     }
 }
 
-impl<A: 'static> Eq for ActorRef<A> {}
+impl<A> Eq for ActorRef<A> {}
 
-impl<A: 'static> Hash for ActorRef<A> {
+impl<A> Hash for ActorRef<A> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.core().uid.hash(state);
     }
 }
 
-impl<A: 'static> fmt::Debug for ActorRef<A> {
+impl<A> fmt::Debug for ActorRef<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self.core(), f)
     }
 }
 
-impl<A: 'static> fmt::Display for ActorRef<A> {
+impl<A> fmt::Display for ActorRef<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self.core(), f)
     }
