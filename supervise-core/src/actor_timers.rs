@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::timers::{Timers, later};
 
-/// No timer repeats faster than this; the clock is no finer.
+/// No timer repeats faster than this, and none counts idle time finer; the clock is no finer.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What a timer is known by.
@@ -115,6 +115,7 @@ impl<M> ActorTimers<M> {
     // ---- the receive timeout -------------------------------------------------------------------------------------
 
     pub(crate) fn set_idle(&mut self, after: Duration, make: Box<dyn FnMut() -> M + Send>) {
+        let after = after.max(SHORTEST_INTERVAL);
         self.clear_idle();
         let generation = self.generation();
         self.idle = Some(Idle { after, generation, make, over: false });
