@@ -9,7 +9,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::path::ActorPath;
 
@@ -17,7 +17,14 @@ use crate::path::ActorPath;
 ///
 /// One wide pointer and one allocation, because a failure travels in every report, answer and event.
 #[derive(Clone)]
-pub struct Failure(Arc<dyn Cause>);
+pub struct Failure(Arc<Known<dyn Cause>>);
+
+/// A cause and where it was.
+struct Known<C: ?Sized> {
+    /// Who failed first. Known once its supervisor has escalated it.
+    origin: OnceLock<ActorPath>,
+    cause: C,
+}
 
 /// When a failure happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +75,11 @@ impl Failure {
     }
 
     fn typed<E: fmt::Display + Send + Sync + 'static>(error: E, source: SourceOf<E>) -> Self {
-        Self(Arc::new(Typed { error, source }))
+        Self::of(Typed { error, source })
+    }
+
+    fn of(cause: impl Cause + 'static) -> Self {
+        Self(Arc::new(Known { origin: OnceLock::new(), cause }))
     }
 
     /// A failure from a caught panic's payload.
@@ -83,37 +94,37 @@ impl Failure {
                 }
             },
         };
-        Self(Arc::new(Panicked(text)))
+        Self::of(Panicked(text))
     }
 
     /// The failure of an actor that somebody killed.
     pub fn killed() -> Self {
-        Self(Arc::new(Killed))
+        Self::of(Killed)
     }
 
     /// The failure of an actor that watched `subject` and has no handler for its end.
     pub fn death_pact(subject: ActorPath) -> Self {
-        Self(Arc::new(DeathPact(subject)))
+        Self::of(DeathPact(subject))
     }
 
     /// This failure as one that kept its actor from starting.
     pub(crate) fn at_initialization(self) -> Self {
-        Self(Arc::new(Staged { stage: Stage::Initialization, cause: self, original: None }))
+        Self::of(Staged { stage: Stage::Initialization, cause: self, original: None })
     }
 
     /// This failure as one that broke a restart, which was for `original`.
     pub(crate) fn at_restart(self, original: Self) -> Self {
-        Self(Arc::new(Staged { stage: Stage::PostRestart, cause: self, original: Some(original) }))
+        Self::of(Staged { stage: Stage::PostRestart, cause: self, original: Some(original) })
     }
 
     /// When it happened.
     pub fn stage(&self) -> Stage {
-        self.0.staged().map_or(Stage::Running, |staged| staged.stage)
+        self.0.cause.staged().map_or(Stage::Running, |staged| staged.stage)
     }
 
     /// What kind of thing went wrong.
     pub fn kind(&self) -> FailureKind {
-        self.root().kind()
+        self.root().cause.kind()
     }
 
     /// Whether the actor has no usable instance because of this: it failed to start, or to start again.
@@ -124,7 +135,7 @@ impl Failure {
     /// What the restart that failed was for, back to the first failure of the chain.
     pub fn original(&self) -> &Self {
         let mut failure = self;
-        while let Some(original) = failure.0.staged().and_then(|staged| staged.original.as_ref()) {
+        while let Some(original) = failure.0.cause.staged().and_then(|staged| staged.original.as_ref()) {
             failure = original;
         }
         failure
@@ -132,33 +143,43 @@ impl Failure {
 
     /// The user's error, if it is an `E`.
     pub fn downcast_ref<E: 'static>(&self) -> Option<&E> {
-        self.root().error()?.downcast_ref()
+        self.root().cause.error()?.downcast_ref()
     }
 
     /// The name of the error's type, or of the kind of failure.
     pub fn type_name(&self) -> &'static str {
-        self.root().type_name()
+        self.root().cause.type_name()
     }
 
     /// Whether both are clones of one failure, whatever stages they went through.
     pub fn is_same(&self, other: &Self) -> bool {
-        let (mine, theirs): (*const dyn Cause, *const dyn Cause) = (self.root(), other.root());
+        let (mine, theirs): (*const Known<dyn Cause>, *const Known<dyn Cause>) = (self.root(), other.root());
         std::ptr::addr_eq(mine, theirs)
     }
 
+    /// Who failed first, if its supervisor escalated the failure: where to look when a branch or the whole system went down.
+    pub fn origin(&self) -> Option<&ActorPath> {
+        self.root().origin.get()
+    }
+
+    /// Its supervisor escalates it. Who failed because of that was not the first.
+    pub(crate) fn escalated(&self, failed: impl FnOnce() -> ActorPath) {
+        self.root().origin.get_or_init(failed);
+    }
+
     /// What went wrong, apart from when.
-    fn root(&self) -> &dyn Cause {
-        let mut cause = &*self.0;
-        while let Some(staged) = cause.staged() {
-            cause = &*staged.cause.0;
+    fn root(&self) -> &Known<dyn Cause> {
+        let mut known = &*self.0;
+        while let Some(staged) = known.cause.staged() {
+            known = &*staged.cause.0;
         }
-        cause
+        known
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.root().display(f)
+        self.root().cause.display(f)
     }
 }
 
@@ -174,7 +195,7 @@ impl fmt::Debug for Failure {
 
 impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.root().source()
+        self.root().cause.source()
     }
 }
 

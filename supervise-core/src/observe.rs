@@ -1,7 +1,11 @@
 //! Telling what happened: to the event stream and as `tracing` events under the target `supervise`.
 //!
 //! Each thing is said once, here. What happened is decided elsewhere.
+//!
+//! 1. A subscriber is user code, and so is the `Display` of the error it is told of: what panics here stays here, and
+//!    nothing that happens depends on it.
 
+use std::mem::forget;
 use std::time::Duration;
 
 use crate::cell::Core;
@@ -12,10 +16,11 @@ use crate::failure::Failure;
 use crate::path::ActorPath;
 use crate::supervision::{ChildId, Note, Strategy};
 use crate::system::SystemCore;
+use crate::unwind::contained;
 
 /// Whether anybody would learn of an event.
 pub(crate) fn is_heard(system: &SystemCore) -> bool {
-    system.events().is_heard() || log::is_on()
+    system.events().is_heard() || contained(log::is_on).unwrap_or(false)
 }
 
 /// Tells what a cell's protocol noted, if that [is heard](is_heard). `path_of` names the child a note is about.
@@ -28,7 +33,9 @@ pub(crate) fn note(
     let events = core.system.events();
     let actor = core.path();
     let child = note.child().and_then(path_of);
-    log::note(&actor, &note, child.as_ref(), strategy);
+    if !told(|| log::note(&actor, &note, child.as_ref(), strategy)) {
+        told(|| log::unsaid(&actor, child.as_ref()));
+    }
     let unknown = || actor.clone();
     let event = match note {
         Note::Started => Event::Started { actor },
@@ -68,43 +75,52 @@ pub(crate) fn dead_letter(
         return;
     }
     let letter = DeadLetter { recipient: recipient(), message, reason, failures };
-    log::dead_letter(&letter);
+    told(|| log::dead_letter(&letter));
     system.events().publish(Event::DeadLetter(letter));
 }
 
 /// Tells that a user's value panicked while it was dropped.
 pub(crate) fn drop_panicked(type_name: &str) {
-    log::drop_panicked(type_name);
+    told(|| log::drop_panicked(type_name));
 }
 
 /// Tells that the runtime's own code panicked.
 pub(crate) fn cell_broke(actor: &ActorPath, failure: &Failure) {
-    log::cell_broke(actor, failure);
+    told(|| log::cell_broke(actor, failure));
 }
 
 /// Tells that the root guardian itself failed, so that the system ends.
 pub(crate) fn root_failed(failure: &Failure) {
-    log::root_failed(failure);
+    told(|| log::root_failed(failure));
 }
 
 /// Tells that a callback of the system's end panicked.
 pub(crate) fn termination_callback_failed(failure: &Failure) {
-    log::termination_callback_failed(failure);
+    told(|| log::termination_callback_failed(failure));
 }
 
 /// Tells that the coordinated shutdown begins.
 pub(crate) fn shutdown_begins(reason: &ShutdownReason) {
-    log::shutdown_begins(reason);
+    told(|| log::shutdown_begins(reason));
 }
 
 /// Tells that a task of the coordinated shutdown failed.
 pub(crate) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {
-    log::shutdown_task_failed(phase, task, failure);
+    told(|| log::shutdown_task_failed(phase, task, failure));
 }
 
 /// Tells that a phase of the coordinated shutdown took too long.
 pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
-    log::shutdown_phase_timed_out(phase, timeout, tasks);
+    told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
+}
+
+/// Whether it was told. Invariant 1.
+fn told(mut log: impl FnMut()) -> bool {
+    fn contained_once(log: &mut dyn FnMut()) -> bool {
+        // To drop what a panic gave may panic again.
+        contained(log).map_err(forget).is_ok()
+    }
+    contained_once(&mut log)
 }
 
 #[cfg(feature = "tracing")]
@@ -129,10 +145,12 @@ mod log {
         let child = child.map(tracing::field::display);
         match note {
             Note::Decided { cause, directive, outcome, .. } => {
+                // Who failed first, where that was further below.
+                let origin = cause.origin().map(tracing::field::display);
                 macro_rules! say {
                     ($level:ident) => {
                         $level!(
-                            target: TARGET, supervisor = %actor, child, failure = cause.type_name(),
+                            target: TARGET, supervisor = %actor, child, origin, failure = cause.type_name(),
                             ?directive, ?outcome, "{}", Chain(cause)
                         )
                     };
@@ -174,11 +192,21 @@ mod log {
         }
     }
 
+    /// Something happened that could not be said.
+    pub(super) fn unsaid(actor: &ActorPath, child: Option<&ActorPath>) {
+        let child = child.map(tracing::field::display);
+        error!(target: TARGET, %actor, child, "a panic while an event of this actor was logged: look at its error's `Display`");
+    }
+
     pub(super) fn dead_letter(letter: &DeadLetter) {
-        info!(
-            target: TARGET, recipient = %letter.recipient, message = letter.message, reason = ?letter.reason,
-            "a message reached nobody"
-        );
+        let DeadLetter { recipient, message: letter, reason, failures } = letter;
+        match failures.last() {
+            None => info!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody"),
+            Some(last) => warn!(
+                target: TARGET, %recipient, letter, ?reason, deliveries = failures.len(),
+                "a message failed at every delivery: {}", Chain(last)
+            ),
+        }
     }
 
     pub(super) fn drop_panicked(type_name: &str) {
@@ -254,6 +282,8 @@ mod log {
     }
 
     pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy) {}
+
+    pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
 
     pub(super) fn dead_letter(_: &DeadLetter) {}
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 
 /// Runs `code`; its panic becomes the error.
@@ -29,6 +29,13 @@ fn drop_panicked(payload: Box<dyn Any + Send>, type_name: &str) {
     crate::observe::drop_panicked(type_name);
 }
 
+/// Like [`drop_quietly`], for a future where it is pinned.
+pub(crate) fn drop_pinned<F>(mut future: Pin<&mut Option<F>>) {
+    if let Err(payload) = contained(|| future.set(None)) {
+        drop_panicked(payload, std::any::type_name::<F>());
+    }
+}
+
 /// Polls `code` to its end; its panic becomes the error. Its future is dropped in here, contained.
 pub(crate) async fn contained_async<T>(code: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
     let mut code = pin!(Some(code));
@@ -40,8 +47,6 @@ pub(crate) async fn contained_async<T>(code: impl Future<Output = T>) -> Result<
         None => unreachable!("the future is dropped only after this loop"),
     })
     .await;
-    if let Err(payload) = contained(|| code.set(None)) {
-        drop_quietly(payload);
-    }
+    drop_pinned(code);
     result
 }

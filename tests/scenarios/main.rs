@@ -4,10 +4,15 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+#[path = "../conformance/log.rs"]
+mod log;
+
 mod bounded;
+mod evidence;
 mod inline;
 mod port;
 mod redelivery;
+mod runtime;
 mod stash;
 mod timers;
 mod tree;

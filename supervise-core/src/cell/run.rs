@@ -557,8 +557,9 @@ fn admit<A: Actor>(
         Ok(false) => {}
         Ok(true) => return ControlFlow::Break(CameUp::Unwanted(message)),
         Err(payload) => {
-            drop_quietly(message);
-            return ControlFlow::Break(CameUp::Back(Err(Broken::Panicked(payload))));
+            let failure = Failure::panic(payload);
+            drop_because(AskError::Failed(failure.clone()), message);
+            return ControlFlow::Break(CameUp::Back(Ok(Err(failure))));
         }
     }
     let may_retry = A::redelivery(&message);

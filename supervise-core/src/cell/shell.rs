@@ -25,7 +25,7 @@ use crate::observe;
 use crate::path::ActorPath;
 use crate::props::{Policy, Settings};
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Ruling, Strategy, Time, Timer,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time, Timer,
 };
 use crate::timers::{Timers, later};
 use crate::unwind::{contained, drop_quietly};
@@ -298,8 +298,7 @@ impl<A: Actor> Shell<A> {
                     watcher.send_system(System::Ended { subject: self.me(), child: None, how });
                 }
             }
-            Effect::Note(note) if observe::is_heard(&self.cell.core.system) => self.note(note),
-            Effect::Note(_) => {}
+            Effect::Note(note) => self.note(note),
             Effect::Call(call) => self.call = Some(call),
             Effect::Decide(..) | Effect::Renew(_) | Effect::Report(_) => unreachable!("answered in `step`"),
         }
@@ -433,6 +432,12 @@ impl<A: Actor> Shell<A> {
 
     fn note(&self, note: Note<Failure>) {
         let core = &self.cell.core;
+        if let Note::Decided { child, cause, outcome: Outcome::Escalated, .. } = &note {
+            cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
+        }
+        if !observe::is_heard(&core.system) {
+            return;
+        }
         observe::note(core, note, |id| self.path_of(id), &self.strategy());
     }
 
@@ -523,6 +528,8 @@ impl<A: Actor> Drop for Shell<A> {
             let forgotten = self.cell.core.protocol().abandon();
             if std::thread::panicking() {
                 super::broke(&self.me(), &forgotten);
+            } else {
+                super::gone_with_its_runtime(&self.me(), &forgotten);
             }
             drop_quietly(forgotten);
         }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
-use crate::unwind::{contained, drop_quietly};
+use crate::unwind::{contained, drop_pinned};
 
 /// Why user code has no result.
 pub(super) enum Broken {
@@ -42,9 +42,7 @@ pub(super) struct Finish<'a, F, W> {
 
 impl<F: Future, W: WhileParked> Finish<'_, F, W> {
     fn end(&mut self, result: Result<F::Output, Broken>) -> Poll<Result<F::Output, Broken>> {
-        if let Err(payload) = contained(|| self.code.set(None)) {
-            drop_quietly(payload);
-        }
+        drop_pinned(self.code.as_mut());
         Poll::Ready(result)
     }
 }

@@ -1,0 +1,192 @@
+//! What is left to see when something went wrong, and that looking at it changes nothing.
+
+use std::fmt;
+use std::time::Duration;
+
+use supervise::prelude::*;
+use supervise::testkit::TestSystem;
+use supervise::{DeadLetterReason, Event, SpawnError};
+
+use crate::log::Log;
+
+/// An error that cannot be shown.
+#[derive(Debug)]
+struct Unspeakable;
+
+impl fmt::Display for Unspeakable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("no words for this")
+    }
+}
+
+impl std::error::Error for Unspeakable {}
+
+#[derive(Debug, thiserror::Error)]
+#[error("password rejected")]
+struct Rejected;
+
+#[actor]
+struct Leaf;
+
+#[actor]
+impl Leaf {
+    #[handler]
+    fn fail(&mut self) -> Result<(), Rejected> {
+        Err(Rejected)
+    }
+
+    #[handler]
+    fn fail_unspeakably(&mut self) -> Result<(), Unspeakable> {
+        Err(Unspeakable)
+    }
+
+    #[handler]
+    fn ping(&self) {}
+}
+
+#[actor]
+#[supervise(one_for_one, on(Unspeakable) = Restart, on(_) = Escalate)]
+struct Branch;
+
+#[actor]
+impl Branch {
+    #[handler]
+    fn leaf(&mut self, ctx: &mut Context<Self>) -> Result<LeafRef, SpawnError> {
+        ctx.spawn("leaf", || Leaf)
+    }
+}
+
+/// Rules 3.1, 11.1.
+#[supervise::test]
+async fn a_table_is_obeyed_whose_error_cannot_be_shown(system: &TestSystem) {
+    system.allow_failures();
+    let log = Log::open();
+    let leaf = system.spawn("branch", || Branch).unwrap().leaf().await.unwrap();
+    assert!(matches!(leaf.fail_unspeakably().await, Err(AskError::Failed(_))));
+    let answer = leaf.ping().await;
+    assert!(answer.is_ok(), "it was not restarted");
+    let errors = log.errors();
+    assert!(errors.iter().any(|text| text.contains("/user/branch/leaf") && text.contains("panic")), "{errors:?}");
+}
+
+/// Who is told of an escalated failure has to find out where to look. Rule 10.2.
+#[supervise::test]
+async fn an_escalated_failure_says_who_failed_first(system: &TestSystem) {
+    system.allow_failures();
+    let log = Log::open();
+    let branch = system.spawn("branch", || Branch).unwrap();
+    let leaf = branch.leaf().await.unwrap();
+    assert!(leaf.fail().await.is_err());
+    let failure = system.expect_decision(&branch).await.failure;
+    assert_eq!(failure.origin(), Some(&leaf.actor_ref().path()));
+    let errors = log.errors();
+    let [said] = &*errors else { panic!("{errors:?}") };
+    for word in ["/user/branch/leaf", "password rejected", "supervisor=supervise://test/user "] {
+        assert!(said.contains(word), "`{word}` is not in: {said}");
+    }
+}
+
+/// A guard of the stash is handler code: what it does to a message is the message's failure. Rules 1.5, 15.3.
+#[supervise::test]
+async fn an_asker_learns_that_the_stash_condition_failed(system: &TestSystem) {
+    system.allow_failures();
+    #[actor]
+    struct Careless;
+
+    #[actor]
+    impl Careless {
+        #[handler]
+        fn work(&mut self) {}
+
+        #[handler]
+        fn ping(&self) {}
+
+        #[stash_while]
+        fn busy(&self, message: &CarelessMessage) -> bool {
+            match message {
+                CarelessMessage::Work { .. } => panic!("nobody knows"),
+                CarelessMessage::Ping { .. } => false,
+            }
+        }
+    }
+
+    let careless = system.spawn("careless", || Careless).unwrap();
+    let Err(AskError::Failed(failure)) = careless.work().await else { panic!("it did not fail") };
+    assert_eq!(failure.to_string(), "panicked: nobody knows");
+    careless.ping().await.expect("it was restarted");
+}
+
+/// Rule 11.2.
+#[supervise::test]
+async fn a_panic_in_the_future_of_an_aborted_handler_is_logged(system: &TestSystem) {
+    struct Mine;
+
+    impl Drop for Mine {
+        fn drop(&mut self) {
+            panic!("stepped on")
+        }
+    }
+
+    #[actor(stop_timeout = "100ms")]
+    struct Stubborn;
+
+    #[actor]
+    impl Stubborn {
+        #[handler]
+        async fn wait(&mut self) {
+            let _mine = Mine;
+            std::future::pending::<()>().await;
+        }
+    }
+
+    let log = Log::open();
+    let stubborn = system.spawn("stubborn", || Stubborn).unwrap();
+    stubborn.wait().tell().unwrap();
+    system.settle().await;
+    system.stop(&stubborn);
+    system.advance(Duration::from_secs(1)).await;
+    assert!(stubborn.actor_ref().has_ended());
+    let errors = log.errors();
+    assert!(errors.iter().any(|text| text.contains("panicked while it was dropped")), "{errors:?}");
+}
+
+/// Rule 10.1.
+#[supervise::test]
+async fn a_message_that_failed_each_time_is_a_warning_with_its_failure(system: &TestSystem) {
+    system.allow_failures();
+    #[actor]
+    struct Writer;
+
+    #[actor]
+    impl Writer {
+        #[handler(redeliver = 1)]
+        fn write(&mut self) -> Result<(), Rejected> {
+            Err(Rejected)
+        }
+    }
+
+    let log = Log::open();
+    let writer = system.spawn("writer", || Writer).unwrap();
+    writer.write().tell().unwrap();
+    let letter = system.expect_dead_letter(&writer).await;
+    assert_eq!(letter.reason, DeadLetterReason::Quarantined);
+    let warnings = log.warnings();
+    let [said] = &*warnings else { panic!("{warnings:?}") };
+    for word in ["letter=\"Write\"", "password rejected", "deliveries=2"] {
+        assert!(said.contains(word), "`{word}` is not in: {said}");
+    }
+}
+
+/// Whoever writes events down can be waited for. Rule 10.2.
+#[tokio::test]
+async fn the_events_end_with_their_system() {
+    let system = ActorSystem::new("short");
+    let mut events = system.events().subscribe();
+    let mut last = None;
+    system.terminate().await;
+    while let Some(event) = events.recv().await {
+        last = Some(event);
+    }
+    assert!(matches!(last, Some(Event::Stopped { actor, .. }) if actor.to_string() == "supervise://short/"));
+    assert!(system.events().subscribe().recv().await.is_none(), "for those who come later too");
+}
