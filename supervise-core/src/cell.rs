@@ -335,6 +335,14 @@ fn broke(me: &AnyActorRef, known: &CellProtocol) {
     }
 }
 
+/// The runtime goes away, and with it all that this system's actors would be told. Those of other systems live on.
+fn gone_with_its_runtime(me: &AnyActorRef, known: &CellProtocol) {
+    let system = &me.core().system;
+    for watcher in known.watchers().filter(|watcher| !Arc::ptr_eq(&watcher.core().system, system)) {
+        watcher.send_system(System::Ended { subject: me.clone(), child: None, how: HowEnded::Aborted });
+    }
+}
+
 impl Core {
     pub(crate) fn new(
         name: ActorName,

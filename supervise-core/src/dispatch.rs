@@ -258,6 +258,7 @@ impl Drop for Resident {
                     drop_quietly(task);
                 }
             }
+            self.system.runtime_gone();
         }
     }
 }

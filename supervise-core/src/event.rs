@@ -1,6 +1,11 @@
 //! What happens in a system, for whoever listens. Costs one load when nobody does.
 
-use tokio::sync::broadcast;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::{broadcast, watch};
 
 use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
@@ -95,21 +100,28 @@ pub enum Event {
 #[derive(Debug)]
 pub struct EventStream {
     sender: broadcast::Sender<Event>,
+    /// Whether the system has ended, so that nobody waits for more.
+    over: watch::Sender<bool>,
 }
 
 impl EventStream {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { sender: broadcast::Sender::new(capacity.max(1)) }
+        Self { sender: broadcast::Sender::new(capacity.max(1)), over: watch::Sender::new(false) }
     }
 
     /// Listens from now on.
     pub fn subscribe(&self) -> Events {
-        Events { receiver: self.sender.subscribe() }
+        Events { receiver: self.sender.subscribe(), over: self.over.subscribe() }
     }
 
     /// Whether anybody listens.
     pub(crate) fn is_heard(&self) -> bool {
         self.sender.receiver_count() > 0
+    }
+
+    /// The system has ended.
+    pub(crate) fn end(&self) {
+        self.over.send_replace(true);
     }
 
     pub(crate) fn publish(&self, event: Event) {
@@ -122,19 +134,32 @@ impl EventStream {
 #[derive(Debug)]
 pub struct Events {
     receiver: broadcast::Receiver<Event>,
+    over: watch::Receiver<bool>,
 }
 
 impl Events {
-    /// The next event, in the order of publication; `None` when the system is gone.
+    /// The next event, in the order of publication; `None` when the system has ended and there is no further event.
     ///
     /// # Cancel safety
     ///
     /// No event is lost when the future is dropped.
     pub async fn recv(&mut self) -> Option<Event> {
-        match self.receiver.recv().await {
-            Ok(event) => Some(event),
-            Err(broadcast::error::RecvError::Lagged(missed)) => Some(Event::Missed(missed)),
-            Err(broadcast::error::RecvError::Closed) => None,
+        let next = {
+            let mut next = pin!(self.receiver.recv());
+            let mut over = pin!(self.over.wait_for(|over| *over));
+            poll_fn(|cx| match next.as_mut().poll(cx) {
+                Poll::Ready(next) => Poll::Ready(Some(next)),
+                // An error says that the system is gone.
+                Poll::Pending => over.as_mut().poll(cx).map(|_over| None),
+            })
+            .await
+        };
+        match next {
+            Some(Ok(event)) => Some(event),
+            Some(Err(RecvError::Lagged(missed))) => Some(Event::Missed(missed)),
+            Some(Err(RecvError::Closed)) => None,
+            // What was published between the two looks.
+            None => self.try_recv(),
         }
     }
 
@@ -142,8 +167,8 @@ impl Events {
     pub fn try_recv(&mut self) -> Option<Event> {
         match self.receiver.try_recv() {
             Ok(event) => Some(event),
-            Err(broadcast::error::TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
-            Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => None,
+            Err(TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
+            Err(TryRecvError::Empty | TryRecvError::Closed) => None,
         }
     }
 }

@@ -107,6 +107,6 @@ pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel,
     OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
 };
-pub use system::{ActorSystem, ActorSystemBuilder, StartError};
+pub use system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use termination::{SystemTerminated, TerminationHook};
 pub use tree::{ActorType, DeciderTable, NodeState, Rule, Tree, TreeNode};

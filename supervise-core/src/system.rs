@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -27,6 +28,7 @@ use crate::props::Props;
 use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time, stopping_decider};
 use crate::termination::Termination;
 use crate::tree::{DeciderTable, Kind, Rule};
+use crate::unwind::{contained, drop_quietly};
 
 /// A handle to an actor system. Cheap to clone; dropping it stops nobody.
 #[derive(Clone)]
@@ -63,7 +65,7 @@ impl ActorSystem {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime, or if the name is none: letters, digits, and after the first character `-` and `_`.
+    /// Outside a tokio runtime, in one without timers, or if the name is none: letters, digits, and after the first character `-` and `_`.
     /// [`ActorSystemBuilder::start`] gives an error instead.
     pub fn new(name: impl AsRef<str>) -> Self {
         match Self::builder(name).start() {
@@ -197,7 +199,7 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// If it ended because the root guardian itself failed.
+    /// If it ended because the root guardian itself failed, or with [`RuntimeGone`] if its runtime was shut down first.
     ///
     /// # Cancel safety
     ///
@@ -240,9 +242,23 @@ pub enum StartError {
          `#[tokio::test]` or `Runtime::block_on`"
     )]
     NoRuntime,
+    /// The runtime has no timers, so that no delay, timeout or backoff would ever be over.
+    #[error(
+        "cannot start an actor system: this tokio runtime has no timers; build it with `enable_time()` or `enable_all()`"
+    )]
+    NoTimers,
     /// The settings of the coordinated shutdown make no sense.
     #[error("cannot start an actor system: {0}")]
     InvalidShutdown(InvalidShutdown),
+}
+
+/// The tokio runtime of an actor system was shut down before the system had ended: its actors were dropped without hooks.
+/// What [`ActorSystem::when_terminated`] fails with then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the runtime of the actor system `{system}` was shut down before the system had ended")]
+pub struct RuntimeGone {
+    /// The system's name.
+    pub system: String,
 }
 
 impl ActorSystemBuilder {
@@ -276,11 +292,13 @@ impl ActorSystemBuilder {
     ///
     /// # Errors
     ///
-    /// If the name is none, the settings of the coordinated shutdown make no sense, or there is no runtime.
+    /// If the name is none, the settings of the coordinated shutdown make no sense, or there is no runtime or it has no timers.
     pub fn start(self) -> Result<ActorSystem, StartError> {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
         let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+        // tokio tells by a panic only.
+        contained(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| StartError::NoTimers)?;
         let core = Arc::new(SystemCore {
             name: self.name,
             dispatcher: Dispatcher::new(&runtime),
@@ -428,20 +446,41 @@ impl SystemCore {
     pub(crate) fn root_ended(self: &Arc<Self>) {
         self.shutdown.system_ended();
         self.dispatcher.end();
+        let end = AnnounceOnDrop(Arc::clone(self));
         let callbacks = self.termination.root_ended();
-        if callbacks.is_empty() {
-            self.announce_end();
-        } else {
-            let system = Arc::clone(self);
+        if !callbacks.is_empty() {
             dispatch::start(self, async move {
                 callbacks.run().await;
-                system.announce_end();
+                drop(end);
             });
         }
     }
 
+    /// The runtime has gone away under the system. Its actors have been dropped; nobody is to wait for what will not happen.
+    ///
+    /// Rule 6.6.
+    pub(crate) fn runtime_gone(&self) {
+        if self.termination.has_root_ended() {
+            return;
+        }
+        let _first = self.root_failure.set(Failure::new(RuntimeGone { system: self.name.clone() }));
+        self.shutdown.system_ended();
+        drop_quietly(self.termination.root_ended());
+        self.announce_end();
+    }
+
     fn announce_end(&self) {
         let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
+        self.events.end();
         self.end.send_replace(Some(how));
+    }
+}
+
+/// The end comes when the callbacks have run, and also where the runtime goes away while they do.
+struct AnnounceOnDrop(Arc<SystemCore>);
+
+impl Drop for AnnounceOnDrop {
+    fn drop(&mut self) {
+        self.0.announce_end();
     }
 }

@@ -132,6 +132,11 @@ impl Termination {
         }
     }
 
+    /// Whether the root has ended: the callbacks run, or have run.
+    pub(crate) fn has_root_ended(&self) -> bool {
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// The root has ended. Gives the callbacks, to be run now; no further one is taken.
     #[must_use]
     pub(crate) fn root_ended(&self) -> Callbacks {
