@@ -318,14 +318,14 @@ impl<A: Actor> Shell<A> {
             core.system.root_failed(&self.me(), cause);
             return None;
         };
-        match self.decide_here(parent, cause) {
+        match self.decide_here(parent, &cause) {
             // Behind what the parent has said before.
-            Ok(Some(message)) if self.cell.mailbox.system_waits() => {
+            Some(message) if self.cell.mailbox.system_waits() => {
                 self.me().send_system(message);
                 None
             }
-            Ok(message) => message,
-            Err(cause) => {
+            Some(message) => Some(message),
+            None => {
                 parent.send_system(System::Failed { child: core.id, cause });
                 None
             }
@@ -333,36 +333,25 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Decides a failure of this actor in place of its idle parent, by the parent's compiled table and in its own state, so
-    /// that neither has to wait for a turn. Gives what the parent would send to this actor, or the cause back where the
-    /// parent has to do it.
-    fn decide_here(&self, parent: &AnyActorRef, cause: Failure) -> Result<Option<System>, Failure> {
+    /// that neither has to wait for a turn. Gives what the parent would send to this actor. None where the parent has to do it.
+    fn decide_here(&self, parent: &AnyActorRef, cause: &Failure) -> Option<System> {
         let (core, above) = (&self.cell.core, parent.core());
-        let Some((strategy, decide)) = above.kind().compiled() else { return Err(cause) };
+        let (strategy, decide) = above.kind().compiled()?;
         if !strategy.is_plain() || parent.0.system_waits() {
-            return Err(cause);
+            return None;
         }
-        let Some(restarts) = above.protocol().restarts_if_idle(core.id) else { return Err(cause) };
+        let restarts = above.protocol().restarts_if_idle(core.id)?;
         let info = ChildInfo { name: core.name.clone(), restarts };
         // Where the table itself fails, the parent asks it again and fails with it.
-        let Ok(Ok(directive)) = contained(|| decide(&cause, &info)) else { return Err(cause) };
+        let Ok(Ok(directive)) = contained(|| decide(cause, &info)) else { return None };
         // Without a limit nobody looks at the clock.
         let now = if strategy.limit.is_unlimited() { Time::ZERO } else { core.system.now() };
-        let ruling = Ruling { verdict: Ok(directive), strategy, now, draw: 0.0 };
-        with_effects(|effects| {
-            above.protocol().decide_if_idle(core.id, cause, ruling, effects)?;
-            let mut answer = None;
-            for effect in effects.drain(..) {
-                match effect {
-                    Effect::Send(_, message) => answer = Some(message),
-                    Effect::Note(note) if observe::is_heard(&core.system) => {
-                        observe::note(above, note, |_| Some(core.path()), strategy);
-                    }
-                    Effect::Note(_) => {}
-                    other => unreachable!("deciding for an idle supervisor has no such effect: {other:?}"),
-                }
-            }
-            Ok(answer)
-        })
+        let (message, outcome) = above.protocol().decide_if_idle(core.id, cause, &directive, strategy, now)?;
+        if observe::is_heard(&core.system) {
+            let note = Note::Decided { child: core.id, cause: cause.clone(), directive, outcome };
+            observe::note(above, note, |_| Some(core.path()), strategy);
+        }
+        Some(message)
     }
 
     fn tell_parent(&self, how: HowEnded) {
