@@ -234,7 +234,7 @@ impl<A: Actor> Shell<A> {
         }
         with_effects(|effects| {
             self.take_step(input, effects);
-            while let Some(answer) = self.perform_all(effects, drop_instance) {
+            while let Some(answer) = self.perform(effects, drop_instance) {
                 match answer {
                     Answer::Told(message) => self.take_step(Input::Message(message), effects),
                     Answer::Decided(verdict) => {
@@ -255,54 +255,47 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Carries the effects out. Gives the answer to the one that asks.
-    fn perform_all(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Answer> {
+    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Answer> {
         let mut answer = None;
         for effect in effects.drain(..) {
             match effect {
                 Effect::Decide(child, cause) => answer = Some(Answer::Decided(self.decide(child, &cause))),
                 Effect::Renew(_) => answer = Some(Answer::Decided(Ok(Directive::Restart))),
                 Effect::Report(cause) => answer = self.report(cause).map(Answer::Told),
-                effect => self.perform(effect, drop_instance),
+                Effect::Send(to, message) => to.send_system(message),
+                Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
+                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
+                Effect::Enqueue(subject) => {
+                    self.enqueue(Control::Terminated(subject));
+                }
+                Effect::Arm(timer, delay) => {
+                    let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
+                    self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
+                }
+                Effect::Disarm(timer) => {
+                    if let Some(timers) = &mut self.timers {
+                        timers.cancel(timer.into());
+                    }
+                }
+                Effect::AnnounceStop => self.cell.core.announce_stop(),
+                Effect::Abort => self.abort = true,
+                Effect::DropInstance => drop_instance(),
+                Effect::Close => self.close(),
+                Effect::TellStarted => self.tell_of_field(System::Started),
+                Effect::TellHalted => self.tell_of_field(System::Halted),
+                Effect::StartChild(at) => self.start_child(at),
+                Effect::TellParent(how) => self.tell_parent(how),
+                Effect::TellWatcher(watcher, how) => {
+                    if self.cell.core.parent.as_ref() != Some(&watcher) {
+                        watcher.send_system(System::Ended { subject: self.me(), child: None, how });
+                    }
+                }
+                Effect::Note(note) if observe::is_heard(&self.cell.core.system) => self.note(note),
+                Effect::Note(_) => {}
+                Effect::Call(call) => self.call = Some(call),
             }
         }
         answer
-    }
-
-    fn perform(&mut self, effect: Effect<AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
-        match effect {
-            Effect::Send(to, message) => to.send_system(message),
-            Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
-            Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
-            Effect::Enqueue(subject) => {
-                self.enqueue(Control::Terminated(subject));
-            }
-            Effect::Arm(timer, delay) => {
-                let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
-                self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
-            }
-            Effect::Disarm(timer) => {
-                if let Some(timers) = &mut self.timers {
-                    timers.cancel(timer.into());
-                }
-            }
-            Effect::AnnounceStop => self.cell.core.announce_stop(),
-            Effect::Abort => self.abort = true,
-            Effect::DropInstance => drop_instance(),
-            Effect::Close => self.close(),
-            Effect::TellStarted => self.tell_of_field(System::Started),
-            Effect::TellHalted => self.tell_of_field(System::Halted),
-            Effect::StartChild(at) => self.start_child(at),
-            Effect::TellParent(how) => self.tell_parent(how),
-            Effect::TellWatcher(watcher, how) => {
-                if self.cell.core.parent.as_ref() != Some(&watcher) {
-                    watcher.send_system(System::Ended { subject: self.me(), child: None, how });
-                }
-            }
-            Effect::Note(note) if observe::is_heard(&self.cell.core.system) => self.note(note),
-            Effect::Note(_) => {}
-            Effect::Call(call) => self.call = Some(call),
-            Effect::Decide(..) | Effect::Renew(_) | Effect::Report(_) => unreachable!("answered in `step`"),
-        }
     }
 
     /// Puts something at the tail of the own user lane.
