@@ -464,34 +464,37 @@ impl<A: Actor> Shell<A> {
     /// Closes both lanes. What is left goes to dead letters, in order.
     fn close(&mut self) {
         self.unstash_all();
-        let mut unstashed = VecDeque::new();
+        let Leftovers { system, mut user } = self.cell.mailbox.close();
+        for message in system {
+            self.me().answer_for_the_dead(message);
+        }
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
             }
-            unstashed = aside.unstashed;
-        }
-        let Leftovers { system, mut user } = self.cell.mailbox.close();
-        let me = self.me();
-        for message in system {
-            me.answer_for_the_dead(message);
-        }
-        let unstashed = unstashed.into_iter().map(Entry::Message);
-        let taken = std::iter::from_fn(|| self.user.pop());
-        for entry in unstashed.chain(taken).chain(std::iter::from_fn(|| user.pop())) {
-            match entry {
-                Entry::Message(message) => {
-                    self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-                    drop_quietly(message);
-                }
-                Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-                // Whoever waits for its answer learns that there is none.
-                Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
-                Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+            for message in aside.unstashed {
+                self.reaches_nobody(Entry::Message(message));
             }
+        }
+        while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
+            self.reaches_nobody(entry);
         }
         self.timers = None;
         self.ended = true;
+    }
+
+    #[cold]
+    fn reaches_nobody(&self, entry: Entry<A::Message>) {
+        match entry {
+            Entry::Message(message) => {
+                self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                drop_quietly(message);
+            }
+            Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
+            // Whoever waits for its answer learns that there is none.
+            Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
+            Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+        }
     }
 }
 
