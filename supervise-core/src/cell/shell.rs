@@ -341,7 +341,8 @@ impl<A: Actor> Shell<A> {
         let now = if strategy.limit.is_unlimited() { Time::ZERO } else { core.system.now() };
         let (message, outcome) = above.protocol().decide_if_idle(core.id, cause, &directive, strategy, now)?;
         if observe::is_heard(&core.system) {
-            let note = Note::Decided { child: core.id, cause: cause.clone(), directive, outcome };
+            let note =
+                Note::Decided { child: core.id, cause: cause.clone(), directive: Box::new(directive), outcome };
             observe::note(above, note, |_| Some(core.path()), strategy);
         }
         Some(message)

@@ -86,7 +86,7 @@ impl World {
             let refused = if untouched { Ok(false) } else { differs(format!("{parent} changed, and refused")) };
             return refused;
         };
-        let note = Effect::Note(Note::Decided { child, cause, directive, outcome });
+        let note = Effect::Note(Note::Decided { child, cause, directive: Box::new(directive), outcome });
         let told = cell.protocol.children().find(|(id, _)| *id == child).map(|(_, target)| *target);
         let effects: Effects = [note].into_iter().chain(told.map(|to| Effect::Send(to, message))).collect();
         let mut expected = Effects::new();

@@ -189,7 +189,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             return Self::note(effects, Note::ReportDropped(child, cause));
         }
         let directive = match &ruling.verdict {
-            Ok(directive) => *directive,
+            Ok(directive) => directive,
             Err(failure) => {
                 Self::note(effects, Note::DeciderFailed { child, cause: failure.clone() });
                 return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
@@ -197,13 +197,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // Said before it is done, so that a reader of the log sees the cause before its consequences.
         let said = effects.len();
-        let outcome = match self.answer_alone(child, &cause, &directive, ruling.strategy, ruling.now) {
+        let outcome = match self.answer_alone(child, &cause, directive, ruling.strategy, ruling.now) {
             Some((message, outcome)) => {
                 self.send_to(child, message, effects);
                 outcome
             }
-            None => self.answer_many(child, &cause, &directive, &ruling, effects),
+            None => self.answer_many(child, &cause, directive, &ruling, effects),
         };
+        let directive = Box::new(*directive);
         effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
     }
 
