@@ -1,5 +1,7 @@
 //! What happens in a system, for whoever listens. Costs one load when nobody does.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::broadcast;
 
 use crate::dead_letter::DeadLetter;
@@ -95,21 +97,26 @@ pub enum Event {
 #[derive(Debug)]
 pub struct EventStream {
     sender: broadcast::Sender<Event>,
+    /// Whether anybody ever listened. Until then no actor takes the lock under which listeners are counted.
+    was_heard: AtomicBool,
 }
 
 impl EventStream {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { sender: broadcast::Sender::new(capacity.max(1)) }
+        Self { sender: broadcast::Sender::new(capacity.max(1)), was_heard: AtomicBool::new(false) }
     }
 
     /// Listens from now on.
     pub fn subscribe(&self) -> Events {
-        Events { receiver: self.sender.subscribe() }
+        let receiver = self.sender.subscribe();
+        // What happens before is for nobody, and whatever follows from this call sees it.
+        self.was_heard.store(true, Ordering::Relaxed);
+        Events { receiver }
     }
 
     /// Whether anybody listens.
     pub(crate) fn is_heard(&self) -> bool {
-        self.sender.receiver_count() > 0
+        self.was_heard.load(Ordering::Relaxed) && self.sender.receiver_count() > 0
     }
 
     pub(crate) fn publish(&self, event: Event) {
