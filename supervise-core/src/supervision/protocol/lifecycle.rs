@@ -190,9 +190,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match returned {
             Returned::Ok => {
                 self.instance = Instance::Live;
-                Self::note(effects, Note::Restarted(cause.clone()));
+                let said = effects.len();
                 self.tell_started(effects);
                 self.restart_survivors(&cause, effects);
+                effects.insert(said, Effect::Note(Note::Restarted(cause)));
             }
             Returned::Err(failure) => {
                 effects.push(Effect::DropInstance);
