@@ -465,8 +465,8 @@ impl<A: Actor> Shell<A> {
     /// Closes both lanes. What is left goes to dead letters, in order.
     fn close(&mut self) {
         self.unstash_all();
-        let Leftovers { system, mut user } = self.cell.mailbox.close();
-        for message in system {
+        let Leftovers { mut system, mut user } = self.cell.mailbox.close();
+        while let Some(message) = system.pop() {
             self.me().answer_for_the_dead(message);
         }
         if let Some(mut aside) = self.aside.take() {
