@@ -154,3 +154,18 @@ impl Events {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_heard_as_long_as_somebody_listens() {
+        let stream = EventStream::new(1);
+        assert!(!stream.is_heard());
+        let events = stream.subscribe();
+        assert!(stream.is_heard());
+        drop(events);
+        assert!(!stream.is_heard());
+    }
+}

@@ -90,3 +90,14 @@ fn nobody_decides_about_a_child_that_ends_waits_or_is_gone() {
     drive(&mut gone, ended(A));
     assert_busy("it is gone", gone);
 }
+
+#[test]
+fn who_is_told_to_stop_in_place_of_the_parent_is_told_once() {
+    for (directive, strategy) in [(Directive::Stop, ONE_FOR_ONE), (Directive::Restart, ONE_FOR_ONE.max_retries(0))]
+    {
+        let mut actor = running(1);
+        let answer = actor.decide_if_idle(id(A), &X, &directive, &strategy, Duration::ZERO);
+        assert_eq!(answer.map(|(message, _)| message), Some(Terminate), "{directive:?}");
+        assert_eq!(command(&mut actor, |actor, effects| actor.stop_child(id(A), effects)), []);
+    }
+}
