@@ -3,17 +3,19 @@
 use std::any::{Any, TypeId};
 use std::cmp::Ordering;
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
-use std::marker::PhantomData;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Poll, ready};
 
 use tokio::task::coop::consume_budget;
 
 use crate::actor::Actor;
-use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, with_effects};
+use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, with_effects};
 use crate::dead_letter::DeadLetterReason;
 use crate::dispatch::Task;
-use crate::mailbox::{Control, Pushed};
+use crate::mailbox::{Control, Entrance, Mailbox, Pushed};
 use crate::path::{ActorPath, Uid};
 use crate::request::{AskError, SendError, SendErrorReason, drop_because};
 use crate::supervision::Effect;
@@ -23,71 +25,61 @@ use crate::supervision::Effect;
 /// Equal are refs to the same incarnation. `#[actor]` wraps it into the actor's own ref type with a method for each
 /// handler; what every ref can do is here.
 pub struct ActorRef<A> {
-    any: AnyActorRef,
-    /// The type of the actor behind `any`, or of one that it stands in for. No bound stands here, so that a mistake in an actor is told where it is and
-    /// not wherever its ref is named.
-    actor: PhantomData<fn() -> A>,
+    /// Of the actor itself, or of one that stands in for it. No bound stands here, so that a mistake in an actor is told where
+    /// it is and not wherever its ref is named.
+    cell: Arc<dyn TypedCell<A>>,
 }
 
-impl<A> ActorRef<A> {
+impl<A: 'static> ActorRef<A> {
     /// Where the actor stands.
     pub fn path(&self) -> ActorPath {
-        self.any.path()
+        self.core().path()
     }
 
     /// Which incarnation it is.
     pub fn uid(&self) -> Uid {
-        self.any.uid()
+        self.core().uid
     }
 
     /// The same ref without its type.
     pub fn to_any(&self) -> AnyActorRef {
-        self.any.clone()
+        AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
     pub fn stop(&self) {
-        self.any.stop();
+        self.to_any().stop();
     }
 
     /// Lets the actor stop when it has handled what was sent before.
     pub fn poison(&self) {
-        self.any.poison();
+        self.to_any().poison();
     }
 
     /// Lets the actor fail with [`Killed`](crate::FailureKind::Killed) when it has handled what was sent before.
     pub fn kill(&self) {
-        self.any.kill();
+        self.to_any().kill();
     }
 
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
-        self.any.has_ended()
+        self.cell.has_ended()
     }
 }
 
-impl<A> ActorRef<A> {
+impl<A: 'static> ActorRef<A> {
     pub(crate) fn core(&self) -> &Core {
-        self.any.core()
-    }
-
-    /// The cell behind it, of no type.
-    pub(crate) fn any_cell(&self) -> &Arc<dyn AnyCell> {
-        &self.any.0
+        self.cell.core()
     }
 }
 
 impl<A: Actor> ActorRef<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
-        Self { any: AnyActorRef(cell), actor: PhantomData }
+        Self { cell }
     }
 
-    fn cell(&self) -> &Cell<A::Message> {
-        let cell: &dyn Any = &*self.any.0;
-        match cell.downcast_ref() {
-            Some(cell) => cell,
-            None => unreachable!("made of a cell with these messages"),
-        }
+    fn mailbox(&self) -> &Mailbox<A::Message, System, Task> {
+        self.cell.mailbox()
     }
 
     /// Sends a message by hand; the methods of a generated ref make requests instead.
@@ -101,34 +93,49 @@ impl<A: Actor> ActorRef<A> {
 
     /// The ref of another actor type that takes the same messages. It reaches this actor.
     pub(crate) fn as_ref_of<B: Actor<Message = A::Message>>(&self) -> ActorRef<B> {
-        ActorRef { any: self.any.clone(), actor: PhantomData }
+        match self.to_any().typed() {
+            Some(other) => other,
+            None => unreachable!("the messages are the same"),
+        }
     }
 
     /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
     pub(crate) fn pending(&self) -> usize {
-        self.cell().mailbox.pending()
+        self.mailbox().pending()
     }
 
     #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        match self.cell().mailbox.push(message) {
+        let entrance = self.mailbox().enter();
+        self.pushed(entrance.push(message))
+    }
+
+    /// Where a message may be left. What became of it is for [`pushed`](Self::pushed) or [`pushed_inline`](Self::pushed_inline).
+    #[inline]
+    pub(crate) fn enter(&self) -> Entrance<'_, A::Message, System, Task> {
+        self.mailbox().enter()
+    }
+
+    /// If the actor was idle, it has its turn before this returns.
+    pub(crate) fn pushed_inline(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+        match pushed {
+            Pushed::Taken(Some(task)) => {
+                self.core().system.dispatcher().run_here(task, &self.core().system);
+                Ok(())
+            }
+            pushed => self.refused(pushed),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pushed(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+        match pushed {
             Pushed::Taken(None) => Ok(()),
             Pushed::Taken(task) => {
                 self.core().run(task);
                 Ok(())
             }
             refused => self.refused(refused),
-        }
-    }
-
-    /// Like `push`, and if the actor is idle it has its turn before this returns.
-    pub(crate) fn push_inline(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        match self.cell().mailbox.push(message) {
-            Pushed::Taken(Some(task)) => {
-                self.core().system.dispatcher().run_here(task, &self.core().system);
-                Ok(())
-            }
-            pushed => self.refused(pushed),
         }
     }
 
@@ -149,56 +156,60 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    pub(crate) async fn push_when_room(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        // Who sends again and again and always finds room would never let others have their turn.
-        consume_budget().await;
-        let mailbox = &self.cell().mailbox;
-        let pushed = match mailbox.push_if_room(message) {
-            Err(message) => mailbox.push_when_room(message).await,
-            pushed => pushed,
-        };
-        match pushed {
-            Ok(task) => {
-                self.core().run(task);
-                Ok(())
-            }
-            Err(message) => {
-                self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-                Err(SendError::new(message, SendErrorReason::Stopped))
-            }
-        }
+    /// By hand, so that the message moves once: from its future into the lane.
+    #[inline]
+    pub(crate) fn push_when_room(
+        &self,
+        message: A::Message,
+    ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
+        let mut place = self.mailbox().place();
+        let mut message = Some(std::cell::Cell::new(message));
+        poll_fn(move |cx| {
+            // Who sends again and again and always finds room would never let others have their turn.
+            ready!(pin!(consume_budget()).poll(cx));
+            Poll::Ready(match ready!(place.poll(&mut message, cx)) {
+                Ok(task) => {
+                    self.core().run(task);
+                    Ok(())
+                }
+                Err(message) => {
+                    self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                    Err(SendError::new(message, SendErrorReason::Stopped))
+                }
+            })
+        })
     }
 }
 
 impl<A> Clone for ActorRef<A> {
     fn clone(&self) -> Self {
-        Self { any: self.any.clone(), actor: PhantomData }
+        Self { cell: Arc::clone(&self.cell) }
     }
 }
 
-impl<A> PartialEq for ActorRef<A> {
+impl<A: 'static> PartialEq for ActorRef<A> {
     fn eq(&self, other: &Self) -> bool {
-        self.any == other.any
+        self.core().uid == other.core().uid
     }
 }
 
-impl<A> Eq for ActorRef<A> {}
+impl<A: 'static> Eq for ActorRef<A> {}
 
-impl<A> Hash for ActorRef<A> {
+impl<A: 'static> Hash for ActorRef<A> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.any.hash(state);
+        self.core().uid.hash(state);
     }
 }
 
-impl<A> fmt::Debug for ActorRef<A> {
+impl<A: 'static> fmt::Debug for ActorRef<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.any, f)
+        fmt::Display::fmt(self.core(), f)
     }
 }
 
-impl<A> fmt::Display for ActorRef<A> {
+impl<A: 'static> fmt::Display for ActorRef<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.any, f)
+        fmt::Display::fmt(self.core(), f)
     }
 }
 
@@ -242,7 +253,13 @@ impl AnyActorRef {
 
     /// The typed ref, if the actor is an `A`, or a [pattern](crate::pattern) that stands in for one.
     pub fn downcast<A: Actor>(&self) -> Option<ActorRef<A>> {
-        self.core().answers_to(TypeId::of::<A>()).then(|| ActorRef { any: self.clone(), actor: PhantomData })
+        if self.core().answers_to(TypeId::of::<A>()) { self.typed() } else { None }
+    }
+
+    /// The ref of an actor type whose messages it takes.
+    fn typed<A: Actor>(&self) -> Option<ActorRef<A>> {
+        let cell: Arc<dyn Any + Send + Sync> = Arc::clone(&self.0) as _;
+        cell.downcast::<Cell<A::Message>>().ok().map(ActorRef::new)
     }
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.

@@ -162,6 +162,21 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
     }
 }
 
+/// A cell that takes the messages of the actor type `A`.
+///
+/// The bound stands at the method, so that a ref needs none.
+pub(crate) trait TypedCell<A>: AnyCell {
+    fn mailbox(&self) -> &Mailbox<A::Message, System, Task>
+    where
+        A: Actor;
+}
+
+impl<A: Actor> TypedCell<A> for Cell<A::Message> {
+    fn mailbox(&self) -> &Mailbox<A::Message, System, Task> {
+        &self.mailbox
+    }
+}
+
 /// What user code waits for wakes the cell through this.
 impl<M: Send + 'static> Wake for Cell<M> {
     fn wake(self: Arc<Self>) {
@@ -470,9 +485,7 @@ mod tests {
             let (system, plain) = (system.clone(), plain.clone());
             async move { system.ended(&plain).await }
         });
-        while plain.any_cell().core().protocol().watchers().count() == 0
-            || !child.core().protocol().accepts_messages()
-        {
+        while plain.core().protocol().watchers().count() == 0 || !child.core().protocol().accepts_messages() {
             tokio::task::yield_now().await;
         }
         plain.tell(true).unwrap();

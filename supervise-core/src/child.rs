@@ -117,7 +117,7 @@ impl<A> Clone for Child<A> {
     }
 }
 
-impl<A> fmt::Debug for Child<A> {
+impl<A: 'static> fmt::Debug for Child<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.slot.as_ref().and_then(|slot| slot.current().clone()) {
             Some(actor) => write!(f, "Child({actor})"),

@@ -21,9 +21,9 @@ mod lane;
 mod loom_tests;
 mod system_lane;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::poll_fn;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 pub(crate) use self::lane::{Control, Entry, Lane};
@@ -161,18 +161,13 @@ impl<M, S, R> Mailbox<M, S, R> {
 
     // ---- senders -------------------------------------------------------------------------------------------------
 
-    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-    #[inline(always)]
-    pub(crate) fn push(&self, message: M) -> Pushed<M, R> {
-        let mut lanes = self.lock();
-        if lanes.guarded {
-            return self.push_guarded(lanes, message);
-        }
-        lanes.user.push(message);
-        if !lanes.for_user {
-            return Pushed::Taken(None);
-        }
-        Pushed::Taken(lanes.called())
+    /// Locks the mailbox for one message.
+    ///
+    /// Apart from [`push`](Entrance::push), so that a message stays where it is until it can be moved into its lane: one that has
+    /// just been made would be read back in larger pieces than it was written in, and the processor would have to wait for that.
+    #[inline]
+    pub(crate) fn enter(&self) -> Entrance<'_, M, S, R> {
+        Entrance { mailbox: self, lanes: self.lock() }
     }
 
     // Apart, so that unbounded mailboxes do not pay for what they have not.
@@ -197,27 +192,14 @@ impl<M, S, R> Mailbox<M, S, R> {
         }
     }
 
-    /// Like [`push_when_room`](Self::push_when_room), but gives the message back where that would have to wait, or the
-    /// mailbox is closed.
-    #[inline]
-    pub(crate) fn push_if_room(&self, message: M) -> Result<Option<R>, M> {
-        let mut lanes = self.lock();
-        if lanes.guarded && !self.admits(&lanes) {
-            return Err(message);
-        }
-        Ok(lanes.enqueue(message))
-    }
-
     /// Whether one more message may wait now, and nobody else waits to send one.
     fn admits(&self, lanes: &Lanes<M, S, R>) -> bool {
         lanes.bound.as_ref().map_or(!lanes.closed, |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
-    /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
-    pub(crate) async fn push_when_room(&self, message: M) -> Result<Option<R>, M> {
-        let mut place = Place { mailbox: self, ticket: None };
-        let mut message = Some(message);
-        poll_fn(|cx| place.poll(&mut message, cx)).await
+    /// A place for somebody who waits for room, should there be none.
+    pub(crate) fn place(&self) -> Place<'_, M, S, R> {
+        Place { mailbox: self, ticket: None }
     }
 
     /// Whether one more message may wait. What the cell has just begun to handle may be counted still.
@@ -398,15 +380,44 @@ impl<M, S, R> Mailbox<M, S, R> {
     }
 }
 
+/// The mailbox, open to one message.
+pub(crate) struct Entrance<'a, M, S, R> {
+    mailbox: &'a Mailbox<M, S, R>,
+    lanes: MutexGuard<'a, Lanes<M, S, R>>,
+}
+
+impl<M, S, R> Entrance<'_, M, S, R> {
+    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+    #[inline(always)]
+    pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {
+        if self.lanes.guarded {
+            return self.mailbox.push_guarded(self.lanes, message);
+        }
+        self.lanes.user.push(message);
+        if !self.lanes.for_user {
+            return Pushed::Taken(None);
+        }
+        Pushed::Taken(self.lanes.called())
+    }
+}
+
 /// A sender's place among those who wait for room.
-struct Place<'a, M, S, R> {
+pub(crate) struct Place<'a, M, S, R> {
     mailbox: &'a Mailbox<M, S, R>,
     /// Once it had to wait.
     ticket: Option<u64>,
 }
 
 impl<M, S, R> Place<'_, M, S, R> {
-    fn poll(&mut self, message: &mut Option<M>, cx: &TaskContext<'_>) -> Poll<Result<Option<R>, M>> {
+    /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
+    ///
+    /// The message stands in a `Cell` for the reason that it does so in its lane.
+    #[inline]
+    pub(crate) fn poll(
+        &mut self,
+        message: &mut Option<Cell<M>>,
+        cx: &TaskContext<'_>,
+    ) -> Poll<Result<Option<R>, M>> {
         // Made and dropped outside the lock.
         let mut waker = self.ticket.map(|_| cx.waker().clone());
         loop {
@@ -417,6 +428,7 @@ impl<M, S, R> Place<'_, M, S, R> {
                 let Some(message) = message.take() else {
                     unreachable!("a send was polled after it had completed")
                 };
+                let message = message.into_inner();
                 return Poll::Ready(if lanes.closed { Err(message) } else { Ok(lanes.enqueue(message)) });
             }
             let Some(waker) = waker.take() else {
@@ -522,12 +534,12 @@ mod tests {
         let mailbox: Mailbox<u32, (), ()> =
             Mailbox::new(MailboxKind::Bounded { capacity: 2, overflow: Overflow::DropOldest });
         for message in [1, 2] {
-            assert!(matches!(mailbox.push(message), Pushed::Taken(None)));
+            assert!(matches!(mailbox.enter().push(message), Pushed::Taken(None)));
         }
         let mut batch = Lane::new();
         assert!(!mailbox.take_user(&mut batch));
-        assert!(matches!(mailbox.push(3), Pushed::Taken(None)), "2 is not the oldest");
-        assert!(matches!(mailbox.push(4), Pushed::Displaced(2)));
+        assert!(matches!(mailbox.enter().push(3), Pushed::Taken(None)), "2 is not the oldest");
+        assert!(matches!(mailbox.enter().push(4), Pushed::Displaced(2)));
         assert_eq!(mailbox.begin_next(&mut batch), 1);
     }
 }

@@ -54,7 +54,8 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     ///
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
-        self.to.push(self.message)
+        let entrance = self.to.enter();
+        self.to.pushed(entrance.push(self.message))
     }
 
     /// Sends the message as soon as there is room for it and forgets it. Waiting senders are served in order.
@@ -66,8 +67,9 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// # Cancel safety
     ///
     /// Dropped before it completes, nothing was sent, and the place in the queue is lost.
-    pub async fn send(self) -> Result<(), SendError<A::Message>> {
-        self.to.push_when_room(self.message).await
+    #[inline]
+    pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T> {
+        self.to.push_when_room(self.message)
     }
 
     /// Sends the message now and gives the answer to wait for.
@@ -75,17 +77,19 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// # Errors
     ///
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
-    pub fn ask(self) -> Result<Answer<T>, SendError<A::Message>> {
-        self.ask_for(None)
+    pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
+        let answer = self.attach(None);
+        let entrance = self.to.enter();
+        let pushed = entrance.push(self.message);
+        if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed) }.map(|()| answer)
     }
 
-    /// `asker` is woken by the answer, unless another polls first.
+    /// Makes the slot for the answer. `asker` is woken by it, unless another polls first.
     #[inline]
-    fn ask_for(self, asker: Option<Waker>) -> Result<Answer<T>, SendError<A::Message>> {
+    fn attach(&mut self, asker: Option<Waker>) -> Answer<T> {
         let (reply, answer) = ReplyTo::asked_by(asker);
-        let mut message = self.message;
-        (self.attach)(&mut message, reply);
-        if self.inline { self.to.push_inline(message) } else { self.to.push(message) }.map(|()| answer)
+        (self.attach)(&mut self.message, reply);
+        answer
     }
 
     /// Asks, and gives up after `limit`. The handler may still run; its reply is dropped.
@@ -142,30 +146,32 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     type Output = Result<T, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        if let AskState::Waiting(answer) = &mut self.0 {
-            return Pin::new(answer).poll(cx);
-        }
-        if let AskState::Unsent(Request { inline: true, .. }) = &self.0
-            && pin!(consume_budget()).poll(cx).is_pending()
-        {
+        let request = match &mut self.0 {
+            AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
+            AskState::Unsent(request) => request,
+            AskState::Done => panic!("an ask was polled after it had completed"),
+        };
+        let (to, inline) = (request.to, request.inline);
+        if inline && pin!(consume_budget()).poll(cx).is_pending() {
             // Whoever asks again and again and is answered at once would never let others have their turn.
             return Poll::Pending;
         }
-        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Done) else {
-            panic!("an ask was polled after it had completed")
-        };
-        let inline = request.inline;
         // An ordinary ask is answered in another poll, and its slot knows whom to wake.
         let asker = if inline { None } else { Some(cx.waker().clone()) };
-        match request.ask_for(asker) {
-            Ok(mut answer) => {
-                if inline && let Poll::Ready(answer) = Pin::new(&mut answer).poll(cx) {
-                    return Poll::Ready(answer);
-                }
-                self.0 = AskState::Waiting(answer);
-                Poll::Pending
-            }
-            Err(refused) => Poll::Ready(Err(refused.reason().into())),
+        let answer = request.attach(asker);
+        let entrance = to.enter();
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer)) else {
+            unreachable!("the request was here a line above")
+        };
+        let pushed = entrance.push(request.message);
+        if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed) } {
+            self.0 = AskState::Done;
+            return Poll::Ready(Err(refused.reason().into()));
+        }
+        if inline && let AskState::Waiting(answer) = &mut self.0 {
+            Pin::new(answer).poll(cx)
+        } else {
+            Poll::Pending
         }
     }
 }

@@ -319,8 +319,8 @@ impl ActorSystemBuilder {
             .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
         let guardians = Guardians {
             root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
-            user: Arc::downgrade(user.any_cell()),
-            system: Arc::downgrade(system.any_cell()),
+            user: Arc::downgrade(&user.to_any().0),
+            system: Arc::downgrade(&system.to_any().0),
         };
         // Set once, a few lines after the core was made.
         let _first = core.guardians.set(guardians);

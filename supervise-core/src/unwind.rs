@@ -18,11 +18,15 @@ pub(crate) fn contained<T>(code: impl FnOnce() -> T) -> Result<T, Box<dyn Any + 
 /// this comes to an end.
 pub(crate) fn drop_quietly<T>(value: T) {
     if let Err(payload) = contained(move || drop(value)) {
-        if let Err(another) = contained(move || drop(payload)) {
-            std::mem::forget(another);
-        }
-        crate::observe::drop_panicked(std::any::type_name::<T>());
+        drop_panicked(payload, std::any::type_name::<T>());
     }
+}
+
+fn drop_panicked(payload: Box<dyn Any + Send>, type_name: &str) {
+    if let Err(another) = contained(move || drop(payload)) {
+        std::mem::forget(another);
+    }
+    crate::observe::drop_panicked(type_name);
 }
 
 /// Polls `code` to its end; its panic becomes the error. Its future is dropped in here, contained.

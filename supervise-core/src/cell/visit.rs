@@ -48,7 +48,7 @@ impl<A: Actor> ActorRef<A> {
         visit: impl FnOnce(&mut A, &mut Context<A>) -> Result<(), Failure> + Send + 'static,
     ) {
         // What waits for its answer learns of the drop.
-        let _ended = self.any_cell().push_control(Control::Visit(Visit::new(visit)));
+        let _ended = self.to_any().0.push_control(Control::Visit(Visit::new(visit)));
     }
 
     /// Asks the actor's own state. Asked when first polled.

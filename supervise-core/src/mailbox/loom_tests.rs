@@ -4,6 +4,7 @@
 //! Whoever is given the runner lets it run at once, in its own thread. Nobody waits and nobody comes by later, so that
 //! what nobody was told of is never handled.
 
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll};
@@ -13,7 +14,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-use super::{Control, Entry, Lane, Leftovers, Mailbox, MailboxKind, Overflow, Pushed, VecDeque};
+use super::{Control, Entry, Lane, Leftovers, Mailbox, MailboxKind, Overflow, Pushed};
 
 /// What a message to the system lane wants.
 #[derive(Debug)]
@@ -69,6 +70,16 @@ impl Runner {
 
 fn noted<T>(book: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     book.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for room, in order.
+fn push_when_room<'a>(
+    mailbox: &'a Mailbox<u32, System, Runner>,
+    message: u32,
+) -> impl Future<Output = Result<Option<Runner>, u32>> + use<'a> {
+    let mut place = mailbox.place();
+    let mut message = Some(std::cell::Cell::new(message));
+    poll_fn(move |cx| place.poll(&mut message, cx))
 }
 
 impl Cell {
@@ -163,7 +174,7 @@ impl Cell {
     }
 
     fn tell(&self, message: u32) {
-        match self.mailbox.push(message) {
+        match self.mailbox.enter().push(message) {
             Pushed::Taken(runner) => self.run_if_given(runner),
             Pushed::Displaced(message) => self.note(message, Fate::Displaced),
             Pushed::Full(message) => self.note(message, Fate::Full),
@@ -172,14 +183,14 @@ impl Cell {
     }
 
     fn send(&self, message: u32) {
-        match block_on(self.mailbox.push_when_room(message)) {
+        match block_on(push_when_room(&self.mailbox, message)) {
             Ok(runner) => self.run_if_given(runner),
             Err(message) => self.note(message, Fate::GivenBack),
         }
     }
 
     fn send_at_once_or_never(&self, message: u32) {
-        let mut send = pin!(self.mailbox.push_when_room(message));
+        let mut send = pin!(push_when_room(&self.mailbox, message));
         match send.as_mut().poll(&mut TaskContext::from_waker(std::task::Waker::noop())) {
             Poll::Ready(Ok(runner)) => self.run_if_given(runner),
             Poll::Ready(Err(message)) => self.note(message, Fate::GivenBack),
@@ -355,7 +366,7 @@ fn a_parked_runner_is_given_to_one() {
         cell.run(Runner::new());
         let given = |runner: Option<Runner>| usize::from(runner.is_some());
         let (first, second, third) = (Arc::clone(&cell), Arc::clone(&cell), &cell);
-        let first = thread::spawn(move || match first.mailbox.push(0) {
+        let first = thread::spawn(move || match first.mailbox.enter().push(0) {
             Pushed::Taken(runner) => given(runner),
             refused => panic!("{refused:?}"),
         });
@@ -398,8 +409,8 @@ fn a_full_mailbox_drops_the_oldest_once() {
 
 /// No room was lost or made on the way.
 fn assert_room_for_one(cell: &Cell) {
-    assert!(matches!(cell.mailbox.push(10), Pushed::Taken(_)));
-    assert!(matches!(cell.mailbox.push(11), Pushed::Displaced(10)));
+    assert!(matches!(cell.mailbox.enter().push(10), Pushed::Taken(_)));
+    assert!(matches!(cell.mailbox.enter().push(11), Pushed::Displaced(10)));
 }
 
 #[test]
@@ -466,8 +477,8 @@ fn who_gives_up_leaves_its_place_to_the_next() {
         cell.assert_each_once(&[0, 1, 2]);
         assert!(cell.all(Fate::Handled).contains(&2));
         cell.assert_parked();
-        assert!(matches!(cell.mailbox.push(10), Pushed::Taken(_)), "room was lost");
-        assert!(matches!(cell.mailbox.push(11), Pushed::Full(11)), "room was made");
+        assert!(matches!(cell.mailbox.enter().push(10), Pushed::Taken(_)), "room was lost");
+        assert!(matches!(cell.mailbox.enter().push(11), Pushed::Full(11)), "room was made");
     });
 }
 
@@ -476,7 +487,7 @@ fn who_tells_goes_before_nobody_who_waits() {
     loom::model(|| {
         let cell = Cell::bounded(Overflow::Fail);
         cell.tell(0);
-        let mut waiting = pin!(cell.mailbox.push_when_room(1));
+        let mut waiting = pin!(push_when_room(&cell.mailbox, 1));
         let waker = std::task::Waker::noop();
         assert!(waiting.as_mut().poll(&mut TaskContext::from_waker(waker)).is_pending());
         at_once!(cell: cell.tell(2); cell.run(Runner::new()));
