@@ -49,21 +49,21 @@ const fn raw(name: &'static str) -> Workload {
 
 const WORKLOADS: [Workload; 15] = [
     raw("raw tell"),
-    ours("tell", 0.0, 250),
-    ours("tell, async handler", 0.0, 475),
+    ours("tell", 0.0, 235),
+    ours("tell, async handler", 0.0, 470),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 375),
+    ours("send, bounded", 0.0, 310),
     raw("raw ask"),
-    ours("ask", 1.0, 2_770),
-    ours("ask, inline handler", 1.0, 1_360),
+    ours("ask", 1.0, 2_690),
+    ours("ask, inline handler", 1.0, 1_315),
     raw("raw ping-pong"),
-    ours("ping-pong", 0.0, 675),
+    ours("ping-pong", 0.0, 667),
     // Beside its allocations, its part of those that grow its parent's tables.
-    ours("spawn", 2.0, 6_230),
+    ours("spawn", 2.0, 6_120),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 6_130),
+    ours("spawn and stop", 2.0, 6_100),
     raw("raw restart by Err"),
-    ours("restart by Err", 2.0, 5_870),
+    ours("restart by Err", 2.0, 5_790),
 ];
 
 fn main() -> ExitCode {
