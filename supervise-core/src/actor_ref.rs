@@ -268,10 +268,10 @@ impl AnyActorRef {
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
     pub fn stop(&self) {
-        match &self.core().parent {
-            // So that the parent knows whom it waits for.
-            Some(parent) => parent.command(|protocol, effects| protocol.stop_child(self.core().id, effects)),
-            None => self.send_system(System::Terminate),
+        // So that the parent knows whom it waits for.
+        let parent = self.core().parent.as_ref();
+        if parent.is_none_or(|parent| parent.core().protocol().condemns_to_end(self.core().id)) {
+            self.send_system(System::Terminate);
         }
     }
 

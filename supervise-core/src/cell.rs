@@ -24,7 +24,7 @@ mod user_code;
 mod visit;
 
 use std::any::{Any, TypeId};
-use std::cell::RefCell;
+use std::cell::Cell as Local;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
@@ -55,9 +55,9 @@ pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
 pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
-    /// Effects live for one step; the room they take is used again. Steps nest: carrying out an effect of one cell may
-    /// take a step of another.
-    static ROOMS: RefCell<Vec<Effects>> = const { RefCell::new(Vec::new()) };
+    /// Effects live for one step; the room they take is used again. Where steps nest, because a value that is dropped stops
+    /// somebody, the inner one makes its own.
+    static ROOM: Local<Effects> = const { Local::new(Vec::new()) };
 }
 
 /// The largest number of effects whose room is kept.
@@ -66,12 +66,11 @@ const KEPT_ROOM: usize = 64;
 /// Runs `code` with room for effects, which it leaves empty.
 pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
     // Out of reach only while the thread ends.
-    let room = ROOMS.try_with(|rooms| rooms.borrow_mut().pop());
-    let mut effects = room.ok().flatten().unwrap_or_default();
+    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
     let answer = code(&mut effects);
-    effects.clear();
+    debug_assert!(effects.is_empty(), "all effects are carried out");
     if effects.capacity() <= KEPT_ROOM {
-        let _late = ROOMS.try_with(|rooms| rooms.borrow_mut().push(effects));
+        let _late = ROOM.try_with(|room| room.set(effects));
     }
     answer
 }

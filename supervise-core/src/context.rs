@@ -176,7 +176,10 @@ impl<A: Actor> Context<A> {
 
     /// Unwatches all children and requests their stop, the last one first. What `pre_restart` does by default.
     pub fn stop_children(&mut self) {
-        self.me_any().command(Protocol::stop_children);
+        // Most actors that restart have none.
+        if self.cell.core.protocol().children().next().is_some() {
+            self.me_any().command(Protocol::stop_children);
+        }
     }
 
     // ---- timers --------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -100,23 +101,32 @@ pub enum Event {
 #[derive(Debug)]
 pub struct EventStream {
     sender: broadcast::Sender<Event>,
+    /// Whether anybody ever listened. Until then no actor takes the lock under which listeners are counted.
+    was_heard: AtomicBool,
     /// Whether the system has ended, so that nobody waits for more.
     over: watch::Sender<bool>,
 }
 
 impl EventStream {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { sender: broadcast::Sender::new(capacity.max(1)), over: watch::Sender::new(false) }
+        Self {
+            sender: broadcast::Sender::new(capacity.max(1)),
+            was_heard: AtomicBool::new(false),
+            over: watch::Sender::new(false),
+        }
     }
 
     /// Listens from now on.
     pub fn subscribe(&self) -> Events {
-        Events { receiver: self.sender.subscribe(), over: self.over.subscribe() }
+        let receiver = self.sender.subscribe();
+        // What happens before is for nobody, and whatever follows from this call sees it.
+        self.was_heard.store(true, Ordering::Relaxed);
+        Events { receiver, over: self.over.subscribe() }
     }
 
     /// Whether anybody listens.
     pub(crate) fn is_heard(&self) -> bool {
-        self.sender.receiver_count() > 0
+        self.was_heard.load(Ordering::Relaxed) && self.sender.receiver_count() > 0
     }
 
     /// The system has ended.
@@ -170,5 +180,20 @@ impl Events {
             Err(TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
             Err(TryRecvError::Empty | TryRecvError::Closed) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_heard_as_long_as_somebody_listens() {
+        let stream = EventStream::new(1);
+        assert!(!stream.is_heard());
+        let events = stream.subscribe();
+        assert!(stream.is_heard());
+        drop(events);
+        assert!(!stream.is_heard());
     }
 }

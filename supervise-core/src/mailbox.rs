@@ -19,6 +19,7 @@
 mod lane;
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
+mod system_lane;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -26,6 +27,7 @@ use std::fmt;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 pub(crate) use self::lane::{Control, Entry, Lane};
+pub(crate) use self::system_lane::SystemLane;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -71,7 +73,7 @@ pub(crate) struct Mailbox<M, S, R> {
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Lanes<M, S, R> {
-    system: VecDeque<S>,
+    system: SystemLane<S>,
     /// Only messages take up room.
     user: Lane<M>,
     /// Here while it has nothing to do.
@@ -121,7 +123,7 @@ pub(crate) enum Pushed<M, R> {
 /// What waited when the mailbox closed.
 #[derive(Debug)]
 pub(crate) struct Leftovers<M, S> {
-    pub(crate) system: VecDeque<S>,
+    pub(crate) system: SystemLane<S>,
     pub(crate) user: Lane<M>,
 }
 
@@ -138,7 +140,7 @@ impl<M, S, R> Mailbox<M, S, R> {
             })),
         };
         let lanes = Lanes {
-            system: VecDeque::new(),
+            system: SystemLane::Empty,
             user: Lane::new(),
             runner: None,
             for_user: false,
@@ -225,11 +227,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         if lanes.closed {
             return Err(message);
         }
-        if lanes.system.capacity() == 0 {
-            // Most actors never have more than one thing waiting.
-            lanes.system.reserve_exact(1);
-        }
-        lanes.system.push_back(message);
+        lanes.system.push(message);
         self.system_waits.store(true, Ordering::Release);
         Ok(lanes.runner.take())
     }
@@ -255,7 +253,7 @@ impl<M, S, R> Mailbox<M, S, R> {
     #[inline(never)]
     pub(crate) fn take_system(&self) -> Option<S> {
         let mut lanes = self.lock();
-        let message = lanes.system.pop_front();
+        let message = lanes.system.pop();
         self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
         message
     }
@@ -361,7 +359,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         lanes.closed = true;
         lanes.guarded = true;
         let leftovers = Leftovers {
-            system: std::mem::take(&mut lanes.system),
+            system: std::mem::replace(&mut lanes.system, SystemLane::Empty),
             user: std::mem::replace(&mut lanes.user, Lane::new()),
         };
         let bound = lanes.bound.take();

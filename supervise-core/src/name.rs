@@ -48,6 +48,14 @@ impl ActorName {
         })
     }
 
+    /// Whether it was made up.
+    pub(crate) fn is_made_up(&self) -> bool {
+        match &self.0 {
+            Repr::MadeUp(_) => true,
+            Repr::Shared(name) => name.starts_with(RESERVED),
+        }
+    }
+
     /// The number a name may have been made up for: then it is [the one](Self::made_up).
     pub(crate) fn number_of(name: &str) -> Option<u64> {
         name.strip_prefix(RESERVED)?.bytes().rev().try_fold(0_u64, |number, digit| {

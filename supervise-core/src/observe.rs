@@ -46,7 +46,7 @@ pub(crate) fn note(
             child: child.unwrap_or_else(unknown),
             supervisor: actor,
             failure: cause,
-            directive,
+            directive: *directive,
             outcome,
         },
         Note::DeciderFailed { cause, .. } => {

@@ -332,7 +332,7 @@ impl Watchdog {
                     world.ledger.settled += u32::from(counts);
                 }
                 Effect::Note(Note::Decided { child, directive, outcome, .. }) => {
-                    watchdog.fields.decided(*child, *directive, *outcome);
+                    watchdog.fields.decided(*child, **directive, *outcome);
                 }
                 Effect::Close if ending == 0 => ending = 1,
                 Effect::TellParent(_) if ending == 1 => ending = 2,

@@ -234,7 +234,7 @@ impl<A: Actor> Shell<A> {
         }
         with_effects(|effects| {
             self.take_step(input, effects);
-            while let Some(answer) = self.perform_all(effects, drop_instance) {
+            while let Some(answer) = self.perform(effects, drop_instance) {
                 match answer {
                     Answer::Told(message) => self.take_step(Input::Message(message), effects),
                     Answer::Decided(verdict) => {
@@ -255,53 +255,46 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Carries the effects out. Gives the answer to the one that asks.
-    fn perform_all(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Answer> {
+    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Answer> {
         let mut answer = None;
         for effect in effects.drain(..) {
             match effect {
                 Effect::Decide(child, cause) => answer = Some(Answer::Decided(self.decide(child, &cause))),
                 Effect::Renew(_) => answer = Some(Answer::Decided(Ok(Directive::Restart))),
                 Effect::Report(cause) => answer = self.report(cause).map(Answer::Told),
-                effect => self.perform(effect, drop_instance),
+                Effect::Send(to, message) => to.send_system(message),
+                Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
+                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
+                Effect::Enqueue(subject) => {
+                    self.enqueue(Control::Terminated(subject));
+                }
+                Effect::Arm(timer, delay) => {
+                    let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
+                    self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
+                }
+                Effect::Disarm(timer) => {
+                    if let Some(timers) = &mut self.timers {
+                        timers.cancel(timer.into());
+                    }
+                }
+                Effect::AnnounceStop => self.cell.core.announce_stop(),
+                Effect::Abort => self.abort = true,
+                Effect::DropInstance => drop_instance(),
+                Effect::Close => self.close(),
+                Effect::TellStarted => self.tell_of_field(System::Started),
+                Effect::TellHalted => self.tell_of_field(System::Halted),
+                Effect::StartChild(at) => self.start_child(at),
+                Effect::TellParent(how) => self.tell_parent(how),
+                Effect::TellWatcher(watcher, how) => {
+                    if self.cell.core.parent.as_ref() != Some(&watcher) {
+                        watcher.send_system(System::Ended { subject: self.me(), child: None, how });
+                    }
+                }
+                Effect::Note(note) => self.note(note),
+                Effect::Call(call) => self.call = Some(call),
             }
         }
         answer
-    }
-
-    fn perform(&mut self, effect: Effect<AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
-        match effect {
-            Effect::Send(to, message) => to.send_system(message),
-            Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
-            Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
-            Effect::Enqueue(subject) => {
-                self.enqueue(Control::Terminated(subject));
-            }
-            Effect::Arm(timer, delay) => {
-                let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
-                self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
-            }
-            Effect::Disarm(timer) => {
-                if let Some(timers) = &mut self.timers {
-                    timers.cancel(timer.into());
-                }
-            }
-            Effect::AnnounceStop => self.cell.core.announce_stop(),
-            Effect::Abort => self.abort = true,
-            Effect::DropInstance => drop_instance(),
-            Effect::Close => self.close(),
-            Effect::TellStarted => self.tell_of_field(System::Started),
-            Effect::TellHalted => self.tell_of_field(System::Halted),
-            Effect::StartChild(at) => self.start_child(at),
-            Effect::TellParent(how) => self.tell_parent(how),
-            Effect::TellWatcher(watcher, how) => {
-                if self.cell.core.parent.as_ref() != Some(&watcher) {
-                    watcher.send_system(System::Ended { subject: self.me(), child: None, how });
-                }
-            }
-            Effect::Note(note) => self.note(note),
-            Effect::Call(call) => self.call = Some(call),
-            Effect::Decide(..) | Effect::Renew(_) | Effect::Report(_) => unreachable!("answered in `step`"),
-        }
     }
 
     /// Puts something at the tail of the own user lane.
@@ -317,14 +310,14 @@ impl<A: Actor> Shell<A> {
             core.system.root_failed(&self.me(), cause);
             return None;
         };
-        match self.decide_here(parent, cause) {
+        match self.decide_here(parent, &cause) {
             // Behind what the parent has said before.
-            Ok(Some(message)) if self.cell.mailbox.system_waits() => {
+            Some(message) if self.cell.mailbox.system_waits() => {
                 self.me().send_system(message);
                 None
             }
-            Ok(message) => message,
-            Err(cause) => {
+            Some(message) => Some(message),
+            None => {
                 parent.send_system(System::Failed { child: core.id, cause });
                 None
             }
@@ -332,36 +325,26 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Decides a failure of this actor in place of its idle parent, by the parent's compiled table and in its own state, so
-    /// that neither has to wait for a turn. Gives what the parent would send to this actor, or the cause back where the
-    /// parent has to do it.
-    fn decide_here(&self, parent: &AnyActorRef, cause: Failure) -> Result<Option<System>, Failure> {
+    /// that neither has to wait for a turn. Gives what the parent would send to this actor. None where the parent has to do it.
+    fn decide_here(&self, parent: &AnyActorRef, cause: &Failure) -> Option<System> {
         let (core, above) = (&self.cell.core, parent.core());
-        let Some((strategy, decide)) = above.kind().compiled() else { return Err(cause) };
+        let (strategy, decide) = above.kind().compiled()?;
         if !strategy.is_plain() || parent.0.system_waits() {
-            return Err(cause);
+            return None;
         }
-        let Some(restarts) = above.protocol().restarts_if_idle(core.id) else { return Err(cause) };
+        let restarts = above.protocol().restarts_if_idle(core.id)?;
         let info = ChildInfo { name: core.name.clone(), restarts };
         // Where the table itself fails, the parent asks it again and fails with it.
-        let Ok(Ok(directive)) = contained(|| decide(&cause, &info)) else { return Err(cause) };
+        let Ok(Ok(directive)) = contained(|| decide(cause, &info)) else { return None };
         // Without a limit nobody looks at the clock.
         let now = if strategy.limit.is_unlimited() { Time::ZERO } else { core.system.now() };
-        let ruling = Ruling { verdict: Ok(directive), strategy, now, draw: 0.0 };
-        with_effects(|effects| {
-            above.protocol().decide_if_idle(core.id, cause, ruling, effects)?;
-            let mut answer = None;
-            for effect in effects.drain(..) {
-                match effect {
-                    Effect::Send(_, message) => answer = Some(message),
-                    Effect::Note(note) if observe::is_heard(&core.system) => {
-                        observe::note(above, note, |_| Some(core.path()), strategy);
-                    }
-                    Effect::Note(_) => {}
-                    other => unreachable!("deciding for an idle supervisor has no such effect: {other:?}"),
-                }
-            }
-            Ok(answer)
-        })
+        let (message, outcome) = above.protocol().decide_if_idle(core.id, cause, &directive, strategy, now)?;
+        if observe::is_heard(&core.system) {
+            let note =
+                Note::Decided { child: core.id, cause: cause.clone(), directive: Box::new(directive), outcome };
+            observe::note(above, note, |_| Some(core.path()), strategy);
+        }
+        Some(message)
     }
 
     fn tell_parent(&self, how: HowEnded) {
@@ -487,34 +470,37 @@ impl<A: Actor> Shell<A> {
     /// Closes both lanes. What is left goes to dead letters, in order.
     fn close(&mut self) {
         self.unstash_all();
-        let mut unstashed = VecDeque::new();
+        let Leftovers { mut system, mut user } = self.cell.mailbox.close();
+        while let Some(message) = system.pop() {
+            self.me().answer_for_the_dead(message);
+        }
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
             }
-            unstashed = aside.unstashed;
-        }
-        let Leftovers { system, mut user } = self.cell.mailbox.close();
-        let me = self.me();
-        for message in system {
-            me.answer_for_the_dead(message);
-        }
-        let unstashed = unstashed.into_iter().map(Entry::Message);
-        let taken = std::iter::from_fn(|| self.user.pop());
-        for entry in unstashed.chain(taken).chain(std::iter::from_fn(|| user.pop())) {
-            match entry {
-                Entry::Message(message) => {
-                    self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-                    drop_quietly(message);
-                }
-                Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-                // Whoever waits for its answer learns that there is none.
-                Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
-                Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+            for message in aside.unstashed {
+                self.reaches_nobody(Entry::Message(message));
             }
+        }
+        while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
+            self.reaches_nobody(entry);
         }
         self.timers = None;
         self.ended = true;
+    }
+
+    #[cold]
+    fn reaches_nobody(&self, entry: Entry<A::Message>) {
+        match entry {
+            Entry::Message(message) => {
+                self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                drop_quietly(message);
+            }
+            Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
+            // Whoever waits for its answer learns that there is none.
+            Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
+            Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+        }
     }
 }
 

@@ -153,8 +153,8 @@ impl Cell {
             System::Suspend => runner.accepts = false,
             System::Resume => runner.accepts = true,
             System::Stop => {
-                let Leftovers { system, user } = self.mailbox.close();
-                *noted(&self.system_handled) += system.len();
+                let Leftovers { mut system, user } = self.mailbox.close();
+                *noted(&self.system_handled) += std::iter::from_fn(|| system.pop()).count();
                 for mut lane in [std::mem::replace(&mut runner.taken, Lane::new()), user] {
                     while let Some(entry) = lane.pop() {
                         self.note_entry(entry, Fate::Left);

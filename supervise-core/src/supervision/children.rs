@@ -20,7 +20,7 @@ use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
-use crate::name::{ActorName, RESERVED};
+use crate::name::ActorName;
 
 /// One child.
 #[derive(Debug, Clone, Hash)]
@@ -226,7 +226,7 @@ impl<R: Clone, C> Children<R, C> {
 
     pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {
         let child = self.in_start_order.remove(id)?;
-        if !child.name.starts_with(RESERVED) {
+        if !child.name.is_made_up() {
             self.by_name.remove(&child.name);
         }
         if child.dying {

@@ -251,7 +251,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 && let Some((child, cause)) = self.next_deferred_failure()
             {
                 self.child_failed(child, cause, effects);
-            } else if self.out.is_none() && self.wanted.is_none() && self.pending.is_some() {
+            } else if self.pending.is_some() && self.out.is_none() && self.wanted.is_none() {
                 match self.pending.take().map(|pending| *pending) {
                     Some(Pending::Recreate(cause)) => self.recreate(cause, effects),
                     Some(Pending::Halt(cause)) => self.halt(cause, effects),
@@ -290,7 +290,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     fn next_deferred_control(&mut self) -> Option<SystemMessage<R, C>> {
-        if self.is_waiting() {
+        if self.deferred.is_none() || self.is_waiting() {
             return None;
         }
         let another_restart = self.restart_is_under_way();
@@ -306,7 +306,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     fn next_deferred_failure(&mut self) -> Option<(ChildId, C)> {
-        if self.decides_now() { self.deferred.as_mut()?.failures.pop_front() } else { None }
+        if self.deferred.is_some() && self.decides_now() {
+            self.deferred.as_mut()?.failures.pop_front()
+        } else {
+            None
+        }
     }
 
     /// Whether a restart or another creation waits for children to end.

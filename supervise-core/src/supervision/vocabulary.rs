@@ -306,8 +306,8 @@ pub enum Note<C> {
         child: ChildId,
         /// Why it failed.
         cause: C,
-        /// What the table said.
-        directive: Directive,
+        /// What the table said. In a box, so that an effect is no larger than a message.
+        directive: Box<Directive>,
         /// What came of it.
         outcome: Outcome,
     },
@@ -349,5 +349,20 @@ impl<C> Note<C> {
             | Self::TurnedIntoRestart
             | Self::Aborted => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Effects are moved twice each, and a supervisor that stops makes one for each child.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn an_effect_is_small() {
+        type Wide = [usize; 2];
+        let (effect, message) = (size_of::<Effect<Wide, Wide>>(), size_of::<SystemMessage<Wide, Wide>>());
+        assert!(effect <= 64, "an effect takes {effect} bytes");
+        assert!(message <= 40, "a system message takes {message} bytes");
     }
 }

@@ -121,8 +121,10 @@ impl Model {
         grouped: bool,
         delay: Option<Time>,
     ) {
-        self.last_round += 1;
-        let round = self.last_round;
+        let round = self.last_round + 1;
+        if delay.is_some() {
+            self.last_round = round;
+        }
         for id in affected {
             let owed = self.take_owed(*id);
             let child = self.child(*id);

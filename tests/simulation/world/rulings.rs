@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use supervise_core::supervision::{
-    Cause, ChildId, Directive, Effect, Input, OnLimit, Ruling, Scope, Strategy, SystemMessage,
+    Cause, ChildId, Directive, Effect, Input, Note, OnLimit, Ruling, Scope, Strategy, SystemMessage,
 };
 
 use super::fingerprint::Fingerprint;
@@ -58,7 +58,9 @@ impl World {
         let idle = above.system.is_empty() && above.protocol.restarts_if_idle(child).is_some();
         if takes_one_message && idle && !self.calm && pick(choices, &plan.in_place) {
             let verdict = self.verdict(parent, cause, role, choices);
-            if verdict.is_ok() && self.decide_in_place(parent, child, cause, self.ruling(verdict, role))? {
+            if let Ok(directive) = verdict
+                && self.decide_in_place(parent, child, cause, directive, role)?
+            {
                 return Ok(());
             }
         }
@@ -72,16 +74,21 @@ impl World {
         parent: Id,
         child: ChildId,
         cause: Fault,
-        ruling: Ruling<'_, Fault>,
+        directive: Directive,
+        role: &Role,
     ) -> Result<bool, Violation> {
-        let mut effects = Effects::new();
+        let ruling = self.ruling(Ok(directive), role);
         let mut asked = self.cell(parent).protocol.clone();
         let cell = self.cell_mut(parent);
-        if cell.protocol.decide_if_idle(child, cause, ruling.clone(), &mut effects).is_err() {
+        let decided = cell.protocol.decide_if_idle(child, &cause, &directive, ruling.strategy, ruling.now);
+        let Some((message, outcome)) = decided else {
             let untouched = Fingerprint::of(&cell.protocol) == Fingerprint::of(&asked);
             let refused = if untouched { Ok(false) } else { differs(format!("{parent} changed, and refused")) };
             return refused;
-        }
+        };
+        let note = Effect::Note(Note::Decided { child, cause, directive: Box::new(directive), outcome });
+        let told = cell.protocol.children().find(|(id, _)| *id == child).map(|(_, target)| *target);
+        let effects: Effects = [note].into_iter().chain(told.map(|to| Effect::Send(to, message))).collect();
         let mut expected = Effects::new();
         asked.step(Input::Message(SystemMessage::Failed { child, cause }), &mut expected);
         let question = std::mem::take(&mut expected);

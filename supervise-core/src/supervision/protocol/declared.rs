@@ -220,11 +220,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// The one rule.
     pub(super) fn drive(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        let Some(declared) = &mut self.declared else { return };
         if self.pending.is_some() || !matches!(self.phase, Phase::Creating | Phase::Running | Phase::Rebuilding(_))
         {
             return;
         }
-        let Some(declared) = &mut self.declared else { return };
         let fields = &declared.fields;
         if fields.iter().any(|field| matches!(field.state, State::Halting | State::Starting)) {
             return;
@@ -535,7 +535,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Notes that a child is to end. Answers whether it is there and was not told before.
-    pub(super) fn condemns_to_end(&mut self, child: ChildId) -> bool {
+    pub(crate) fn condemns_to_end(&mut self, child: ChildId) -> bool {
         let Some(children) = &mut self.children else { return false };
         let declared = self.declared.as_mut();
         let field = declared.and_then(|declared| declared.fields.iter_mut().find(|it| it.child == Some(child)));

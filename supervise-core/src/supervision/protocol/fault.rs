@@ -132,31 +132,51 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         (!child.is_dying() && child.delayed().is_none()).then(|| child.restarts())
     }
 
-    /// Delivers a failure together with what the table says, under a strategy that is one-for-one and has no delays. All effects
-    /// are notes and at most one message, to the child.
-    ///
-    /// # Errors
-    ///
-    /// The cause, if the actor is not idle, or what the table says takes more than a message to the child.
+    /// Delivers a failure together with what the table says. Gives what the child is to be told, and what came of it. None, if
+    /// the actor is not idle, or more is to be done than that: then nothing has happened.
     pub fn decide_if_idle(
         &mut self,
         child: ChildId,
-        cause: C,
-        ruling: Ruling<'_, C>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) -> Result<(), C> {
-        let at_once = match &ruling.verdict {
-            Ok(Directive::Stop) => true,
-            Ok(Directive::Resume | Directive::Restart) => !cause.is_initialization(),
-            Ok(Directive::RestartAfter(_) | Directive::Escalate) | Err(_) => false,
-        };
-        if !at_once || self.restarts_if_idle(child).is_none() {
-            return Err(cause);
+        cause: &C,
+        directive: &Directive,
+        strategy: &Strategy,
+        now: Time,
+    ) -> Option<(SystemMessage<R, C>, Outcome)> {
+        self.restarts_if_idle(child)?;
+        self.answer_alone(child, cause, directive, strategy, now)
+    }
+
+    /// The answer to a failure that takes one message, to the child that failed.
+    fn answer_alone(
+        &mut self,
+        id: ChildId,
+        cause: &C,
+        directive: &Directive,
+        strategy: &Strategy,
+        now: Time,
+    ) -> Option<(SystemMessage<R, C>, Outcome)> {
+        let children = self.children.as_mut().filter(|_| strategy.is_plain() && self.declared.is_none())?;
+        let child = children.find(id)?;
+        if child.is_dying() || child.delayed().is_some() {
+            return None;
         }
-        let Some(children) = &mut self.children else { return Err(cause) };
-        children.deciding = Some((child, cause));
-        self.decided(ruling, effects);
-        Ok(())
+        match directive {
+            Directive::Resume | Directive::Restart if cause.is_initialization() => None,
+            Directive::Resume => Some((SystemMessage::Resume(Some(cause.clone())), Outcome::Resumed)),
+            Directive::Restart if permitted(children, &[id], strategy, now) => {
+                let outcome = Outcome::Restarting { children: 1, delay: None };
+                Some((SystemMessage::Recreate(cause.clone()), outcome))
+            }
+            Directive::Restart => {
+                children.mark_dying(id);
+                Some((SystemMessage::Terminate, Outcome::LimitReached { children: 1 }))
+            }
+            Directive::Stop => {
+                children.mark_dying(id);
+                Some((SystemMessage::Terminate, Outcome::Stopped { children: 1 }))
+            }
+            Directive::RestartAfter(_) | Directive::Escalate => None,
+        }
     }
 
     /// Rules 3.5, 3.6 and 3.7.
@@ -169,7 +189,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             return Self::note(effects, Note::ReportDropped(child, cause));
         }
         let directive = match &ruling.verdict {
-            Ok(directive) => *directive,
+            Ok(directive) => directive,
             Err(failure) => {
                 Self::note(effects, Note::DeciderFailed { child, cause: failure.clone() });
                 return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
@@ -177,8 +197,28 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // Said before it is done, so that a reader of the log sees the cause before its consequences.
         let said = effects.len();
-        let outcome = match directive {
-            _ if self.lets_go(child, &directive, &cause) => {
+        let outcome = match self.answer_alone(child, &cause, directive, ruling.strategy, ruling.now) {
+            Some((message, outcome)) => {
+                self.send_to(child, message, effects);
+                outcome
+            }
+            None => self.answer_many(child, &cause, directive, &ruling, effects),
+        };
+        let directive = Box::new(*directive);
+        effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+    }
+
+    /// The answer to a failure that may take more than a message, and reach others.
+    fn answer_many(
+        &mut self,
+        child: ChildId,
+        cause: &C,
+        directive: &Directive,
+        ruling: &Ruling<'_, C>,
+        effects: &mut Vec<Effect<R, C>>,
+    ) -> Outcome {
+        match directive {
+            _ if self.lets_go(child, directive, cause) => {
                 self.stop_child(child, effects);
                 Outcome::Stopped { children: 1 }
             }
@@ -186,16 +226,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Resume => self.resume_later(child, &cause, &ruling, effects),
-            Directive::Restart => self.restart(child, &cause, None, &ruling, effects),
-            Directive::RestartAfter(backoff) => self.restart(child, &cause, Some(backoff), &ruling, effects),
+            Directive::Resume => self.resume_later(child, cause, ruling, effects),
+            Directive::Restart => self.restart(child, cause, None, ruling, effects),
+            Directive::RestartAfter(backoff) => self.restart(child, cause, Some(*backoff), ruling, effects),
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
             Directive::Escalate => {
                 self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
                 Outcome::Escalated
             }
-        };
-        effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+        }
     }
 
     /// A resume after a failed creation creates anew where there is no instance, so it must not spin. An actor that
@@ -272,19 +311,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         delay: Option<Duration>,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        let round = self.children.as_mut().map_or(0, |children| children.open_round());
+        let round = self.children.as_mut().filter(|_| delay.is_some()).map_or(0, |children| children.open_round());
         for &id in reach.affected.iter() {
             let earlier = self.take_owed(id);
             let Some(child) = self.child_mut(id) else {
                 continue;
             };
             let owed = if id == culprit { earlier + 1 } else { earlier.max(1) };
-            let target = child.target.clone();
             if delay.is_some() && !child.is_dying() {
                 child.history_mut().delayed = Some(Delayed { round, owed });
             }
             if id != culprit && earlier == 0 {
-                effects.push(Effect::Send(target, SystemMessage::Suspend));
+                effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
             }
             if delay.is_none() {
                 self.answer_round(verdict, id, cause, owed, reach.grouped, effects);

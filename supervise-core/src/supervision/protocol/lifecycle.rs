@@ -62,12 +62,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     pub(super) fn stop_children_from(&mut self, first: ChildId, effects: &mut Vec<Effect<R, C>>) {
-        let young = self.children().filter(|(id, _)| *id >= first);
-        let (ids, targets): (Vec<ChildId>, Vec<R>) = young.map(|(id, target)| (id, target.clone())).unzip();
-        for target in targets.iter().rev() {
-            self.unwatch(target, effects);
+        let young: Vec<ChildId> = self.children().map(|(id, _)| id).filter(|id| *id >= first).collect();
+        if let (Some(watch), Some(children)) = (&mut self.watch, &self.children) {
+            for child in young.iter().rev().filter_map(|id| children.find(*id)) {
+                if watch.unwatch(&child.target) {
+                    effects.push(Effect::Unwatch(child.target.clone()));
+                }
+            }
         }
-        self.stop_in_line(&ids, effects);
+        self.stop_in_line(&young, effects);
     }
 
     /// In Waiting: goes on when every child whose stop was requested is gone.
@@ -187,9 +190,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match returned {
             Returned::Ok => {
                 self.instance = Instance::Live;
-                Self::note(effects, Note::Restarted(cause.clone()));
+                let said = effects.len();
                 self.tell_started(effects);
                 self.restart_survivors(&cause, effects);
+                effects.insert(said, Effect::Note(Note::Restarted(cause)));
             }
             Returned::Err(failure) => {
                 effects.push(Effect::DropInstance);

@@ -3,10 +3,8 @@
 use super::*;
 use crate::supervision::{AutoShutdown, Backoff, ChildSpec};
 
-fn in_place(actor: &mut Actor, cause: Why, directive: Directive) -> Result<Vec<Does>, Why> {
-    let mut effects = Vec::new();
-    let ruling = Ruling { verdict: Ok(directive), strategy: &ONE_FOR_ONE, now: Duration::ZERO, draw: 0.0 };
-    actor.decide_if_idle(id(A), cause, ruling, &mut effects).map(|()| effects)
+fn in_place(actor: &mut Actor, cause: Why, directive: Directive) -> Option<(Message, Outcome)> {
+    actor.decide_if_idle(id(A), &cause, &directive, &ONE_FOR_ONE, Duration::ZERO)
 }
 
 #[test]
@@ -18,10 +16,7 @@ fn what_an_idle_parent_would_do_is_done_in_its_place() {
     ] {
         let mut actor = running(1);
         assert_eq!(actor.restarts_if_idle(id(A)), Some(0));
-        assert_eq!(
-            in_place(&mut actor, X, directive),
-            Ok(vec![decided(A, X, directive, outcome), Send(A, answer)])
-        );
+        assert_eq!(in_place(&mut actor, X, directive), Some((answer, outcome)));
         assert!(actor.accepts_messages());
     }
 }
@@ -37,7 +32,7 @@ fn what_takes_more_than_a_message_is_left_to_the_parent() {
         (Why::Starting('x'), Directive::Resume),
     ] {
         let mut actor = running(1);
-        assert_eq!(in_place(&mut actor, cause, directive), Err(cause));
+        assert_eq!(in_place(&mut actor, cause, directive), None);
         assert_eq!(drive(&mut actor, failed(A, cause)), [Decide(id(A), cause)]);
     }
 }
@@ -45,7 +40,7 @@ fn what_takes_more_than_a_message_is_left_to_the_parent() {
 /// Nobody decides in place of this one.
 fn assert_busy(what: &str, mut actor: Actor) {
     assert_eq!(actor.restarts_if_idle(id(A)), None, "{what}");
-    assert_eq!(in_place(&mut actor, X, Directive::Restart), Err(X), "{what}");
+    assert_eq!(in_place(&mut actor, X, Directive::Restart), None, "{what}");
 }
 
 #[test]
@@ -94,4 +89,15 @@ fn nobody_decides_about_a_child_that_ends_waits_or_is_gone() {
     let mut gone = running(1);
     drive(&mut gone, ended(A));
     assert_busy("it is gone", gone);
+}
+
+#[test]
+fn who_is_told_to_stop_in_place_of_the_parent_is_told_once() {
+    for (directive, strategy) in [(Directive::Stop, ONE_FOR_ONE), (Directive::Restart, ONE_FOR_ONE.max_retries(0))]
+    {
+        let mut actor = running(1);
+        let answer = actor.decide_if_idle(id(A), &X, &directive, &strategy, Duration::ZERO);
+        assert_eq!(answer.map(|(message, _)| message), Some(Terminate), "{directive:?}");
+        assert_eq!(command(&mut actor, |actor, effects| actor.stop_child(id(A), effects)), []);
+    }
 }

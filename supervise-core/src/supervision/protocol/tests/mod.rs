@@ -197,7 +197,7 @@ fn post_stop() -> Does {
 }
 
 fn decided(child: u32, cause: Why, directive: Directive, outcome: Outcome) -> Does {
-    Note(News::Decided { child: id(child), cause, directive, outcome })
+    Note(News::Decided { child: id(child), cause, directive: Box::new(directive), outcome })
 }
 
 /// The end, with nobody watching.

@@ -94,7 +94,7 @@ fn a_field_that_waits_for_a_delay_does_not_keep_its_parent_from_restarting() {
     drive(&mut actor, failed(A, Why::Restarting('y')));
     assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE).len(), 2, "a note, and the delay");
     assert_eq!(back(&mut actor, Returned::Ok), []);
-    assert_eq!(step(&mut actor, Input::Due(Timer::Round(2))), [declare(0)]);
+    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), [declare(0)]);
 }
 
 #[test]

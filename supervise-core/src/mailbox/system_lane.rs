@@ -1,0 +1,72 @@
+//! The system messages of one actor, in their order.
+//!
+//! Most actors never have more than one waiting, and many have the first when they are told to stop. It needs no memory of
+//! its own.
+
+use std::collections::VecDeque;
+use std::mem::replace;
+
+/// A queue that holds one without a heap.
+#[derive(Debug)]
+pub(crate) enum SystemLane<S> {
+    Empty,
+    One(S),
+    /// From the moment when two waited.
+    Many(VecDeque<S>),
+}
+
+impl<S> SystemLane<S> {
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::One(_) => false,
+            Self::Many(queue) => queue.is_empty(),
+        }
+    }
+
+    pub(super) fn push(&mut self, message: S) {
+        if let Self::Many(queue) = self {
+            return queue.push_back(message);
+        }
+        *self = match replace(self, Self::Empty) {
+            Self::One(first) => Self::Many(VecDeque::from([first, message])),
+            Self::Empty | Self::Many(_) => Self::One(message),
+        };
+    }
+
+    /// Takes what came first.
+    pub(crate) fn pop(&mut self) -> Option<S> {
+        if let Self::Many(queue) = self {
+            return queue.pop_front();
+        }
+        match replace(self, Self::Empty) {
+            Self::One(message) => Some(message),
+            Self::Empty | Self::Many(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_first_is_taken_first_however_many_wait() {
+        let mut lane = SystemLane::Empty;
+        let (mut pushed, mut popped) = (0, 0);
+        // Up to four wait, and none at all in between.
+        for (coming, going) in [(1, 1), (2, 1), (3, 4), (1, 1), (4, 2), (0, 3)] {
+            for _ in 0..coming {
+                lane.push(pushed);
+                pushed += 1;
+                assert!(!lane.is_empty());
+            }
+            for _ in 0..going {
+                let expected = (popped < pushed).then_some(popped);
+                assert_eq!(lane.pop(), expected);
+                popped += usize::from(expected.is_some());
+            }
+            assert_eq!(lane.is_empty(), popped == pushed);
+        }
+    }
+}
