@@ -43,6 +43,8 @@ pub enum Event {
         child: ActorPath,
         /// The decider's failure.
         failure: Failure,
+        /// The child's failure, which it was to decide about.
+        about: Failure,
     },
     /// A supervisor is not well itself and decides about a child later.
     ReportDeferred {

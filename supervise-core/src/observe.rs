@@ -49,8 +49,8 @@ pub(crate) fn note(
             directive: *directive,
             outcome,
         },
-        Note::DeciderFailed { cause, .. } => {
-            Event::DeciderFailed { child: child.unwrap_or_else(unknown), supervisor: actor, failure: cause }
+        Note::DeciderFailed { cause, about, .. } => {
+            Event::DeciderFailed { child: child.unwrap_or_else(unknown), supervisor: actor, failure: cause, about }
         }
         Note::ReportDeferred(_) => {
             Event::ReportDeferred { child: child.unwrap_or_else(unknown), supervisor: actor }
@@ -164,8 +164,11 @@ mod log {
                     Some(LogLevel::Trace) => say!(trace),
                 }
             }
-            Note::DeciderFailed { cause, .. } => {
-                error!(target: TARGET, supervisor = %actor, child, "the decider failed: {}", Chain(cause));
+            Note::DeciderFailed { cause, about, .. } => {
+                error!(
+                    target: TARGET, supervisor = %actor, child, failure = about.type_name(),
+                    "the decider failed: {}; it was to decide about: {}", Chain(cause), Chain(about)
+                );
             }
             Note::HookFailed(hook, cause) => {
                 error!(target: TARGET, %actor, ?hook, "a hook failed, going on: {}", Chain(cause));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use supervise::prelude::*;
-use supervise::testkit::TestSystem;
+use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{DeadLetterReason, Event, SpawnError};
 
 use crate::log::Log;
@@ -84,6 +84,78 @@ async fn an_escalated_failure_says_who_failed_first(system: &TestSystem) {
     for word in ["/user/branch/leaf", "password rejected", "supervisor=supervise://test/user "] {
         assert!(said.contains(word), "`{word}` is not in: {said}");
     }
+}
+
+/// Rules 3.4, 10.2.
+#[supervise::test]
+async fn a_table_that_panics_does_not_hide_what_it_was_to_decide_about(system: &TestSystem) {
+    #[actor]
+    #[supervise(one_for_one, on(Rejected if |_| panic!("never tried")) = Restart, on(_) = Stop)]
+    struct Untried;
+
+    #[actor]
+    impl Untried {
+        #[handler]
+        fn leaf(&mut self, ctx: &mut Context<Self>) -> Result<LeafRef, SpawnError> {
+            ctx.spawn("leaf", || Leaf)
+        }
+    }
+
+    system.allow_failures();
+    let log = Log::open();
+    let leaf = system.spawn("untried", || Untried).unwrap().leaf().await.unwrap();
+    assert!(leaf.fail().await.is_err());
+    system.settle().await;
+    let told = system.take_all(|event| matches!(event, Event::DeciderFailed { .. })).await;
+    let [Event::DeciderFailed { failure, about, .. }] = &*told else { panic!("{told:?}") };
+    assert_eq!(failure.to_string(), "panicked: never tried");
+    assert!(about.downcast_ref::<Rejected>().is_some(), "{about}");
+    let errors = log.errors();
+    let both = |text: &String| text.contains("never tried") && text.contains("password rejected");
+    assert!(errors.iter().any(both), "{errors:?}");
+}
+
+/// A connection that times out takes longer to fail than the shortest delay. Rule 7.8.
+#[supervise::test]
+async fn delays_grow_though_each_start_takes_its_time_to_fail(system: &TestSystem) {
+    #[actor]
+    struct Dialler {
+        dials: ProbeHandle<tokio::time::Instant>,
+    }
+
+    #[actor]
+    impl Dialler {
+        #[pre_start]
+        async fn dial(&mut self) -> Result<(), Rejected> {
+            self.dials.note(tokio::time::Instant::now());
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            Err(Rejected)
+        }
+    }
+
+    #[actor]
+    #[supervise(one_for_one(backoff(min = "100ms", max = "10s")), on(_) = Restart)]
+    struct Exchange {
+        dials: ProbeHandle<tokio::time::Instant>,
+    }
+
+    #[actor]
+    impl Exchange {
+        #[pre_start]
+        fn connect(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+            let dials = self.dials.clone();
+            ctx.spawn("dialler", move || Dialler { dials: dials.clone() }).map(drop)
+        }
+    }
+
+    system.allow_failures();
+    let probe = system.probe();
+    let dials = probe.handle();
+    system.spawn("exchange", move || Exchange { dials: dials.clone() }).unwrap();
+    system.advance(Duration::from_secs(5)).await;
+    let dials = probe.all().await;
+    let between: Vec<_> = dials.windows(2).map(|two| (two[1] - two[0]).as_millis()).collect();
+    assert_eq!(between, [350, 450, 650, 1050, 1850], "250 ms and the delay, which doubles");
 }
 
 /// A guard of the stash is handler code: what it does to a message is the message's failure. Rules 1.5, 15.3.

@@ -41,7 +41,7 @@ pub enum Growth {
 /// When the count of consecutive failures starts anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
-    /// When a restarted child has not failed for this long.
+    /// When a restarted child has not failed for this long. One that failed to start: for the longest delay at least.
     After(Duration),
     /// When the child asks for it.
     Manual,
@@ -121,7 +121,21 @@ pub struct BackoffCount {
 impl BackoffCount {
     /// Counts a failure at `now` and says how long the restart has to wait.
     pub fn failed(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
-        self.count = self.count_at(backoff, now);
+        self.failed_as(self.count_at(backoff, now), backoff, now, draw)
+    }
+
+    /// Counts a failure to start. How long the start took before it failed is no quiet time, unless that was longer than any
+    /// delay: a connection that times out has not been well meanwhile.
+    pub fn failed_to_start(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
+        let longest = match backoff.growth {
+            Growth::Exponential { max, .. } => max,
+            Growth::Linear { .. } => Duration::ZERO,
+        };
+        self.failed_as(self.count_after(longest, backoff, now), backoff, now, draw)
+    }
+
+    fn failed_as(&mut self, count: u32, backoff: &Backoff, now: Time, draw: f64) -> Duration {
+        self.count = count;
         let delay = backoff.delay(self.count, draw);
         self.count = self.count.saturating_add(1);
         self.last_failure = Some(now);
@@ -136,12 +150,17 @@ impl BackoffCount {
 
     /// How many consecutive failures count at `now`: none after a quiet time.
     pub fn count_at(&self, backoff: &Backoff, now: Time) -> u32 {
+        self.count_after(Duration::ZERO, backoff, now)
+    }
+
+    /// How many count after a quiet time of `least`, or what the backoff says if that is longer.
+    fn count_after(&self, least: Duration, backoff: &Backoff, now: Time) -> u32 {
         let forgotten = match (backoff.growth, backoff.reset) {
             (Growth::Linear { window, .. }, _) => {
                 self.last_failure.is_some_and(|last| now.saturating_sub(last) >= window)
             }
             (Growth::Exponential { .. }, Reset::After(quiet)) => {
-                self.last_due.is_some_and(|due| now.saturating_sub(due) >= quiet && now >= due)
+                self.last_due.is_some_and(|due| now.saturating_sub(due) >= quiet.max(least) && now >= due)
             }
             (Growth::Exponential { .. }, Reset::Manual) => false,
         };
@@ -174,6 +193,22 @@ mod tests {
         let backoff = Backoff::exponential(seconds(3), seconds(30)).jitter(0.2);
         assert_eq!(backoff.delay(10, 1.0), seconds(36));
         assert_eq!(backoff.delay(10, 0.0), seconds(30));
+    }
+
+    #[test]
+    fn a_start_that_takes_its_time_to_fail_is_not_quiet() {
+        let backoff = Backoff::exponential(seconds(1), seconds(8));
+        let mut count = BackoffCount::default();
+        let mut now = seconds(0);
+        let mut delays = Vec::new();
+        for _ in 0..5 {
+            let delay = count.failed_to_start(&backoff, now, 0.0);
+            delays.push(delay.as_secs());
+            // Each start fails after three seconds, which is longer than `min`.
+            now += delay + seconds(3);
+        }
+        assert_eq!(delays, [1, 2, 4, 8, 8]);
+        assert_eq!(count.failed_to_start(&backoff, now + seconds(8), 0.0), seconds(1), "that was quiet");
     }
 
     #[test]

@@ -317,6 +317,8 @@ pub enum Note<C> {
         child: ChildId,
         /// The decider's failure.
         cause: C,
+        /// The failure that it was to decide about.
+        about: C,
     },
     /// A child's report has to wait until the supervisor itself is well.
     ReportDeferred(ChildId),

@@ -45,7 +45,7 @@ impl Model {
                 }
             }
             Ok(Directive::Resume) => {
-                let delay = self.delay(id, &OF_CREATION, ruling.now);
+                let delay = self.delay(id, cause, &OF_CREATION, ruling.now);
                 self.answer(SystemMessage::Resume(Some(cause)), id, &[id], false, Some(delay));
             }
             Ok(Directive::Stop) => self.stop_group(&self.affected(id, strategy.scope)),
@@ -79,13 +79,13 @@ impl Model {
             _ => ruling.strategy.backoff,
         };
         if let Some(backoff) = declared {
-            return Some(self.delay(id, &backoff, ruling.now));
+            return Some(self.delay(id, cause, &backoff, ruling.now));
         }
         let missing = self.fields.is_missing(id);
         if !ruling.strategy.limit.is_unlimited() || !(missing || cause.is_initialization()) {
             return None;
         }
-        let delay = self.delay(id, &OF_CREATION, ruling.now);
+        let delay = self.delay(id, cause, &OF_CREATION, ruling.now);
         if missing && self.child(id).delays.len() == 1 { None } else { Some(delay) }
     }
 
@@ -186,10 +186,12 @@ impl Model {
     }
 
     /// How long the answer to the failure of `child` at `now` has to wait.
-    fn delay(&mut self, child: ChildId, backoff: &Backoff, now: Time) -> Time {
+    fn delay(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> Time {
         let (Growth::Exponential { min, max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
             unreachable!("these worlds have no other");
         };
+        // The time that a start takes before it fails is not quiet.
+        let quiet = if cause.is_initialization() { quiet.max(max) } else { quiet };
         let dues = &mut self.child(child).delays;
         if dues.last().is_some_and(|due| now.saturating_sub(*due) >= quiet) {
             dues.clear();

@@ -191,7 +191,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let directive = match &ruling.verdict {
             Ok(directive) => directive,
             Err(failure) => {
-                Self::note(effects, Note::DeciderFailed { child, cause: failure.clone() });
+                Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: cause });
                 return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
             }
         };
@@ -251,7 +251,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         let delay = children
             .find_mut(culprit)
-            .map(|child| child.history_mut().backoff.failed(&CREATION_BACKOFF, ruling.now, ruling.draw));
+            .map(|child| child.history_mut().backoff.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw));
         let reach = Reach { affected: Affected::One(culprit), grouped: false };
         self.open_round(Verdict::Resume, culprit, cause, reach, delay, effects);
         Outcome::Resumed
@@ -288,8 +288,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         let delay = declared.or_else(creation).and_then(|backoff| {
             let count = &mut children.find_mut(culprit)?.history_mut().backoff;
-            let at_once = renewed && declared.is_none() && count.count_at(&backoff, ruling.now) == 0;
-            let delay = count.failed(&backoff, ruling.now, ruling.draw);
+            let delay = if cause.is_initialization() {
+                count.failed_to_start(&backoff, ruling.now, ruling.draw)
+            } else {
+                count.failed(&backoff, ruling.now, ruling.draw)
+            };
+            let at_once = renewed && declared.is_none() && count.count() == 1;
             (!at_once).then_some(delay)
         });
         let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };

@@ -35,7 +35,7 @@ fn a_failing_decider_fails_its_actor_with_its_own_cause() {
     drive(&mut actor, failed(B, X));
     assert_eq!(
         decide_at(&mut actor, Err(Y), &ONE_FOR_ONE, Duration::ZERO),
-        [Note(News::DeciderFailed { child: id(B), cause: Y }), Send(A, Suspend), Report(Y)]
+        [Note(News::DeciderFailed { child: id(B), cause: Y, about: X }), Send(A, Suspend), Report(Y)]
     );
     assert_eq!(drive(&mut actor, Resume(Some(Y))), [Send(A, Resume(None)), Send(B, Resume(Some(Y)))]);
 }
