@@ -37,7 +37,7 @@ use crate::progress::{Display, Progress};
 use crate::report::{Supervision, Tables, Verdict};
 use crate::server::{FeedServer, Manners};
 use crate::standings::Standings;
-use crate::supervision_log::{Gathering, SupervisionLog};
+use crate::supervision_log::{SupervisionLog, gather};
 use crate::table::{Differences, Table};
 use crate::tournament::Tournament;
 
@@ -110,7 +110,7 @@ async fn compute(options: &Options, tournament: &Tournament) -> Result<Computed,
     let (watchers, mut progress) = watch::channel(Progress::default());
 
     let system = ActorSystem::new("world-cup");
-    let log = Gathering::start(&system);
+    let log = gather(&system);
     let standings = system.spawn("standings", move || Standings::new(address, feeds, watchers.clone()))?;
 
     let mut display = Display::new();
@@ -128,7 +128,7 @@ async fn compute(options: &Options, tournament: &Tournament) -> Result<Computed,
         Table::default()
     });
     system.terminate().await;
-    Ok(Computed { table, feeds_left, log: log.finish().await? })
+    Ok(Computed { table, feeds_left, log: log.await? })
 }
 
 fn exit_code(differences: &Differences, tournament: &Tournament) -> ExitCode {

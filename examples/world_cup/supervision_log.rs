@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use supervise::prelude::*;
 use supervise::{Directive, Event, Outcome};
-use tokio::sync::oneshot;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinHandle;
 
 use crate::connection::FeedError;
 
@@ -54,42 +53,16 @@ impl SupervisionLog {
     }
 }
 
-/// Gathers events while the system runs.
-#[derive(Debug)]
-pub(crate) struct Gathering {
-    log: JoinHandle<SupervisionLog>,
-    end: oneshot::Sender<()>,
-}
-
-impl Gathering {
-    /// Listens from now on.
-    pub(crate) fn start(system: &ActorSystem) -> Self {
-        let mut events = system.events().subscribe();
-        let (end, mut ended) = oneshot::channel();
-        let log = tokio::spawn(async move {
-            let mut log = SupervisionLog::default();
-            loop {
-                tokio::select! {
-                    // What has happened by the end still counts.
-                    biased;
-                    Some(event) = events.recv() => log.note(&event),
-                    _ = &mut ended => return log,
-                }
-            }
-        });
-        Self { log, end }
-    }
-
-    /// What was gathered, up to the last event so far.
-    ///
-    /// # Errors
-    ///
-    /// When gathering panicked.
-    pub(crate) async fn finish(self) -> Result<SupervisionLog, JoinError> {
-        // Refused only if gathering has ended already, and then there is nothing to end.
-        let _ = self.end.send(());
-        self.log.await
-    }
+/// Gathers events from now on until the system has ended.
+pub(crate) fn gather(system: &ActorSystem) -> JoinHandle<SupervisionLog> {
+    let mut events = system.events().subscribe();
+    tokio::spawn(async move {
+        let mut log = SupervisionLog::default();
+        while let Some(event) = events.recv().await {
+            log.note(&event);
+        }
+        log
+    })
 }
 
 fn cause_of(failure: &Failure) -> &'static str {

@@ -197,7 +197,8 @@ impl<A: Actor> Context<A> {
 
     /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
     /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn; a request to oneself makes one, as in
-    /// `move || me.poll().into_message()`.
+    /// `move || me.poll().into_message()`. A tick waits until the one before was handled: an actor that is slower than its timer,
+    /// or suspended, skips ticks.
     pub fn start_periodic_timer(
         &mut self,
         key: impl Into<TimerKey>,
@@ -220,7 +221,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Sends this actor a message whenever it got none for `after`. Messages of handlers with
-    /// `#[handler(not_influencing)]` do not count. It survives a restart, and counts anew from there.
+    /// `#[handler(not_influencing)]` do not count. It survives a restart, and counts anew from there. `after` is a
+    /// millisecond at least.
     pub fn set_receive_timeout(&mut self, after: Duration, message: impl FnMut() -> A::Message + Send + 'static) {
         self.timers().set_idle(after, Box::new(message));
     }

@@ -48,7 +48,7 @@ impl ActorSystem {
         }
     }
 
-    /// Requests the stop of an actor and waits until it has ended.
+    /// Requests the stop of an actor and waits until it has ended. As with [`ended`](Self::ended), its name may still be taken.
     ///
     /// # Errors
     ///

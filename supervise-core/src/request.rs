@@ -93,6 +93,10 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     }
 
     /// Asks, and gives up after `limit`. The handler may still run; its reply is dropped.
+    ///
+    /// # Panics
+    ///
+    /// When first polled outside a tokio runtime with timers.
     pub fn timeout(self, limit: Duration) -> AskWithin<'a, A, T> {
         AskWithin { ask: self.into_future(), limit, sleep: None }
     }

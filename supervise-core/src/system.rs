@@ -200,6 +200,8 @@ impl ActorSystem {
     /// # Errors
     ///
     /// If it ended because the root guardian itself failed, or with [`RuntimeGone`] if its runtime was shut down first.
+    /// A failure that `/user` escalates is no such error: `/` has decided to stop everything. The log and
+    /// [`events`](Self::events) tell it, and no task of the coordinated shutdown runs.
     ///
     /// # Cancel safety
     ///

@@ -1,7 +1,8 @@
 //! Testing actors: a private system per test on a paused clock.
 //!
 //! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. A test that
-//! waits for something that cannot happen fails after a virtual hour instead of hanging.
+//! waits for something that cannot happen fails after a virtual hour instead of hanging. To the clock, a socket, a pipe or another
+//! thread that somebody waits for is nothing that happens: let a test's actors talk to a stand-in, or run on a real clock.
 //!
 //! ```
 //! # use supervise_core::testkit;
@@ -80,7 +81,10 @@ pub fn run_with<T>(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSys
         });
         match in_time.await {
             Ok(outcome) => outcome,
-            Err(_) => panic!("the test waited a virtual hour: what it waits for does not happen"),
+            Err(_) => panic!(
+                "the test waited a virtual hour: what it waits for does not happen, or not on the paused clock \
+                 (sockets and other threads do not hold it)"
+            ),
         }
     })
 }

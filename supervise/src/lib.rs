@@ -48,7 +48,7 @@ pub mod docs {
 ///
 /// | setting | values | default |
 /// |---|---|---|
-/// | `mailbox` | `unbounded`, `bounded(N, overflow = fail \| drop_newest \| drop_oldest)` | `unbounded` |
+/// | `mailbox` | `unbounded`, `bounded(N, overflow = fail \| drop_newest \| drop_oldest)` | `unbounded`; `overflow = fail` |
 /// | `stash` | how many messages `#[stash_while]` may set aside; one more fails the actor | no limit |
 /// | `stop_timeout` | a duration: how long a running handler may go on after a stop request | `"5s"` |
 /// | `crate` | the path of this crate, where it was renamed | `::supervise` |
@@ -136,7 +136,7 @@ pub mod docs {
 ///
 /// | setting of `#[handler(..)]` | what it does |
 /// |---|---|
-/// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures |
+/// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures. An asker is told of the first failure, and not of what comes of the later deliveries |
 /// | `not_influencing` | the message does not start the receive timeout anew, see [`Context::set_receive_timeout`] |
 /// | `inline` | an ask that finds the actor idle runs the handler itself, within its first poll, rather than wake a worker: for handlers that come back at once. No `async fn`. While it runs, whatever else the asker's task would do waits: its timeouts too, and asks joined with this one |
 #[cfg(feature = "macros")]

@@ -161,7 +161,6 @@ async fn delays_grow_though_each_start_takes_its_time_to_fail(system: &TestSyste
 /// A guard of the stash is handler code: what it does to a message is the message's failure. Rules 1.5, 15.3.
 #[supervise::test]
 async fn an_asker_learns_that_the_stash_condition_failed(system: &TestSystem) {
-    system.allow_failures();
     #[actor]
     struct Careless;
 
@@ -182,6 +181,7 @@ async fn an_asker_learns_that_the_stash_condition_failed(system: &TestSystem) {
         }
     }
 
+    system.allow_failures();
     let careless = system.spawn("careless", || Careless).unwrap();
     let Err(AskError::Failed(failure)) = careless.work().await else { panic!("it did not fail") };
     assert_eq!(failure.to_string(), "panicked: nobody knows");
@@ -225,7 +225,6 @@ async fn a_panic_in_the_future_of_an_aborted_handler_is_logged(system: &TestSyst
 /// Rule 10.1.
 #[supervise::test]
 async fn a_message_that_failed_each_time_is_a_warning_with_its_failure(system: &TestSystem) {
-    system.allow_failures();
     #[actor]
     struct Writer;
 
@@ -237,6 +236,7 @@ async fn a_message_that_failed_each_time_is_a_warning_with_its_failure(system: &
         }
     }
 
+    system.allow_failures();
     let log = Log::open();
     let writer = system.spawn("writer", || Writer).unwrap();
     writer.write().tell().unwrap();
