@@ -2,7 +2,7 @@
 //!
 //! Each thing is said once, here. What happened is decided elsewhere.
 //!
-//! 1. A subscriber is user code, and so is the `Display` of the error it is told of: what panics here stays here, and
+//! 1. (rule 10.3) A subscriber is user code, and so is the `Display` of the error it is told of: what panics here stays here, and
 //!    nothing that happens depends on it.
 
 use std::mem::forget;

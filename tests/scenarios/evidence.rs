@@ -56,7 +56,7 @@ impl Branch {
     }
 }
 
-/// Rules 3.1, 11.1.
+/// Rules 3.1, 10.3, 11.1.
 #[supervise::test]
 async fn a_table_is_obeyed_whose_error_cannot_be_shown(system: &TestSystem) {
     system.allow_failures();
@@ -249,7 +249,7 @@ async fn a_message_that_failed_each_time_is_a_warning_with_its_failure(system: &
     }
 }
 
-/// Whoever writes events down can be waited for. Rule 10.2.
+/// Whoever writes events down can be waited for. Rule 10.3.
 #[tokio::test]
 async fn the_events_end_with_their_system() {
     let system = ActorSystem::new("short");
