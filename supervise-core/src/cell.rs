@@ -123,6 +123,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn has_ended(&self) -> bool;
     /// Whether system messages wait. A hint: others send meanwhile.
     fn system_waits(&self) -> bool;
+    /// How many messages wait. A hint too.
+    fn waiting(&self) -> usize;
     /// After a turn. The task is given back if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
@@ -151,6 +153,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn system_waits(&self) -> bool {
         self.mailbox.system_waits()
+    }
+
+    fn waiting(&self) -> usize {
+        self.mailbox.waiting()
     }
 
     fn park(&self, task: Task) -> Result<(), Task> {

@@ -322,8 +322,12 @@ impl<M, S, R> Mailbox<M, S, R> {
 
     /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
     pub(crate) fn pending(&self) -> usize {
-        let waiting = self.lock().user.messages() + self.in_hand.load(Ordering::Relaxed);
-        waiting + usize::from(self.handling.load(Ordering::Relaxed))
+        self.waiting() + usize::from(self.handling.load(Ordering::Relaxed))
+    }
+
+    /// How many messages wait. A hint too.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().user.messages() + self.in_hand.load(Ordering::Relaxed)
     }
 
     /// Says whether the runner waits for the user lane too, the next time it parks.

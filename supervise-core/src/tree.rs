@@ -60,6 +60,8 @@ struct Node {
     spec: Option<ChildSpec>,
     state: NodeState,
     restarts: u32,
+    /// How many messages waited.
+    waiting: usize,
     /// How many nodes before this one its parent is. 0 on top.
     up: usize,
     depth: usize,
@@ -121,6 +123,7 @@ impl ActorSystem {
                 if parent.is_none() { (&*format!("{SCHEME}{}/", self.name())).into() } else { core.name.clone() };
             let spec = parent.and_then(|parent| tree.nodes[parent].kind.declared_child(&core.name));
             tree.push(name, core.kind().clone(), spec, state, restarts, parent);
+            tree.nodes[at].waiting = actor.0.waiting();
         }
         tree.close()
     }
@@ -173,7 +176,7 @@ impl Tree {
     ) {
         let depth = parent.map_or(0, |parent| self.nodes[parent].depth + 1);
         let up = parent.map_or(0, |parent| self.nodes.len() - parent);
-        self.nodes.push(Node { name, kind, spec, state, restarts, up, depth, size: 1 });
+        self.nodes.push(Node { name, kind, spec, state, restarts, waiting: 0, up, depth, size: 1 });
     }
 
     /// Counts: children come behind their parents.
@@ -299,6 +302,11 @@ impl<'a> TreeNode<'a> {
     /// How many restarts the current window of its parent's limit has seen; 0 where there is no limit.
     pub fn restarts(self) -> u32 {
         self.node().restarts
+    }
+
+    /// How many messages waited for it, besides one that it was handling and those in its stash. 0 where a type declares it.
+    pub fn waiting(self) -> usize {
+        self.node().waiting
     }
 
     /// The actor above it.

@@ -115,6 +115,7 @@ async fn a_running_tree_shows_who_is_there_and_how_they_are(system: &TestSystem)
     assert_eq!(system.tree().find("/user/library/reader").unwrap().restarts(), 1);
 
     reader.next_page().await.unwrap_err();
+    reader.next_line().tell().unwrap();
     system.settle().await;
     assert_eq!(state(system, "/user/library/reader"), Some(NodeState::Failed), "it waits for its backoff");
     assert_eq!(
@@ -127,11 +128,13 @@ user: Guardian, one_for_one
    │    Broken → Restart(backoff(min = 1s, max = 10s))
    │    IoError → Restart
    │    anything else → Escalate
-   └─ reader: Reader, failed, 2 restarts
+   └─ reader: Reader, failed, 2 restarts, 1 message waits
 "
     );
+    assert_eq!(system.tree().find("/user/library/reader").unwrap().waiting(), 1);
     system.advance(Duration::from_secs(1)).await;
-    system.expect_restarts(&reader, 1).await;
+    // The second is for the line that waited.
+    system.expect_restarts(&reader, 2).await;
     assert_eq!(state(system, "/user/library/reader"), Some(NodeState::Running));
 
     system.stop(&library);

@@ -110,6 +110,11 @@ impl Node {
             1 => remarks.push("1 restart".to_owned()),
             restarts => remarks.push(format!("{restarts} restarts")),
         }
+        match self.waiting {
+            0 => {}
+            1 => remarks.push("1 message waits".to_owned()),
+            waiting => remarks.push(format!("{waiting} messages wait")),
+        }
         if let Some(spec) = self.spec {
             match spec.restart {
                 RestartType::Transient => {}

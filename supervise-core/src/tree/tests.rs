@@ -177,6 +177,7 @@ fn remarks_say_what_is_the_matter() {
     tree.nodes[1].restarts = 1;
     tree.nodes[2].state = NodeState::Suspended;
     tree.nodes[2].restarts = 7;
+    tree.nodes[2].waiting = 12;
     tree.nodes[3].state = NodeState::Stopping;
     let text = tree.to_string();
     let branches: Vec<&str> = text.lines().skip(3).collect();
@@ -184,7 +185,7 @@ fn remarks_say_what_is_the_matter() {
         branches,
         [
             "├─ a: Reader<()>, failed, 1 restart",
-            "├─ b: Reader<()>, suspended, 7 restarts",
+            "├─ b: Reader<()>, suspended, 7 restarts, 12 messages wait",
             "└─ c: Reader<()>, stopping"
         ]
     );
