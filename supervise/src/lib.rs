@@ -134,6 +134,9 @@ pub mod docs {
 /// Hooks and watch methods return nothing or a `Result<(), E>`, may be `async`, and leave out the parameters they do not
 /// need.
 ///
+/// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
+/// method on the actor itself.
+///
 /// | setting of `#[handler(..)]` | what it does |
 /// |---|---|
 /// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures. An asker is told of the first failure, and not of what comes of the later deliveries |
