@@ -85,9 +85,17 @@ pub(crate) fn listed(words: &[&str]) -> String {
     list
 }
 
-/// The word of `known` that `word` was probably meant to be: one in three letters may be wrong, or it is what others say.
+/// The word of `known` that `word` was probably meant to be: what others call it, or else one in three letters wrong.
 pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
+    for (theirs, ours) in ELSEWHERE {
+        // Erlang's `on_link_died` is Akka's `onLinkDied`.
+        if word.replace('_', "") == theirs.replace('_', "")
+            && let Some(ours) = known.iter().find(|known| *known == ours)
+        {
+            return Some(ours);
+        }
+    }
     let mut closest = None;
     let mut least = usize::MAX;
     for candidate in known {
@@ -97,38 +105,51 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
             closest = Some(*candidate);
         }
     }
-    if closest.is_none() { translated(&word, known) } else { closest }
+    closest
 }
 
-/// What Erlang, Akka, actix, ractor and kameo call things, and what they are called here.
+/// What Erlang, Elixir, Akka, actix, ractor and kameo call things, and what they are called here. A word that means two
+/// things there is told by where it stands here.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("capacity", "mailbox"),
+    // Strategies.
+    ("all_for_one_strategy", "all_for_one"),
+    ("one_for_all", "all_for_one"),
+    ("one_for_one_strategy", "one_for_one"),
+    ("simple_one_for_one", "one_for_one"),
+    // Their arguments.
+    ("intensity", "max_retries"),
+    ("max_nr_of_retries", "max_retries"),
+    ("max_restarts", "max_retries"),
+    ("max_seconds", "within"),
+    ("period", "within"),
+    ("within_time_range", "within"),
+    ("initial", "min"),
+    ("max_backoff", "max"),
+    ("min_backoff", "min"),
+    ("random_factor", "jitter"),
+    // Directives.
     ("continue", "Resume"),
     ("ignore", "Resume"),
-    ("initial", "min"),
-    ("intensity", "max_retries"),
-    ("max_restarts", "max_retries"),
+    ("propagate", "Escalate"),
+    ("retry", "Restart"),
+    ("terminate", "Stop"),
+    // Children.
+    ("always", "permanent"),
+    ("never", "temporary"),
+    ("on_failure", "transient"),
+    ("shutdown", "stop_timeout"),
+    // Methods and mailboxes.
+    ("capacity", "mailbox"),
+    ("handle_call", "handler"),
+    ("handle_cast", "handler"),
     ("message", "handler"),
     ("on_link_died", "watch"),
-    ("period", "within"),
-    ("propagate", "Escalate"),
     ("receive", "handler"),
-    ("retry", "Restart"),
-    ("simple_one_for_one", "one_for_one"),
     ("started", "pre_start"),
     ("stopped", "post_stop"),
     ("stopping", "post_stop"),
-    ("terminate", "Stop"),
+    ("terminate", "post_stop"),
 ];
-
-fn translated(word: &str, known: &[&str]) -> Option<&'static str> {
-    for (theirs, ours) in ELSEWHERE {
-        if *theirs == word && known.contains(ours) {
-            return Some(ours);
-        }
-    }
-    None
-}
 
 /// How many letters must be added, removed, changed or swapped with their neighbour to turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
@@ -207,7 +228,15 @@ mod tests {
         for (word, ours) in [("Ignore", "Resume"), ("Retry", "Restart"), ("terminate", "Stop")] {
             assert_eq!(closest(word, DIRECTIVES), Some(ours), "{word}");
         }
+        assert_eq!(closest("terminate", &["pre_start", "post_stop"]), Some("post_stop"));
         assert_eq!(closest("period", &["max_retries", "within"]), Some("within"));
+        assert_eq!(closest("withinTimeRange", &["max_retries", "within"]), Some("within"));
+    }
+
+    #[test]
+    fn a_word_of_others_is_known_before_a_near_one_is_looked_for() {
+        assert_eq!(closest("one_for_all", &["one_for_one", "all_for_one"]), Some("all_for_one"));
+        assert_eq!(closest("OneForAll", &["one_for_one", "all_for_one"]), Some("all_for_one"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use syn::{ExprClosure, GenericParam, Generics, Ident, Path, Type};
 
 use super::parse::{DirectiveSyntax, Entry, PatternSyntax, RuleSyntax, entries};
 use super::strategy::{self, BackoffModel, Strategy};
-use crate::errors::{Errors, listed, unknown};
+use crate::errors::{Errors, closest, listed, unknown};
 use crate::settings::{Setting, set_once, split, written};
 
 const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
@@ -207,13 +207,10 @@ fn stray(setting: &Setting) -> syn::Error {
             format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
         return syn::Error::new(setting.span(), message);
     }
-    if let ("strategy", Some(value)) = (name.as_str(), &setting.value) {
-        let value = written(value);
-        for scope in strategy::SCOPES {
-            if value == *scope || value == format!("\"{scope}\"") {
-                return setting.error(format!("a strategy stands alone: write `{scope}`"));
-            }
-        }
+    if let ("strategy", Some(value)) = (name.as_str(), &setting.value)
+        && let Some(scope) = closest(written(value).trim_matches('"'), strategy::SCOPES)
+    {
+        return setting.error(format!("a strategy stands alone: write `{scope}`"));
     }
     if DIRECTIVES.contains(&name.as_str()) && setting.value.is_none() {
         return syn::Error::new(setting.span(), format!("a rule names what fails first: `on(MyError) = {name}`"));
@@ -231,7 +228,7 @@ fn stray(setting: &Setting) -> syn::Error {
     for words in [SETTINGS, strategy::ARGUMENTS] {
         known.extend_from_slice(words);
     }
-    match crate::errors::closest(&name, &known) {
+    match closest(&name, &known) {
         Some(_) => unknown("strategy or setting", &setting.name, &known),
         None => syn::Error::new(
             setting.span(),
@@ -453,7 +450,7 @@ fn near_kind(pattern: &Pattern) -> Option<(&Ident, &'static str)> {
     let Pattern::Type(ty) = pattern else { return None };
     let Type::Path(path) = &**ty else { return None };
     let word = path.path.get_ident()?;
-    crate::errors::closest(&word.to_string(), KINDS).map(|kind| (word, kind))
+    closest(&word.to_string(), KINDS).map(|kind| (word, kind))
 }
 
 fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive> {

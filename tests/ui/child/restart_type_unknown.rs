@@ -10,7 +10,7 @@ impl Reader {}
 
 #[actor]
 struct Library {
-    #[child(|_| || Reader, restart = Always)]
+    #[child(|_| || Reader, restart = Restart)]
     reader: Child<Reader>,
 }
 

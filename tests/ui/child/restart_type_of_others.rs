@@ -1,0 +1,20 @@
+//! What a container's restart policy is called.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Reader;
+
+#[actor]
+impl Reader {}
+
+#[actor]
+struct Library {
+    #[child(|_| || Reader, restart = always)]
+    reader: Child<Reader>,
+}
+
+#[actor]
+impl Library {}
+
+fn main() {}
