@@ -32,6 +32,6 @@ pub(crate) fn attribute(arguments: TokenStream, item: &TokenStream) -> TokenStre
 }
 
 pub(crate) use coverage::watches_all;
-pub(crate) use expand::{located, never_variant, with_default_doc};
+pub(crate) use expand::{located, never_variant, one_block, with_default_doc};
 pub(crate) use handler::Handler;
 pub(crate) use model::Block;

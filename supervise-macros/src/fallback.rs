@@ -5,12 +5,13 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use crate::attributes;
-use crate::block::{Block, Handler, located, never_variant, watches_all, with_default_doc};
+use crate::block::{Block, Handler, located, never_variant, one_block, watches_all, with_default_doc};
 use crate::generics::{implementation, with_parameter};
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
     let generated = vec![
+        one_block(block),
         message(block),
         message_debug(block),
         reference(block),
@@ -150,12 +151,13 @@ mod tests {
             let attrs = match item {
                 syn::Item::Enum(item) => &item.attrs,
                 syn::Item::Impl(item) => &item.attrs,
+                syn::Item::Type(item) => &item.attrs,
                 _ => continue,
             };
             assert!(attrs.iter().any(|attribute| attribute.path().is_ident("cfg")), "{}", quote!(#item));
             count += 1;
         }
-        // The block, the message and its `Debug`, the ref, `Actor`, `FailuresDecidedBy`, `Watches`.
-        assert_eq!(count, 7);
+        // The block, its only name, the message and its `Debug`, the ref, `Actor`, `FailuresDecidedBy`, `Watches`.
+        assert_eq!(count, 8);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn actor(block: &Block) -> TokenStream {
     }
     members.extend(quote_spanned! {mixed=>
         fn message_name(message: &#message #ty_generics) -> &'static ::core::primitive::str {
-            message.message_name()
+            message_name(message)
         }
     });
     members.extend(is_activity(block));
@@ -322,12 +322,12 @@ pub(crate) fn message_name(block: &Block) -> TokenStream {
     }
     let never = never_arm(block);
     quote_spanned! {Span::mixed_site()=>
-        impl #impl_generics #message #ty_generics #where_clause {
-            fn message_name(&self) -> &'static ::core::primitive::str {
-                match *self {
-                    #arms
-                    #never
-                }
+        fn message_name #impl_generics (
+            message: &#message #ty_generics,
+        ) -> &'static ::core::primitive::str #where_clause {
+            match *message {
+                #arms
+                #never
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The message enum and the ref's methods; the rest of the expansion is in `behaviour` and `coverage`. Cannot fail.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Expr, ExprLit, Generics, Lit, Meta, MetaNameValue};
 
 use super::behaviour::{actor, message_name};
@@ -16,14 +16,8 @@ use crate::spans;
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
-    let mut generated = vec![
-        message(block),
-        message_name(block),
-        message_debug(block),
-        reference(block),
-        actor(block),
-        failures(block),
-    ];
+    let mut generated =
+        vec![one_block(block), message(block), behaviour(block), reference(block), failures(block)];
     generated.extend(watches(block));
     let generated = attributes::under(cfgs, generated);
     let mut overview = TokenStream::new();
@@ -70,6 +64,16 @@ fn first_line(docs: &[Attribute]) -> String {
         }
     }
     String::new()
+}
+
+/// A name that says, when rustc finds it defined twice, what is wrong with a second block. No macro sees both.
+pub(crate) fn one_block(block: &Block) -> TokenStream {
+    let sentence = format_ident!("all_handlers_of_{}_stand_in_one_impl_block", block.name);
+    quote_spanned! {Span::mixed_site()=>
+        #[doc(hidden)]
+        #[allow(dead_code, non_camel_case_types)]
+        type #sentence = ();
+    }
 }
 
 /// `FeedMessage`
@@ -120,13 +124,26 @@ pub(crate) fn never_variant(generics: &Generics) -> TokenStream {
     quote!(__Never(::core::convert::Infallible, ::core::marker::PhantomData<fn() -> (#types)>),)
 }
 
+/// `impl Actor`, and the function that it shares with the message's `Debug`. That function is no method of the message: two
+/// blocks would be two, and rustc would say so at each place.
+fn behaviour(block: &Block) -> TokenStream {
+    let (message_name, debug, actor) = (message_name(block), message_debug(block), actor(block));
+    quote_spanned! {Span::mixed_site()=>
+        const _: () = {
+            #message_name
+            #debug
+            #actor
+        };
+    }
+}
+
 fn message_debug(block: &Block) -> TokenStream {
     let Block { message, generics, .. } = block;
     let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
     let members = quote_spanned! {mixed=>
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            f.write_str(self.message_name())
+            f.write_str(message_name(self))
         }
     };
     let of = quote_spanned!(mixed=> ::core::fmt::Debug);

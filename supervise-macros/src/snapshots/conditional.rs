@@ -34,6 +34,9 @@ impl Feed {
         todo
     }
 }
+#[doc(hidden)]
+#[allow(dead_code, non_camel_case_types)]
+type all_handlers_of_Feed_stand_in_one_impl_block = ();
 ///What a [`Feed`] can be told.
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -44,21 +47,111 @@ pub enum FeedMessage {
     ///The message for `read`.
     Read { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
 }
-impl FeedMessage {
-    fn message_name(&self) -> &'static ::core::primitive::str {
-        match *self {
+const _: () = {
+    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+        match *message {
             FeedMessage::Peek { .. } => "Peek",
             #[cfg(unix)]
             FeedMessage::Read { .. } => "Read",
         }
     }
-}
-#[automatically_derived]
-impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(self.message_name())
+    #[automatically_derived]
+    impl ::core::fmt::Debug for FeedMessage {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            f.write_str(message_name(self))
+        }
     }
-}
+    #[automatically_derived]
+    impl ::supervise::Actor for Feed {
+        type Message = FeedMessage;
+        fn handle_now(
+            &mut self,
+            message: FeedMessage,
+            __ctx: &mut ::supervise::Context<Self>,
+        ) -> ::core::ops::ControlFlow<
+            ::core::result::Result<(), ::supervise::Failure>,
+            FeedMessage,
+        > {
+            #[allow(unused_imports)]
+            use ::supervise::__private::{
+                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+                ReportedError as _,
+            };
+            let _ = &__ctx;
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(
+                match message {
+                    FeedMessage::Peek { __reply } => {
+                        let __held = ::supervise::__private::hold::<
+                            _,
+                            (),
+                        >(__ctx, __reply);
+                        Self::peek(self);
+                        __held.answer(__ctx, ());
+                        ::core::result::Result::Ok(())
+                    }
+                    #[cfg(unix)]
+                    FeedMessage::Read { __reply } => {
+                        let __held = ::supervise::__private::hold::<
+                            _,
+                            (),
+                        >(__ctx, __reply);
+                        match Self::read(self) {
+                            ::core::result::Result::Ok(reply) => {
+                                __held.answer(__ctx, reply);
+                                ::core::result::Result::Ok(())
+                            }
+                            ::core::result::Result::Err(error) => {
+                                ::core::result::Result::Err({
+                                    let error = ::supervise::__private::error_value::<
+                                        UnixError,
+                                    >(error);
+                                    (&&&&::supervise::__private::Tier::of(&error))
+                                        .failure(error)
+                                })
+                            }
+                        }
+                    }
+                    message => return ::core::ops::ControlFlow::Continue(message),
+                },
+            )
+        }
+        #[cfg(windows)]
+        async fn pre_start(
+            &mut self,
+            _ctx: &mut ::supervise::Context<Self>,
+        ) -> ::core::result::Result<(), ::supervise::Failure> {
+            #[allow(unused_imports)]
+            use ::supervise::__private::{
+                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+                ReportedError as _,
+            };
+            match <io::Result<
+                (),
+            > as ::supervise::__private::ResultLike>::into_result(Self::open(self)) {
+                ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
+                ::core::result::Result::Err(error) => {
+                    ::core::result::Result::Err({
+                        let error = ::supervise::__private::error_value::<
+                            <io::Result<()> as ::supervise::__private::ResultLike>::Err,
+                        >(error);
+                        (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                    })
+                }
+            }
+        }
+        fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+            message_name(message)
+        }
+        #[allow(unreachable_patterns)]
+        fn is_activity(message: &FeedMessage) -> ::core::primitive::bool {
+            match message {
+                FeedMessage::Peek { .. } => false,
+                _ => true,
+            }
+        }
+    }
+};
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
@@ -90,90 +183,6 @@ impl FeedRef {
                 }
             },
         )
-    }
-}
-#[automatically_derived]
-impl ::supervise::Actor for Feed {
-    type Message = FeedMessage;
-    fn handle_now(
-        &mut self,
-        message: FeedMessage,
-        __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::ops::ControlFlow<
-        ::core::result::Result<(), ::supervise::Failure>,
-        FeedMessage,
-    > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
-        };
-        let _ = &__ctx;
-        #[allow(unreachable_patterns)]
-        ::core::ops::ControlFlow::Break(
-            match message {
-                FeedMessage::Peek { __reply } => {
-                    let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
-                    Self::peek(self);
-                    __held.answer(__ctx, ());
-                    ::core::result::Result::Ok(())
-                }
-                #[cfg(unix)]
-                FeedMessage::Read { __reply } => {
-                    let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
-                    match Self::read(self) {
-                        ::core::result::Result::Ok(reply) => {
-                            __held.answer(__ctx, reply);
-                            ::core::result::Result::Ok(())
-                        }
-                        ::core::result::Result::Err(error) => {
-                            ::core::result::Result::Err({
-                                let error = ::supervise::__private::error_value::<
-                                    UnixError,
-                                >(error);
-                                (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
-                            })
-                        }
-                    }
-                }
-                message => return ::core::ops::ControlFlow::Continue(message),
-            },
-        )
-    }
-    #[cfg(windows)]
-    async fn pre_start(
-        &mut self,
-        _ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
-        #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
-        };
-        match <io::Result<
-            (),
-        > as ::supervise::__private::ResultLike>::into_result(Self::open(self)) {
-            ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
-            ::core::result::Result::Err(error) => {
-                ::core::result::Result::Err({
-                    let error = ::supervise::__private::error_value::<
-                        <io::Result<()> as ::supervise::__private::ResultLike>::Err,
-                    >(error);
-                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
-                })
-            }
-        }
-    }
-    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        message.message_name()
-    }
-    #[allow(unreachable_patterns)]
-    fn is_activity(message: &FeedMessage) -> ::core::primitive::bool {
-        match message {
-            FeedMessage::Peek { .. } => false,
-            _ => true,
-        }
     }
 }
 const _: () = {

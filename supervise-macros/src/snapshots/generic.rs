@@ -166,6 +166,9 @@ where
         None
     }
 }
+#[doc(hidden)]
+#[allow(dead_code, non_camel_case_types)]
+type all_handlers_of_Reader_stand_in_one_impl_block = ();
 ///What a [`Reader`] can be told.
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -185,26 +188,76 @@ where
         ::core::marker::PhantomData<fn() -> (*const S,)>,
     ),
 }
-impl<S: Source, const N: usize> ReaderMessage<S, N>
-where
-    S: Clone,
-{
-    fn message_name(&self) -> &'static ::core::primitive::str {
-        match *self {
+const _: () = {
+    fn message_name<S: Source, const N: usize>(
+        message: &ReaderMessage<S, N>,
+    ) -> &'static ::core::primitive::str
+    where
+        S: Clone,
+    {
+        match *message {
             ReaderMessage::Next { .. } => "Next",
             ReaderMessage::__Never(never, _) => match never {}
         }
     }
-}
-#[automatically_derived]
-impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
-where
-    S: Clone,
-{
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(self.message_name())
+    #[automatically_derived]
+    impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
+    where
+        S: Clone,
+    {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            f.write_str(message_name(self))
+        }
     }
-}
+    #[automatically_derived]
+    impl<S: Source, const N: usize> ::supervise::Actor for Reader<S, N>
+    where
+        S: Clone,
+    {
+        type Message = ReaderMessage<S, N>;
+        fn handle_now(
+            &mut self,
+            message: ReaderMessage<S, N>,
+            __ctx: &mut ::supervise::Context<Self>,
+        ) -> ::core::ops::ControlFlow<
+            ::core::result::Result<(), ::supervise::Failure>,
+            ReaderMessage<S, N>,
+        > {
+            #[allow(unused_imports)]
+            use ::supervise::__private::{
+                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+                ReportedError as _,
+            };
+            let _ = &__ctx;
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(
+                match message {
+                    ReaderMessage::Next { other, __reply } => {
+                        let other = ::supervise::__private::sendable::<
+                            Reader<S, N>,
+                        >(other);
+                        let __held = ::supervise::__private::hold::<
+                            _,
+                            Option<S::Item>,
+                        >(__ctx, __reply);
+                        ::supervise::__private::plain_reply(
+                            ::supervise::__private::Probe::<Option<S::Item>>::reply(),
+                        );
+                        let reply = Self::next(self, other);
+                        __held.answer(__ctx, reply);
+                        ::core::result::Result::Ok(())
+                    }
+                    message => return ::core::ops::ControlFlow::Continue(message),
+                },
+            )
+        }
+        fn message_name(
+            message: &ReaderMessage<S, N>,
+        ) -> &'static ::core::primitive::str {
+            message_name(message)
+        }
+    }
+};
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl<S: Source, const N: usize> ReaderRef<S, N>
@@ -228,50 +281,6 @@ where
                 }
             },
         )
-    }
-}
-#[automatically_derived]
-impl<S: Source, const N: usize> ::supervise::Actor for Reader<S, N>
-where
-    S: Clone,
-{
-    type Message = ReaderMessage<S, N>;
-    fn handle_now(
-        &mut self,
-        message: ReaderMessage<S, N>,
-        __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::ops::ControlFlow<
-        ::core::result::Result<(), ::supervise::Failure>,
-        ReaderMessage<S, N>,
-    > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
-        };
-        let _ = &__ctx;
-        #[allow(unreachable_patterns)]
-        ::core::ops::ControlFlow::Break(
-            match message {
-                ReaderMessage::Next { other, __reply } => {
-                    let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
-                    let __held = ::supervise::__private::hold::<
-                        _,
-                        Option<S::Item>,
-                    >(__ctx, __reply);
-                    ::supervise::__private::plain_reply(
-                        ::supervise::__private::Probe::<Option<S::Item>>::reply(),
-                    );
-                    let reply = Self::next(self, other);
-                    __held.answer(__ctx, reply);
-                    ::core::result::Result::Ok(())
-                }
-                message => return ::core::ops::ControlFlow::Continue(message),
-            },
-        )
-    }
-    fn message_name(message: &ReaderMessage<S, N>) -> &'static ::core::primitive::str {
-        message.message_name()
     }
 }
 #[automatically_derived]

@@ -60,6 +60,9 @@ impl Feed {
     }
     fn ordinary(&self) {}
 }
+#[doc(hidden)]
+#[allow(dead_code, non_camel_case_types)]
+type all_handlers_of_Feed_stand_in_one_impl_block = ();
 ///What a [`Feed`] can be told.
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -81,9 +84,9 @@ pub enum FeedMessage {
     ///The message for `count`.
     Count { #[doc(hidden)] __reply: ::supervise::ReplyTo<u64> },
 }
-impl FeedMessage {
-    fn message_name(&self) -> &'static ::core::primitive::str {
-        match *self {
+const _: () = {
+    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+        match *message {
             FeedMessage::Fetch { .. } => "Fetch",
             #[cfg(unix)]
             FeedMessage::Read { .. } => "Read",
@@ -92,13 +95,156 @@ impl FeedMessage {
             FeedMessage::Count { .. } => "Count",
         }
     }
-}
-#[automatically_derived]
-impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.write_str(self.message_name())
+    #[automatically_derived]
+    impl ::core::fmt::Debug for FeedMessage {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            f.write_str(message_name(self))
+        }
     }
-}
+    #[automatically_derived]
+    impl ::supervise::Actor for Feed {
+        type Message = FeedMessage;
+        async fn handle(
+            &mut self,
+            message: FeedMessage,
+            __ctx: &mut ::supervise::Context<Self>,
+        ) -> ::core::result::Result<(), ::supervise::Failure> {
+            #[allow(unused_imports)]
+            use ::supervise::__private::{
+                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+                ReportedError as _,
+            };
+            match message {
+                FeedMessage::Fetch { id, __reply } => {
+                    let id = ::supervise::__private::sendable::<MatchId>(id);
+                    let __held = ::supervise::__private::hold::<
+                        _,
+                        Match,
+                    >(__ctx, __reply);
+                    match ::supervise::__private::handler_future(
+                            Self::fetch(self, id, __ctx),
+                        )
+                        .await
+                    {
+                        ::core::result::Result::Ok(reply) => {
+                            __held.answer(__ctx, reply);
+                            ::core::result::Result::Ok(())
+                        }
+                        ::core::result::Result::Err(error) => {
+                            ::core::result::Result::Err({
+                                let error = ::supervise::__private::error_value::<
+                                    FeedError,
+                                >(error);
+                                (&&&&::supervise::__private::Tier::of(&error))
+                                    .failure(error)
+                            })
+                        }
+                    }
+                }
+                _ => ::core::unreachable!("`handle_now` has handled it"),
+            }
+        }
+        fn handle_now(
+            &mut self,
+            message: FeedMessage,
+            __ctx: &mut ::supervise::Context<Self>,
+        ) -> ::core::ops::ControlFlow<
+            ::core::result::Result<(), ::supervise::Failure>,
+            FeedMessage,
+        > {
+            #[allow(unused_imports)]
+            use ::supervise::__private::{
+                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+                ReportedError as _,
+            };
+            let _ = &__ctx;
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(
+                match message {
+                    #[cfg(unix)]
+                    FeedMessage::Read { __reply } => {
+                        let __held = ::supervise::__private::hold::<
+                            _,
+                            <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+                        >(__ctx, __reply);
+                        match <io::Result<
+                            u8,
+                        > as ::supervise::__private::ResultLike>::into_result(
+                            Self::read(self),
+                        ) {
+                            ::core::result::Result::Ok(reply) => {
+                                __held.answer(__ctx, reply);
+                                ::core::result::Result::Ok(())
+                            }
+                            ::core::result::Result::Err(error) => {
+                                ::core::result::Result::Err({
+                                    let error = ::supervise::__private::error_value::<
+                                        <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
+                                    >(error);
+                                    (&&&&::supervise::__private::Tier::of(&error))
+                                        .failure(error)
+                                })
+                            }
+                        }
+                    }
+                    FeedMessage::Check { strict, __reply } => {
+                        let __held = ::supervise::__private::hold::<
+                            _,
+                            Result<u8, No>,
+                        >(__ctx, __reply);
+                        let ::supervise::Reply(reply) = Self::check(self, strict);
+                        __held.answer(__ctx, reply);
+                        ::core::result::Result::Ok(())
+                    }
+                    FeedMessage::Close { __reply } => {
+                        let __held = ::supervise::__private::hold::<
+                            _,
+                            (),
+                        >(__ctx, __reply);
+                        Self::close(self);
+                        __held.answer(__ctx, ());
+                        ::core::result::Result::Ok(())
+                    }
+                    FeedMessage::Count { __reply } => {
+                        let __held = ::supervise::__private::hold::<
+                            _,
+                            u64,
+                        >(__ctx, __reply);
+                        ::supervise::__private::plain_reply(
+                            ::supervise::__private::Probe::<u64>::reply(),
+                        );
+                        let reply = Self::count(self);
+                        __held.answer(__ctx, reply);
+                        ::core::result::Result::Ok(())
+                    }
+                    message => return ::core::ops::ControlFlow::Continue(message),
+                },
+            )
+        }
+        fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+            message_name(message)
+        }
+        #[allow(unreachable_patterns)]
+        fn redelivery(message: &FeedMessage) -> ::core::primitive::u32 {
+            match message {
+                FeedMessage::Fetch { .. } => 3u32,
+                _ => 0,
+            }
+        }
+        #[allow(unreachable_patterns)]
+        fn duplicate(message: &FeedMessage) -> ::core::option::Option<FeedMessage> {
+            match message {
+                FeedMessage::Fetch { id, .. } => {
+                    ::core::option::Option::Some(FeedMessage::Fetch {
+                        id: ::supervise::__private::redeliverable::<MatchId>(id),
+                        __reply: ::supervise::ReplyTo::nowhere(),
+                    })
+                }
+                _ => ::core::option::Option::None,
+            }
+        }
+    }
+};
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
@@ -181,139 +327,6 @@ impl FeedRef {
                 },
             )
             .inline()
-    }
-}
-#[automatically_derived]
-impl ::supervise::Actor for Feed {
-    type Message = FeedMessage;
-    async fn handle(
-        &mut self,
-        message: FeedMessage,
-        __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
-        #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
-        };
-        match message {
-            FeedMessage::Fetch { id, __reply } => {
-                let id = ::supervise::__private::sendable::<MatchId>(id);
-                let __held = ::supervise::__private::hold::<_, Match>(__ctx, __reply);
-                match ::supervise::__private::handler_future(
-                        Self::fetch(self, id, __ctx),
-                    )
-                    .await
-                {
-                    ::core::result::Result::Ok(reply) => {
-                        __held.answer(__ctx, reply);
-                        ::core::result::Result::Ok(())
-                    }
-                    ::core::result::Result::Err(error) => {
-                        ::core::result::Result::Err({
-                            let error = ::supervise::__private::error_value::<
-                                FeedError,
-                            >(error);
-                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
-                        })
-                    }
-                }
-            }
-            _ => ::core::unreachable!("`handle_now` has handled it"),
-        }
-    }
-    fn handle_now(
-        &mut self,
-        message: FeedMessage,
-        __ctx: &mut ::supervise::Context<Self>,
-    ) -> ::core::ops::ControlFlow<
-        ::core::result::Result<(), ::supervise::Failure>,
-        FeedMessage,
-    > {
-        #[allow(unused_imports)]
-        use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
-        };
-        let _ = &__ctx;
-        #[allow(unreachable_patterns)]
-        ::core::ops::ControlFlow::Break(
-            match message {
-                #[cfg(unix)]
-                FeedMessage::Read { __reply } => {
-                    let __held = ::supervise::__private::hold::<
-                        _,
-                        <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
-                    >(__ctx, __reply);
-                    match <io::Result<
-                        u8,
-                    > as ::supervise::__private::ResultLike>::into_result(
-                        Self::read(self),
-                    ) {
-                        ::core::result::Result::Ok(reply) => {
-                            __held.answer(__ctx, reply);
-                            ::core::result::Result::Ok(())
-                        }
-                        ::core::result::Result::Err(error) => {
-                            ::core::result::Result::Err({
-                                let error = ::supervise::__private::error_value::<
-                                    <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
-                                >(error);
-                                (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
-                            })
-                        }
-                    }
-                }
-                FeedMessage::Check { strict, __reply } => {
-                    let __held = ::supervise::__private::hold::<
-                        _,
-                        Result<u8, No>,
-                    >(__ctx, __reply);
-                    let ::supervise::Reply(reply) = Self::check(self, strict);
-                    __held.answer(__ctx, reply);
-                    ::core::result::Result::Ok(())
-                }
-                FeedMessage::Close { __reply } => {
-                    let __held = ::supervise::__private::hold::<_, ()>(__ctx, __reply);
-                    Self::close(self);
-                    __held.answer(__ctx, ());
-                    ::core::result::Result::Ok(())
-                }
-                FeedMessage::Count { __reply } => {
-                    let __held = ::supervise::__private::hold::<_, u64>(__ctx, __reply);
-                    ::supervise::__private::plain_reply(
-                        ::supervise::__private::Probe::<u64>::reply(),
-                    );
-                    let reply = Self::count(self);
-                    __held.answer(__ctx, reply);
-                    ::core::result::Result::Ok(())
-                }
-                message => return ::core::ops::ControlFlow::Continue(message),
-            },
-        )
-    }
-    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        message.message_name()
-    }
-    #[allow(unreachable_patterns)]
-    fn redelivery(message: &FeedMessage) -> ::core::primitive::u32 {
-        match message {
-            FeedMessage::Fetch { .. } => 3u32,
-            _ => 0,
-        }
-    }
-    #[allow(unreachable_patterns)]
-    fn duplicate(message: &FeedMessage) -> ::core::option::Option<FeedMessage> {
-        match message {
-            FeedMessage::Fetch { id, .. } => {
-                ::core::option::Option::Some(FeedMessage::Fetch {
-                    id: ::supervise::__private::redeliverable::<MatchId>(id),
-                    __reply: ::supervise::ReplyTo::nowhere(),
-                })
-            }
-            _ => ::core::option::Option::None,
-        }
     }
 }
 const _: () = {

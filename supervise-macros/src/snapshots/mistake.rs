@@ -12,6 +12,9 @@ impl Feed {
         1
     }
 }
+#[doc(hidden)]
+#[allow(dead_code, non_camel_case_types)]
+type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(dead_code, missing_docs, private_interfaces, private_bounds, unreachable_pub)]
 pub enum FeedMessage {
     Fetch { id: u64 },
