@@ -205,7 +205,8 @@ pub trait Actor: Supervisor + Send {
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
     label = "this factory's value is no actor",
     note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
-    note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`"
+    note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`",
+    note = "a pool or a backoff supervisor gives `Props`: spawn them with `spawn_with(\"name\", props)`, under an actor in its `#[pre_start]`"
 )]
 pub trait Built: Send {
     /// The actor that is built.
