@@ -2,13 +2,15 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath};
+use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath, WherePredicate};
 
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
 use super::parse::{Block as Syntax, Member, Method};
 use crate::attributes;
 use crate::errors::{Errors, closest};
+use crate::generics::require;
+use crate::settings::written;
 
 /// Our attributes on the methods of the block.
 const HELPERS: &[&str] =
@@ -50,6 +52,7 @@ impl Block {
         let mut reference = path.clone();
         reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
         let actor = item.self_ty.clone();
+        bound_parameters(&mut item.generics, errors);
         let mut members = std::mem::take(&mut item.members);
         let mut block = Self {
             krate,
@@ -185,6 +188,31 @@ impl Block {
                 }
             }
         }
+    }
+}
+
+/// Refuses type parameters without any bound, and gives them theirs so that the rest compiles. Whether the bounds of others
+/// are enough, only rustc knows.
+fn bound_parameters(generics: &mut Generics, errors: &mut Errors) {
+    let mut bound = Vec::new();
+    if let Some(clause) = &generics.where_clause {
+        for predicate in &clause.predicates {
+            if let WherePredicate::Type(predicate) = predicate {
+                bound.push(written(&predicate.bounded_ty));
+            }
+        }
+    }
+    let mut unbound = Vec::new();
+    for parameter in generics.type_params() {
+        if parameter.bounds.is_empty() && !bound.contains(&parameter.ident.to_string()) {
+            unbound.push(parameter.ident.clone());
+        }
+    }
+    for ty in unbound {
+        let message =
+            format!("an actor and its messages go to other threads and stay there: write `{ty}: Send + 'static`");
+        errors.at(&ty, message);
+        require(generics, quote!(#ty: ::core::marker::Send + 'static));
     }
 }
 
