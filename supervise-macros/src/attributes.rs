@@ -22,9 +22,10 @@ pub(crate) fn conditions(cfgs: &TokenStream) -> TokenStream {
     let mut conditions = TokenStream::new();
     // `#` `[cfg (..)]`
     for token in cfgs.clone() {
-        if let TokenTree::Group(attribute) = token
-            && let Some(TokenTree::Group(condition)) = attribute.stream().into_iter().nth(1)
-        {
+        let TokenTree::Group(attribute) = token else { continue };
+        let mut attribute = attribute.stream().into_iter();
+        attribute.next();
+        if let Some(TokenTree::Group(condition)) = attribute.next() {
             if !conditions.is_empty() {
                 conditions.extend(quote!(,));
             }
@@ -45,15 +46,15 @@ pub(crate) fn under(cfgs: &TokenStream, items: Vec<TokenStream>) -> TokenStream 
 
 /// Takes the attributes that are `ours` out of `attrs`.
 pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool) -> Vec<Attribute> {
-    let (mut taken, mut kept) = (Vec::new(), Vec::new());
-    for attribute in std::mem::take(attrs) {
-        if ours(&attribute) {
-            taken.push(attribute);
+    let mut taken = Vec::new();
+    let mut at = 0;
+    while at < attrs.len() {
+        if ours(&attrs[at]) {
+            taken.push(attrs.remove(at));
         } else {
-            kept.push(attribute);
+            at += 1;
         }
     }
-    *attrs = kept;
     taken
 }
 

@@ -77,8 +77,8 @@ pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Err
 /// Words in backquotes, separated by commas.
 pub(crate) fn listed(words: &[&str]) -> String {
     let mut list = String::new();
-    for (at, word) in words.iter().enumerate() {
-        list.push_str(if at == 0 { "`" } else { ", `" });
+    for word in words {
+        list.push_str(if list.is_empty() { "`" } else { ", `" });
         list.push_str(word);
         list.push('`');
     }

@@ -3,22 +3,18 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::parse::Parse;
-use syn::punctuated::Punctuated;
 use syn::{GenericParam, Generics, TypeParam, WherePredicate};
 
 use crate::syntax;
 
 /// The generics with one more type parameter, before the constants.
 pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Generics {
-    let mut with = Generics { params: Punctuated::new(), ..generics.clone() };
-    let mut parameter = Some(GenericParam::Type(parameter));
-    for own in &generics.params {
-        if matches!(own, GenericParam::Const(_)) {
-            with.params.extend(parameter.take());
-        }
-        with.params.push(own.clone());
+    let mut with = generics.clone();
+    let mut at = 0;
+    while let Some(GenericParam::Lifetime(_) | GenericParam::Type(_)) = generics.params.get(at) {
+        at += 1;
     }
-    with.params.extend(parameter);
+    with.params.insert(at, GenericParam::Type(parameter));
     with
 }
 

@@ -63,21 +63,26 @@ fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
 }
 
 fn starts_type(rest: &TokenStream) -> bool {
-    let first = rest.clone().into_iter().next().map(|token| token.to_string());
-    matches!(first.as_deref(), Some("struct" | "enum" | "union"))
+    matches!(first_word(rest).as_str(), "struct" | "enum" | "union")
+}
+
+fn first_word(rest: &TokenStream) -> String {
+    match rest.clone().into_iter().next() {
+        Some(token) => token.to_string(),
+        None => String::new(),
+    }
 }
 
 fn no_actor(rest: &TokenStream) -> syn::Error {
-    let keyword = rest.clone().into_iter().next();
-    let what = match keyword.as_ref().map(ToString::to_string).as_deref() {
-        Some("fn" | "async") => "a function is no actor",
-        Some("trait") => "a trait is no actor",
-        Some("mod") => "a module is no actor",
+    let what = match first_word(rest).as_str() {
+        "fn" | "async" => "a function is no actor",
+        "trait" => "a trait is no actor",
+        "mod" => "a module is no actor",
         _ => "this is no actor",
     };
     let mend = "write `#[actor]` on a struct or enum, `#[actor] struct Feed;`, and on its impl block, \
                 `#[actor] impl Feed { #[handler] fn fetch(&mut self) {} }`";
-    syn::Error::new_spanned(keyword, format!("{what}: {mend}"))
+    syn::Error::new_spanned(rest.clone().into_iter().next(), format!("{what}: {mend}"))
 }
 
 /// Runs a test on a paused clock with a private system: see `supervise::testkit`.

@@ -22,7 +22,7 @@ pub(crate) struct Setting {
 /// Reads the settings of an attribute.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for part in split(tokens, ',') {
+    for part in &split(tokens, ',') {
         match Setting::new(part) {
             Ok(setting) => settings.push(setting),
             Err(error) => errors.add(error),
@@ -49,10 +49,10 @@ pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
 }
 
 impl Setting {
-    fn new(whole: TokenStream) -> syn::Result<Self> {
+    fn new(whole: &TokenStream) -> syn::Result<Self> {
         let mut tokens = whole.clone().into_iter();
         let Some(TokenTree::Ident(name)) = tokens.next() else {
-            return Err(syn::Error::new_spanned(&whole, "expected a setting, such as `name = value`"));
+            return Err(syn::Error::new_spanned(whole, "expected a setting, such as `name = value`"));
         };
         let mut next = tokens.next();
         let mut arguments = None;
@@ -68,7 +68,7 @@ impl Setting {
                 let mut value = TokenStream::new();
                 value.extend(tokens);
                 if value.is_empty() {
-                    let message = format!("a value is missing: write it behind `{}`", written(&whole));
+                    let message = format!("a value is missing: write it behind `{}`", written(whole));
                     return Err(syn::Error::new(punct.span(), message));
                 }
                 Some(value)
@@ -77,7 +77,7 @@ impl Setting {
                 return Err(syn::Error::new(other.span(), format!("expected `,` or `=` behind `{name}`")));
             }
         };
-        Ok(Self { name, arguments, value, whole })
+        Ok(Self { name, arguments, value, whole: whole.clone() })
     }
 
     /// All of the setting.
@@ -145,8 +145,8 @@ impl Setting {
     /// The arguments of `name(..)`.
     pub(crate) fn call(&self, example: &str) -> syn::Result<TokenStream> {
         if let (Some(arguments), None) = (&self.arguments, &self.value) {
-            for part in split(arguments.clone(), ',') {
-                if !matches!(part.into_iter().next(), Some(TokenTree::Ident(_))) {
+            for part in &split(arguments.clone(), ',') {
+                if !matches!(part.clone().into_iter().next(), Some(TokenTree::Ident(_))) {
                     let message = format!("`{0}` takes its arguments by name: write `{0}({example})`", self.name);
                     return Err(syn::Error::new_spanned(arguments, message));
                 }
@@ -173,7 +173,7 @@ pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: 
 /// The tokens as a user would have written them. (How many blanks a token stream prints depends on who made it.)
 pub(crate) fn written(tokens: &dyn ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
-    for (printed, written) in [
+    for (printed, written) in &[
         (" :: ", "::"),
         (":: ", "::"),
         (" < ", "<"),
@@ -185,7 +185,7 @@ pub(crate) fn written(tokens: &dyn ToTokens) -> String {
         (" . ", "."),
         ("{..}", "{ .. }"),
     ] {
-        text = text.replace(printed, written);
+        text = text.replace(*printed, written);
     }
     text
 }

@@ -221,11 +221,11 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
     let Hook { cfgs, .. } = hook;
     let name = Ident::new(hook.kind.name(), mixed);
     let mut parameters = TokenStream::new();
-    for argument in [HookArgument::Context, HookArgument::Cause, HookArgument::Message] {
-        if !hook.kind.takes(argument) {
+    for argument in &[HookArgument::Context, HookArgument::Cause, HookArgument::Message] {
+        if !hook.kind.takes(*argument) {
             continue;
         }
-        let unused = if hook.call.contains(&argument) { "" } else { "_" };
+        let unused = if hook.call.contains(argument) { "" } else { "_" };
         let name = Ident::new(&format!("{unused}{}", argument.name()), mixed);
         parameters.extend(match argument {
             HookArgument::Context => quote_spanned!(mixed=> #name: &mut #krate::Context<Self>,),

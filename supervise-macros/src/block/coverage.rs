@@ -19,7 +19,7 @@ pub(crate) fn failures(block: &Block) -> TokenStream {
     let mut always = Vec::new();
     let mut helpers = TokenStream::new();
     let mut count = 0;
-    for (cfgs, fallible) in fallible(block) {
+    for (cfgs, fallible) in &fallible(block) {
         let err = fallible.err(krate);
         if cfgs.is_empty() {
             always.push(err);
@@ -30,7 +30,7 @@ pub(crate) fn failures(block: &Block) -> TokenStream {
         require(&mut generics, quote!(#actor: #helper<#parent>));
         count += 1;
     }
-    for ty in distinct(always) {
+    for ty in &distinct(always) {
         require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
     }
     let of = quote_spanned!(mixed=> #krate::FailuresDecidedBy<#parent>);

@@ -30,22 +30,29 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
 
 /// The messages as a table, for the actor's own page.
 fn table_of_messages(block: &Block) -> String {
-    let code = |ty: Option<String>| ty.map_or_else(String::new, |ty| cell(&ty));
     let mut table = "# Messages\n\n| request | what it does | reply | fails with |\n|---|---|---|---|".to_owned();
     for handler in &block.handlers {
         let mut request = format!("{}(", handler.ident);
-        for (at, argument) in handler.arguments.iter().enumerate() {
-            let comma = if at == 0 { "" } else { ", " };
+        let mut comma = "";
+        for argument in &handler.arguments {
             let argument = format!("{comma}{}: {}", argument.ident, written(&argument.ty));
             request.push_str(&argument);
+            comma = ", ";
         }
         let request = cell(&(request + ")"));
         let (reply, failure) = handler.reply.spoken();
-        let (reply, failure) = (code(reply), code(failure));
+        let (reply, failure) = (code_cell(reply), code_cell(failure));
         let row = format!("\n| {request} | {} | {reply} | {failure} |", first_line(&handler.docs));
         table.push_str(&row);
     }
     table
+}
+
+fn code_cell(ty: Option<String>) -> String {
+    match ty {
+        Some(ty) => cell(&ty),
+        None => String::new(),
+    }
 }
 
 /// The first line of documentation, if it may stand in a table.
@@ -237,10 +244,12 @@ pub(crate) fn located(ident: &Ident) -> Ident {
 /// The docs of a handler, or a line that stands for them.
 pub(crate) fn with_default_doc(docs: &[Attribute], text: &str) -> TokenStream {
     let mut all = TokenStream::new();
+    let mut documented = false;
     for attribute in docs {
         attribute.to_tokens(&mut all);
+        documented |= attribute.path().is_ident("doc");
     }
-    if !docs.iter().any(|attribute| attribute.path().is_ident("doc")) {
+    if !documented {
         all.extend(quote!(#[doc = #text]));
     }
     all

@@ -7,7 +7,7 @@ use syn::ext::IdentExt;
 use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
 
 use super::model::check_signature;
-use super::types::{check_context, each_argument, each_held, is_context, last_segment, without_self};
+use super::types::{check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, set_once, written};
@@ -74,8 +74,14 @@ impl Fallible {
     /// Reads a return type, if it is some `Result`.
     pub(crate) fn of(ty: &Type) -> Option<Self> {
         let (name, types) = last_segment(ty)?;
-        let written = |at: usize| (types.len() == 2).then(|| types[at].clone());
-        (name == "Result").then(|| Self { returned: ty.clone(), ok: written(0), err: written(1) })
+        if name != "Result" {
+            return None;
+        }
+        let (ok, err) = match types.as_slice() {
+            [ok, err] => (Some((*ok).clone()), Some((*err).clone())),
+            _ => (None, None),
+        };
+        Some(Self { returned: ty.clone(), ok, err })
     }
 
     pub(crate) fn ok(&self, krate: &syn::Path) -> TokenStream {
@@ -89,14 +95,20 @@ impl Fallible {
     /// Both sides for a reader; behind an alias, the alias.
     pub(crate) fn spoken(&self) -> (Option<String>, Option<String>) {
         match (&self.ok, &self.err) {
-            (Some(ok), Some(err)) => (Some(written(ok)).filter(|ok| ok != "()"), Some(written(err))),
+            (Some(ok), Some(err)) => {
+                let ok = written(ok);
+                (if ok == "()" { None } else { Some(ok) }, Some(written(err)))
+            }
             _ => (Some(written(&self.returned)), None),
         }
     }
 
     /// Where to say that the error is none.
     pub(crate) fn err_span(&self) -> Span {
-        crate::spans::of(self.err.as_ref().unwrap_or(&self.returned))
+        match &self.err {
+            Some(err) => crate::spans::of(err),
+            None => crate::spans::of(&self.returned),
+        }
     }
 
     fn side(&self, written: Option<&Type>, name: &str, krate: &syn::Path) -> TokenStream {
@@ -185,8 +197,12 @@ impl Handler {
         let mut context = false;
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
-            if let Some(cfg) = input.attrs.iter().find(|attribute| attribute.path().is_ident("cfg")) {
-                errors.at(cfg, "a message has the same arguments in every build: put `#[cfg]` on the handler");
+            for attribute in &input.attrs {
+                if attribute.path().is_ident("cfg") {
+                    let message = "a message has the same arguments in every build: put `#[cfg]` on the handler";
+                    errors.at(attribute, message);
+                    break;
+                }
             }
             if is_context(&input.ty) {
                 check_context(&input.ty, errors);
@@ -228,8 +244,8 @@ impl Handler {
         self.reply = if let Some(fallible) = Fallible::of(&ty) {
             Reply::Fallible(Box::new(fallible))
         } else {
-            match (last_segment(&ty), &ty) {
-                (Some((name, types)), _) if name == "Reply" => {
+            match last_segment(&ty) {
+                Some((name, types)) if name == "Reply" => {
                     if let [inner] = types.as_slice() {
                         Reply::Wrapped((*inner).clone())
                     } else {
@@ -237,7 +253,7 @@ impl Handler {
                         Reply::Unsound
                     }
                 }
-                (_, Type::Tuple(tuple)) if tuple.elems.is_empty() => Reply::Unit,
+                _ if is_unit(&ty) => Reply::Unit,
                 _ => Reply::Plain(ty),
             }
         };
@@ -285,13 +301,13 @@ impl Settings {
                 return settings;
             }
         };
-        for setting in settings::parse(list.tokens.clone(), errors) {
+        for setting in &settings::parse(list.tokens.clone(), errors) {
             match setting.name.to_string().as_str() {
-                "redeliver" => set_once(&mut settings.redeliver, redeliver(&setting), &setting, errors),
+                "redeliver" => set_once(&mut settings.redeliver, redeliver(setting), setting, errors),
                 "not_influencing" => {
-                    set_once(&mut settings.not_influencing, setting.flag(), &setting, errors);
+                    set_once(&mut settings.not_influencing, setting.flag(), setting, errors);
                 }
-                "inline" => set_once(&mut settings.inline, setting.flag(), &setting, errors),
+                "inline" => set_once(&mut settings.inline, setting.flag(), setting, errors),
                 _ => {
                     let known = ["redeliver", "not_influencing", "inline"];
                     errors.add(unknown("setting of `#[handler]`", &setting.name, &known));

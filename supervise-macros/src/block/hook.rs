@@ -5,7 +5,7 @@ use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
 use super::model::check_signature;
-use super::types::{check_context, is_context, last_segment};
+use super::types::{check_context, is_called, is_context, is_unit, last_segment};
 use crate::attributes;
 use crate::errors::Errors;
 use crate::settings::written;
@@ -162,12 +162,15 @@ fn argument(ty: &Type, message: &Ident, errors: &mut Errors) -> Option<HookArgum
         return Some(HookArgument::Context);
     }
     if let Type::Reference(reference) = ty {
-        let failure = last_segment(&reference.elem).is_some_and(|(name, _)| name == "Failure");
-        return (failure && reference.mutability.is_none()).then_some(HookArgument::Cause);
+        let failure = is_called("Failure", &reference.elem) && reference.mutability.is_none();
+        return if failure { Some(HookArgument::Cause) } else { None };
     }
-    let (name, types) = last_segment(ty)?;
-    let inner = types.first().and_then(|ty| last_segment(ty)).is_some_and(|(name, _)| *message == name);
-    (name == "Option" && inner).then_some(HookArgument::Message)
+    match last_segment(ty)? {
+        (name, types) if name == "Option" && is_called(&message.to_string(), types.first()?) => {
+            Some(HookArgument::Message)
+        }
+        _ => None,
+    }
 }
 
 impl Outcome {
@@ -175,32 +178,26 @@ impl Outcome {
         let ReturnType::Type(_, ty) = &signature.output else {
             return Self::Nothing;
         };
-        if matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
+        if is_unit(ty) {
             return Self::Nothing;
         }
-        let unit = |types: &[&Type]| {
-            types.first().is_none_or(|ok| matches!(ok, Type::Tuple(tuple) if tuple.elems.is_empty()))
-        };
-        match (Fallible::of(ty), last_segment(ty)) {
-            (Some(fallible), Some((_, types))) if unit(&types) => return Self::Fallible(Box::new(fallible)),
-            _ => errors.at(
-                ty,
-                format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail"),
-            ),
+        if let (Some(fallible), Some((_, types))) = (Fallible::of(ty), last_segment(ty))
+            && (types.is_empty() || is_unit(types[0]))
+        {
+            return Self::Fallible(Box::new(fallible));
         }
+        errors
+            .at(ty, format!("nobody waits for what a {role} returns: return nothing, or `Result<(), E>` to fail"));
         Self::Nothing
     }
 }
 
 fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
-    let borrowed =
-        signature.receiver().is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, _)));
-    if !borrowed {
-        let message = format!("a {role} is called on the actor: make `&mut self` or `&self` its first parameter");
-        match signature.receiver() {
-            Some(receiver) => errors.at(receiver, message),
-            None => errors.at(&signature.ident, message),
-        }
+    let mend = "is called on the actor: make `&mut self` or `&self` its first parameter";
+    match signature.receiver() {
+        Some(receiver) if matches!(receiver.kind, ReceiverKind::Reference(_, None, _)) => {}
+        Some(receiver) => errors.at(receiver, format!("a {role} {mend}")),
+        None => errors.at(&signature.ident, format!("a {role} {mend}")),
     }
 }
 
@@ -249,7 +246,10 @@ impl Watch {
 
     /// What tells two watch methods apart.
     pub(crate) fn key(&self) -> String {
-        self.subject.as_ref().map_or_else(String::new, |ty| written(ty))
+        match &self.subject {
+            Some(ty) => written(ty),
+            None => String::new(),
+        }
     }
 }
 
@@ -266,24 +266,22 @@ impl Stash {
             errors.at(asyncness, format!("the runtime cannot wait for a `#[stash_while]` method: {form}"));
             return None;
         }
-        let shared = signature
-            .receiver()
-            .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, None)));
-        let mut inputs = signature.inputs.iter().skip(1);
-        let message_only = match (inputs.next(), inputs.next()) {
-            (Some(FnArg::Typed(input)), None) => {
-                matches!(&*input.ty, Type::Reference(reference) if reference.mutability.is_none())
+        let mut inputs = signature.inputs.iter();
+        let shared = match (inputs.next(), inputs.next(), inputs.next()) {
+            (Some(FnArg::Receiver(receiver)), Some(FnArg::Typed(input)), None) => {
+                matches!(receiver.kind, ReceiverKind::Reference(_, None, None))
+                    && matches!(&*input.ty, Type::Reference(reference) if reference.mutability.is_none())
             }
             _ => false,
         };
-        if !shared || !message_only {
+        if !shared {
             errors.at(
                 &signature.inputs,
                 format!("a `#[stash_while]` method looks at the actor and one message: {form}"),
             );
             return None;
         }
-        let boolean = matches!(&signature.output, ReturnType::Type(_, ty) if last_segment(ty).is_some_and(|(name, _)| name == "bool"));
+        let boolean = matches!(&signature.output, ReturnType::Type(_, ty) if is_called("bool", ty));
         if !boolean {
             errors.at(&signature.ident, format!("a `#[stash_while]` method answers yes or no: {form}"));
             return None;

@@ -72,10 +72,8 @@ impl Block {
             match member {
                 Member::Method(method) => block.method(method, errors),
                 Member::Other(attrs, _) => {
-                    for attribute in attributes::take(attrs, &|attribute| helper(attribute).is_some()) {
-                        let name = attribute.path().get_ident();
-                        let name = name.map(ToString::to_string).unwrap_or_default();
-                        errors.at(&attribute, format!("`#[{name}]` belongs on a method"));
+                    for attribute in &attributes::take(attrs, &|attribute| helper(attribute).is_some()) {
+                        errors.at(attribute, format!("`#[{}]` belongs on a method", role(attribute)));
                     }
                 }
             }
@@ -87,7 +85,7 @@ impl Block {
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
         Self::near_misses(method, errors);
-        let mut roles = attributes::take(&mut method.attrs, &|attribute| helper(attribute).is_some());
+        let roles = attributes::take(&mut method.attrs, &|attribute| helper(attribute).is_some());
         if let [first, second, ..] = roles.as_slice() {
             let (first, name) = (role(first), role(second));
             let message = if first == name {
@@ -99,9 +97,7 @@ impl Block {
             };
             errors.at(second, message);
         }
-        let Some(attribute) = (!roles.is_empty()).then(|| roles.swap_remove(0)) else {
-            return;
-        };
+        let [attribute, ..] = roles.as_slice() else { return };
         // What a role asks of its methods is not the user's choice.
         method.attrs.extend(attributes::ours(quote!(
             #[allow(
@@ -111,34 +107,38 @@ impl Block {
                 clippy::unused_self
             )]
         )));
-        let role = role(&attribute);
+        let role = role(attribute);
         if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
-            errors.at(&attribute, format!("`#[{role}]` takes no arguments"));
+            errors.at(attribute, format!("`#[{role}]` takes no arguments"));
         }
         let attrs = &method.attrs;
         match (role.as_str(), HookKind::named(&role)) {
             ("handler", _) => {
-                let handler = Handler::read(&attribute, attrs, &method.signature, &self.actor, errors);
+                let handler = Handler::read(attribute, attrs, &method.signature, &self.actor, errors);
                 self.handlers.push(handler);
             }
-            ("watch", _) => self.watches.extend(Watch::read(attrs, &method.signature, errors)),
+            ("watch", _) => {
+                if let Some(watch) = Watch::read(attrs, &method.signature, errors) {
+                    self.watches.push(watch);
+                }
+            }
             ("stash_while", _) => {
                 if self.stash.is_some() {
-                    errors.at(&attribute, "an actor has one `#[stash_while]`: merge the two conditions");
+                    errors.at(attribute, "an actor has one `#[stash_while]`: merge the two conditions");
                 }
                 self.stash = Stash::read(attrs, &method.signature, &self.message, errors);
             }
             (_, Some(kind)) => {
                 let cfgs = attributes::cfgs(attrs);
-                if let Some(earlier) =
-                    self.hooks.iter().find(|hook| hook.kind == kind && (hook.cfgs.is_empty() || cfgs.is_empty()))
-                {
-                    let message = format!(
-                        "an actor has one `#[{role}]`, and `{}` is it already: merge the two",
-                        earlier.ident
-                    );
-                    errors.at(&attribute, message);
-                    return;
+                for earlier in &self.hooks {
+                    if earlier.kind == kind && (earlier.cfgs.is_empty() || cfgs.is_empty()) {
+                        let message = format!(
+                            "an actor has one `#[{role}]`, and `{}` is it already: merge the two",
+                            earlier.ident
+                        );
+                        errors.at(attribute, message);
+                        return;
+                    }
                 }
                 let hook = Hook::read(kind, cfgs, &method.signature, &self.message, errors);
                 self.hooks.push(hook);
@@ -150,8 +150,8 @@ impl Block {
     /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well; a handler
     /// stays one, so that who calls it finds it.
     fn near_misses(method: &mut Method, errors: &mut Errors) {
-        for attribute in attributes::take(&mut method.attrs, &|attribute| near_miss(attribute).is_some()) {
-            let Some(meant) = near_miss(&attribute) else { continue };
+        for attribute in &attributes::take(&mut method.attrs, &|attribute| near_miss(attribute).is_some()) {
+            let Some(meant) = near_miss(attribute) else { continue };
             errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
             if meant == "handler" {
                 method.attrs.extend(attributes::ours(quote!(#[handler])));
@@ -217,7 +217,10 @@ fn bound_parameters(generics: &mut Generics, errors: &mut Errors) {
 }
 
 fn role(attribute: &Attribute) -> String {
-    attribute.path().get_ident().map(ToString::to_string).unwrap_or_default()
+    match attribute.path().get_ident() {
+        Some(name) => name.to_string(),
+        None => String::new(),
+    }
 }
 
 fn helper(attribute: &Attribute) -> Option<&'static str> {

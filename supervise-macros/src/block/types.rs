@@ -31,8 +31,21 @@ pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
 pub(crate) fn is_context(ty: &Type) -> bool {
     match ty {
         Type::Reference(reference) => is_context(&reference.elem),
-        ty => last_segment(ty).is_some_and(|(name, _)| name == "Context"),
+        ty => is_called("Context", ty),
     }
+}
+
+/// Whether the last segment of `ty` is `name`.
+pub(crate) fn is_called(name: &str, ty: &Type) -> bool {
+    match last_segment(ty) {
+        Some((own, _)) => own == name,
+        None => false,
+    }
+}
+
+/// Whether `ty` is `()`.
+pub(crate) fn is_unit(ty: &Type) -> bool {
+    matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
 }
 
 /// Refuses any spelling of the context but `&mut Context<Self>`.

@@ -55,22 +55,16 @@ impl Restart {
 pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) -> Vec<Child> {
     let fields = match data {
         Data::Struct(data) => match &mut data.fields {
-            Fields::Named(named) => &mut named.named,
-            Fields::Unnamed(unnamed) => {
-                let mend = "a child is named after its field: give the struct named fields";
-                for field in &mut unnamed.unnamed {
-                    refuse(field, mend, errors);
-                }
+            fields @ Fields::Named(_) => fields,
+            fields => {
+                refuse(fields, "a child is named after its field: give the struct named fields", errors);
                 return Vec::new();
             }
-            Fields::Unit => return Vec::new(),
         },
         Data::Enum(data) => {
             let mend = "only a struct declares children on its fields: an enum spawns them in `#[pre_start]`";
             for variant in &mut data.variants {
-                for field in &mut variant.fields {
-                    refuse(field, mend, errors);
-                }
+                refuse(&mut variant.fields, mend, errors);
             }
             return Vec::new();
         }
@@ -78,20 +72,24 @@ pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) ->
     };
     let mut names = Vec::new();
     let mut children = Vec::new();
-    for field in fields {
+    for field in fields.iter_mut() {
         let attributes = attributes::take(&mut field.attrs, &|attribute| is(attribute, "child"));
         let [attribute, rest @ ..] = attributes.as_slice() else { continue };
         if let Some(second) = rest.first() {
             errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
         }
-        children.extend(child(field, attribute, strategy, &mut names, errors));
+        if let Some(child) = child(field, attribute, strategy, &mut names, errors) {
+            children.push(child);
+        }
     }
     children
 }
 
-fn refuse(field: &mut Field, mend: &str, errors: &mut Errors) {
-    for attribute in attributes::take(&mut field.attrs, &|attribute| is(attribute, "child")) {
-        errors.at(&attribute, mend);
+fn refuse(fields: &mut Fields, mend: &str, errors: &mut Errors) {
+    for field in fields.iter_mut() {
+        for attribute in &attributes::take(&mut field.attrs, &|attribute| is(attribute, "child")) {
+            errors.at(attribute, mend);
+        }
     }
 }
 
@@ -115,13 +113,11 @@ fn child(
         errors.at(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"));
         return None;
     };
-    let (make, rest) = errors.keep(syntax::read(list.tokens.clone(), parts).map_err(|error| {
-        if list.tokens.is_empty() {
-            syn::Error::new_spanned(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"))
-        } else {
-            error
-        }
-    }))?;
+    if list.tokens.is_empty() {
+        errors.at(attribute, format!("`#[child]` says how the child is made: {EXAMPLE}"));
+        return None;
+    }
+    let (make, rest) = errors.keep(syntax::read(list.tokens.clone(), parts))?;
     if make.inputs.len() != 1 {
         let message = "the first closure takes the parent, runs once for each of its instances, and returns the child's \
                        factory: write `|this| || Reader::new()`, or `|_| ..` where the parent is not needed";
@@ -129,15 +125,17 @@ fn child(
     }
     let options = Options::read(rest, errors);
     options.check(strategy, errors);
-    let name = options.name.as_ref().map_or_else(|| ident.unraw().to_string(), LitStr::value);
+    let (name, at) = match &options.name {
+        Some(name) => (name.value(), name.span()),
+        None => (ident.unraw().to_string(), ident.span()),
+    };
     if options.name.is_none() && !is_name(&name) {
-        let message = format!("`{name}` cannot be the name of an actor: add `name = \"..\"`");
-        errors.at_span(ident.span(), message);
+        errors.at_span(at, format!("`{name}` cannot be the name of an actor: add `name = \"..\"`"));
     }
     if names.contains(&name) {
         let message =
             format!("another child is called `{name}`: give this one a name of its own, `name = \"..\"`");
-        errors.at_span(options.name.as_ref().map_or(ident.span(), LitStr::span), message);
+        errors.at_span(at, message);
     }
     names.push(name.clone());
     Some(Child {
@@ -171,19 +169,22 @@ fn meant_actor(ty: &Type) -> String {
         Type::Path(path) => path.path.segments.last(),
         _ => None,
     };
-    match segment.map(|segment| (segment.ident.to_string(), &segment.arguments)) {
-        Some((_, PathArguments::AngleBracketed(arguments))) if arguments.args.len() == 1 => {
-            match arguments.args.first() {
+    let mut whole = written(ty);
+    if let Some(segment) = segment {
+        if let PathArguments::AngleBracketed(arguments) = &segment.arguments
+            && arguments.args.len() == 1
+        {
+            return match arguments.args.first() {
                 Some(GenericArgument::Type(inner)) => meant_actor(inner),
-                _ => written(ty),
-            }
+                _ => whole,
+            };
         }
-        Some((name, _)) if name.len() > 3 && name.ends_with("Ref") => {
-            let whole = written(ty);
-            whole.strip_suffix("Ref").map_or(whole.clone(), str::to_owned)
+        let name = segment.ident.to_string();
+        if name.len() > 3 && name.ends_with("Ref") && whole.ends_with("Ref") {
+            whole.truncate(whole.len() - 3);
         }
-        _ => written(ty),
     }
+    whole
 }
 
 /// The closure, and the options behind it.
@@ -211,14 +212,14 @@ struct Options {
 impl Options {
     fn read(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        for option in settings::parse(tokens, errors) {
+        for option in &settings::parse(tokens, errors) {
             match option.name.to_string().as_str() {
-                "restart" => set_once(&mut options.restart, restart(&option), &option, errors),
+                "restart" => set_once(&mut options.restart, restart(option), option, errors),
                 "stop_timeout" => {
-                    set_once(&mut options.stop_timeout, option.value_by(positive, "\"2s\""), &option, errors);
+                    set_once(&mut options.stop_timeout, option.value_by(positive, "\"2s\""), option, errors);
                 }
-                "significant" => set_once(&mut options.significant, flag(&option), &option, errors),
-                "name" => set_once(&mut options.name, name(&option), &option, errors),
+                "significant" => set_once(&mut options.significant, flag(option), option, errors),
+                "name" => set_once(&mut options.name, name(option), option, errors),
                 _ => errors.add(unknown("option of `#[child]`", &option.name, OPTIONS)),
             }
         }
@@ -253,7 +254,8 @@ fn restart(option: &Setting) -> syn::Result<Restart> {
 }
 
 fn flag(option: &Setting) -> syn::Result<Span> {
-    option.flag().map(|()| option.span())
+    option.flag()?;
+    Ok(option.span())
 }
 
 fn name(option: &Setting) -> syn::Result<LitStr> {
@@ -361,8 +363,10 @@ pub(crate) fn documentation(children: &[Child]) -> Option<String> {
     for child in children {
         let restart = child.restart.name();
         let significant = if child.significant { ", significant" } else { "" };
-        let stop =
-            child.stop_timeout.map_or_else(String::new, |timeout| format!(", stops within {}", spoken(timeout)));
+        let stop = match child.stop_timeout {
+            Some(timeout) => format!(", stops within {}", spoken(timeout)),
+            None => String::new(),
+        };
         let Child { name, actor, .. } = child;
         let row = format!("\n| `{name}` | `{}` | {restart}{significant}{stop} |", written(actor));
         table.push_str(&row);

@@ -187,7 +187,7 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
         mark(&with_parameter(generics, error), quote_spanned!(mixed=> #krate::Decides<#any>));
         mark(generics, quote_spanned!(mixed=> #krate::DecidesAll));
     } else {
-        for key in table.keys() {
+        for key in &table.keys() {
             mark(generics, quote_spanned!(mixed=> #krate::Decides<#key>));
         }
     }

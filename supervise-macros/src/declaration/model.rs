@@ -5,7 +5,7 @@ use std::time::Duration;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Data, DeriveInput, GenericParam, Generics, LitInt, Meta, Path, Visibility};
+use syn::{Data, DeriveInput, Generics, LitInt, Meta, Path, Visibility};
 
 use super::children::{self, Child};
 use crate::attributes;
@@ -54,15 +54,13 @@ impl Declaration {
             let message = "a union cannot be an actor: write `#[actor]` on a struct or an enum";
             errors.at_span(data.union_token.span, message);
         }
-        for parameter in &item.generics.params {
-            if let GenericParam::Lifetime(lifetime) = parameter {
-                let message = format!(
-                    "an actor outlives the code that spawns it and cannot borrow: own the data, or share it in an `Arc`, \
-                     instead of `{}`",
-                    lifetime.lifetime
-                );
-                errors.at(lifetime, message);
-            }
+        for parameter in item.generics.lifetimes() {
+            let message = format!(
+                "an actor outlives the code that spawns it and cannot borrow: own the data, or share it in an `Arc`, \
+                 instead of `{}`",
+                parameter.lifetime
+            );
+            errors.at(parameter, message);
         }
         let tables = attributes::take(&mut item.attrs, &|attribute| {
             super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
@@ -74,14 +72,14 @@ impl Declaration {
         {
             errors.at(second, "this type is an actor already: remove the second `#[actor]`");
         }
-        let table = tables.first().and_then(|attribute| match &attribute.meta {
-            Meta::List(list) => Some(list.tokens.clone()),
-            Meta::Path(_) => Some(TokenStream::new()),
-            Meta::NameValue(_) => {
-                errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`");
-                None
+        let mut table = None;
+        if let Some(attribute) = tables.first() {
+            match &attribute.meta {
+                Meta::List(list) => table = Some(list.tokens.clone()),
+                Meta::Path(_) => table = Some(TokenStream::new()),
+                Meta::NameValue(_) => errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`"),
             }
-        });
+        }
         let mut below = Vec::new();
         for table in &tables {
             if !super::is(table, HANDED_DOWN) {
@@ -121,19 +119,19 @@ impl Declaration {
 
     fn settings(&mut self, arguments: TokenStream, errors: &mut Errors) {
         let mut krate = None;
-        for setting in settings::parse(arguments, errors) {
+        for setting in &settings::parse(arguments, errors) {
             match setting.name.to_string().as_str() {
                 "mailbox" => {
                     let mailbox = setting.value_by(mailbox, "unbounded | bounded(1000)");
-                    set_once(&mut self.mailbox, mailbox, &setting, errors);
+                    set_once(&mut self.mailbox, mailbox, setting, errors);
                 }
-                "stash" => set_once(&mut self.stash, stash(&setting), &setting, errors),
+                "stash" => set_once(&mut self.stash, stash(setting), setting, errors),
                 "stop_timeout" => {
                     let timeout = setting.value_by(positive, "\"5s\"");
-                    set_once(&mut self.stop_timeout, timeout, &setting, errors);
+                    set_once(&mut self.stop_timeout, timeout, setting, errors);
                 }
                 "crate" => {
-                    set_once(&mut krate, module(&setting), &setting, errors);
+                    set_once(&mut krate, module(setting), setting, errors);
                 }
                 _ => errors.add(unknown("setting of `#[actor]`", &setting.name, SETTINGS)),
             }
@@ -147,9 +145,9 @@ impl Declaration {
 /// The settings of `#[actor]` on an impl block: `crate = path` alone.
 pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
     let mut krate = None;
-    for setting in settings::parse(arguments, errors) {
+    for setting in &settings::parse(arguments, errors) {
         if setting.name == "crate" {
-            set_once(&mut krate, module(&setting), &setting, errors);
+            set_once(&mut krate, module(setting), setting, errors);
         } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
             let message = format!(
                 "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
@@ -166,13 +164,13 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
 /// Reads `crate = path`.
 fn module(setting: &Setting) -> syn::Result<Path> {
     let path = setting.value_by(Path::parse_mod_style, "path::to::supervise")?;
-    match path.segments.iter().find(|segment| segment.ident == "Self") {
-        None => Ok(path),
-        Some(segment) => {
+    for segment in &path.segments {
+        if segment.ident == "Self" {
             let message = "there is no crate in a type: write `crate = path::to::supervise`";
-            Err(syn::Error::new(segment.ident.span(), message))
+            return Err(syn::Error::new(segment.ident.span(), message));
         }
     }
+    Ok(path)
 }
 
 /// Where generated code finds what it calls.
@@ -246,5 +244,6 @@ fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
         "drop_oldest" => "DropOldest",
         _ => return Err(unknown("overflow", &word, WORDS)),
     };
-    Option::<syn::Token![,]>::parse(input).map(|_| variant)
+    Option::<syn::Token![,]>::parse(input)?;
+    Ok(variant)
 }

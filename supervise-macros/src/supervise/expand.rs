@@ -62,8 +62,8 @@ fn decide(table: &Table, krate: &Path) -> TokenStream {
         return TokenStream::new();
     } else {
         let mut cases = initialization(table, krate);
-        for key in table.keys() {
-            cases.extend(errors_of(table, &key, krate));
+        for key in &table.keys() {
+            cases.extend(errors_of(table, key, krate));
         }
         let kinds = kinds(table, krate);
         quote_spanned! {mixed=>
@@ -83,15 +83,13 @@ fn decide(table: &Table, krate: &Path) -> TokenStream {
 }
 
 fn initialization(table: &Table, krate: &Path) -> TokenStream {
-    let Some(rule) = table.rules.iter().find(|rule| matches!(rule.pattern, Pattern::Initialization)) else {
-        return TokenStream::new();
-    };
-    let decided = decided(&rule.directive, krate);
-    quote_spanned! {Span::mixed_site()=>
-        if failure.is_initialization() {
-            #decided;
+    for rule in &table.rules {
+        if matches!(rule.pattern, Pattern::Initialization) {
+            let decided = decided(&rule.directive, krate);
+            return quote_spanned!(Span::mixed_site()=> if failure.is_initialization() { #decided; });
         }
     }
+    TokenStream::new()
 }
 
 /// What is done about the errors of one type.
@@ -118,7 +116,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     }
     let mut arms = TokenStream::new();
     let mut whole = false;
-    for rule in rules {
+    for rule in &rules {
         arms.extend(arm(rule, key, krate));
         whole |= matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none();
     }
@@ -161,7 +159,10 @@ fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
 }
 
 fn first_span(key: &TokenStream) -> Span {
-    key.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span())
+    match key.clone().into_iter().next() {
+        Some(token) => token.span(),
+        None => Span::mixed_site(),
+    }
 }
 
 fn decided(what: &Directive, krate: &Path) -> TokenStream {

@@ -3,7 +3,7 @@
 use heck::ToUpperCamelCase;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{ExprClosure, GenericParam, Generics, Ident, Path, Type};
+use syn::{ExprClosure, Generics, Ident, Path, Type};
 
 use super::parse::{DirectiveSyntax, Entry, PatternSyntax, RuleSyntax, entries};
 use super::strategy::{self, BackoffModel, Strategy};
@@ -125,14 +125,22 @@ impl Table {
 
     /// Whether every error a child can fail with is decided here.
     pub(crate) fn decides_all(&self) -> bool {
-        self.decider.is_some()
-            || self.rules.is_empty()
-            || self.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Any))
+        for rule in &self.rules {
+            if matches!(rule.pattern, Pattern::Any) {
+                return true;
+            }
+        }
+        self.decider.is_some() || self.rules.is_empty()
     }
 
     /// Whether some failure may be answered with a restart.
     pub(crate) fn may_restart(&self) -> bool {
-        self.decider.is_some() || self.rules.is_empty() || self.rules.iter().any(|rule| rule.directive.restarts())
+        for rule in &self.rules {
+            if rule.directive.restarts() {
+                return true;
+            }
+        }
+        self.decider.is_some() || self.rules.is_empty()
     }
 
     /// The error types with a rule, each once, in the order of their first rules.
@@ -148,7 +156,9 @@ impl Table {
         for rule in &self.rules {
             if matches!(rule.directive, Directive::Escalate) || (at_limit && rule.directive.restarts()) {
                 anything |= matches!(rule.pattern, Pattern::Any);
-                types.extend(rule.pattern.key());
+                if let Some(key) = rule.pattern.key() {
+                    types.push(key);
+                }
             }
         }
         Escalations { anything, types: distinct(types) }
@@ -164,7 +174,9 @@ impl Table {
 fn keys(rules: &[Rule]) -> Vec<TokenStream> {
     let mut keys = Vec::new();
     for rule in rules {
-        keys.extend(rule.pattern.key());
+        if let Some(key) = rule.pattern.key() {
+            keys.push(key);
+        }
     }
     distinct(keys)
 }
@@ -178,11 +190,11 @@ pub(crate) struct Escalations {
 /// Each of `types` once, compared as text.
 pub(crate) fn distinct(types: Vec<TokenStream>) -> Vec<TokenStream> {
     let (mut distinct, mut seen) = (Vec::new(), Vec::new());
-    for ty in types {
+    for ty in &types {
         let text = ty.to_string();
         if !seen.contains(&text) {
             seen.push(text);
-            distinct.push(ty);
+            distinct.push(ty.clone());
         }
     }
     distinct
@@ -224,10 +236,7 @@ fn stray(setting: &Setting) -> syn::Error {
         let message = format!("a rule names what fails in `on(..)`: write `on({pattern}) = {value}`");
         return setting.error(message);
     }
-    let mut known = Vec::new();
-    for words in [SETTINGS, strategy::ARGUMENTS] {
-        known.extend_from_slice(words);
-    }
+    let known = [SETTINGS, strategy::ARGUMENTS].concat();
     match closest(&name, &known) {
         Some(_) => unknown("strategy or setting", &setting.name, &known),
         None => syn::Error::new(
@@ -277,14 +286,12 @@ impl<'a> Rules<'a> {
             if let (Pattern::Any, Some(Directive::Resume)) = (&pattern, &directive) {
                 self.resumes_any = Some(rule.directive_span());
             }
-            let guard = rule.guard.as_ref().map_or_else(String::new, guard_text);
+            let mut text = written(syntax);
+            if let Some(guard) = &rule.guard {
+                text.push_str(&guard_text(guard));
+            }
             if let Some(directive) = directive.clone() {
-                self.done.push(Rule {
-                    pattern,
-                    guard: rule.guard.clone(),
-                    directive,
-                    text: format!("{}{guard}", written(syntax)),
-                });
+                self.done.push(Rule { pattern, guard: rule.guard.clone(), directive, text });
             }
         }
     }
@@ -324,7 +331,7 @@ impl<'a> Rules<'a> {
         // Popping leaves the `::` behind.
         let last = of.segments.pop()?;
         let name = last.ident.to_string();
-        let bare = name.trim_start_matches("r#");
+        let bare = name.strip_prefix("r#").unwrap_or(&name);
         let is_type = bare == bare.to_upper_camel_case() || bare.starts_with(char::is_uppercase);
         let is_parameter = of.segments.is_empty() && self.is_type_parameter(&last.ident);
         of.segments.push_value(last);
@@ -332,8 +339,8 @@ impl<'a> Rules<'a> {
     }
 
     fn is_type_parameter(&self, word: &Ident) -> bool {
-        for parameter in &self.generics.params {
-            if matches!(parameter, GenericParam::Type(ty) if ty.ident == *word) {
+        for parameter in self.generics.type_params() {
+            if parameter.ident == *word {
                 return true;
             }
         }
@@ -394,7 +401,7 @@ impl<'a> Rules<'a> {
                 "a table is written as rules or as a function: remove `decider` or the `on(..)` rules",
             );
         }
-        if let (Some(span), false) = (self.resumes_any, self.seen.iter().any(|text| text == "Panic")) {
+        if let (Some(span), false) = (self.resumes_any, self.seen.contains(&"Panic".to_owned())) {
             errors.at_span(
                 span,
                 "resuming after a panic keeps state that may be broken: decide `on(Panic)` explicitly, \
@@ -421,12 +428,15 @@ impl<'a> Rules<'a> {
         if keys.len() < 2 {
             return;
         }
-        if let Some(generic) = keys.iter().find(|key| self.mentions_parameter(key)) {
-            let text = written(generic);
-            errors.at(
-                generic,
-                format!("`{text}` depends on a type parameter and could turn out to be another type of this table: add `on(_) = ..` at the end"),
-            );
+        for key in &keys {
+            if self.mentions_parameter(key) {
+                let text = written(key);
+                errors.at(
+                    key,
+                    format!("`{text}` depends on a type parameter and could turn out to be another type of this table: add `on(_) = ..` at the end"),
+                );
+                return;
+            }
         }
     }
 
@@ -478,13 +488,15 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         return None;
     }
     let settings = crate::settings::parse(arguments.clone(), errors);
-    if let Some(limit) = settings.iter().find(|setting| is_of_strategy(&setting.name)) {
-        let message = format!(
-            "restarts are limited by the strategy: move this there, `one_for_one({})`",
-            written(arguments)
-        );
-        errors.at(limit.tokens(), message);
-        return None;
+    for setting in &settings {
+        if is_of_strategy(&setting.name) {
+            let message = format!(
+                "restarts are limited by the strategy: move this there, `one_for_one({})`",
+                written(arguments)
+            );
+            errors.at(setting.tokens(), message);
+            return None;
+        }
     }
     if split(arguments.clone(), ',').len() != 1 {
         errors.at(&syntax.name, format!("`Restart(..)` takes one backoff: {RESTART_AFTER}"));

@@ -130,16 +130,15 @@ impl Strategy {
     }
 
     fn check(given: &[Setting], errors: &mut Errors) {
-        let has = |name: &str| given.iter().find(|setting| setting.name == name);
-        if let (Some(within), None) = (has("within"), has("max_retries")) {
+        if let (Some(within), None) = (named(given, "within"), named(given, "max_retries")) {
             let message = "`within` limits nothing by itself: say how many restarts it allows, `max_retries = 10`";
             errors.at(within.tokens(), message);
         }
-        if let (Some(window), None) = (has("window"), has("within")) {
+        if let (Some(window), None) = (named(given, "window"), named(given, "within")) {
             errors.at(window.tokens(), "there is no window to move: add `within = \"60s\"`");
         }
-        for name in ["on_limit", "count"] {
-            if let (Some(setting), None) = (has(name), has("max_retries")) {
+        for name in &["on_limit", "count"] {
+            if let (Some(setting), None) = (named(given, name), named(given, "max_retries")) {
                 let message = format!("there is no limit that `{name}` could speak of: add `max_retries = 10`");
                 errors.at(setting.tokens(), message);
             }
@@ -173,7 +172,8 @@ impl Strategy {
         if let Some(retries) = self.max_retries {
             calls.extend(quote!(.max_retries(#retries)));
         }
-        if let Some(within) = self.within.map(duration::expression) {
+        if let Some(within) = self.within {
+            let within = duration::expression(within);
             calls.extend(quote!(.within(#within)));
         }
         let words = [
@@ -182,13 +182,15 @@ impl Strategy {
             ("count", "Count", self.count),
             ("auto_shutdown", "AutoShutdown", self.auto_shutdown),
         ];
-        for (setter, ty, word) in words {
-            if let Some(value) = word.map(|word| variant(ty, word)) {
+        for (setter, ty, word) in &words {
+            if let Some(word) = *word {
+                let value = variant(ty, word);
                 let setter = Ident::new(setter, Span::mixed_site());
                 calls.extend(quote!(.#setter(#value)));
             }
         }
-        if let Some(backoff) = self.backoff.as_ref().map(|backoff| backoff.expression(krate)) {
+        if let Some(backoff) = &self.backoff {
+            let backoff = backoff.expression(krate);
             calls.extend(quote!(.backoff(#backoff)));
         }
         if let Some(level) = self.log {
@@ -204,8 +206,10 @@ impl Strategy {
     }
 
     pub(crate) fn scope_name(&self) -> Ident {
-        let name = self.scope.as_ref().map_or_else(|| "one_for_one".to_owned(), ToString::to_string);
-        Ident::new(&name, Span::mixed_site())
+        match &self.scope {
+            Some(scope) => Ident::new(&scope.to_string(), Span::mixed_site()),
+            None => Ident::new("one_for_one", Span::mixed_site()),
+        }
     }
 
     /// The strategy as a sentence of the documentation.
@@ -217,7 +221,10 @@ impl Strategy {
         };
         let mut text = scope.to_owned();
         if let Some(retries) = self.max_retries {
-            let within = self.within.map_or_else(String::new, |within| format!(" within {}", spoken(within)));
+            let within = match self.within {
+                Some(within) => format!(" within {}", spoken(within)),
+                None => String::new(),
+            };
             let whose = match self.count {
                 Some(count) if count.word == "supervisor" => "of all children together",
                 _ => "of each child",
@@ -232,6 +239,10 @@ impl Strategy {
         }
         text
     }
+}
+
+fn named<'a>(given: &'a [Setting], name: &str) -> Option<&'a Setting> {
+    given.iter().find(|setting| setting.name == name)
 }
 
 fn retries(setting: &Setting) -> syn::Result<u32> {
@@ -285,12 +296,12 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
     let arguments = setting.call("min = \"100ms\", max = \"10s\"")?;
     let (mut min, mut max, mut jitter, mut reset) = (None, None, None, None);
     let before = errors.count();
-    for argument in settings::parse(arguments, errors) {
+    for argument in &settings::parse(arguments, errors) {
         match argument.name.to_string().as_str() {
-            "min" => set_once(&mut min, argument.value_by(positive, "\"100ms\""), &argument, errors),
-            "max" => set_once(&mut max, argument.value_by(positive, "\"10s\""), &argument, errors),
-            "jitter" => set_once(&mut jitter, share(&argument), &argument, errors),
-            "reset_after" => set_once(&mut reset, argument.value_by(reset_after, "\"1m\""), &argument, errors),
+            "min" => set_once(&mut min, argument.value_by(positive, "\"100ms\""), argument, errors),
+            "max" => set_once(&mut max, argument.value_by(positive, "\"10s\""), argument, errors),
+            "jitter" => set_once(&mut jitter, share(argument), argument, errors),
+            "reset_after" => set_once(&mut reset, argument.value_by(reset_after, "\"1m\""), argument, errors),
             _ => {
                 let known = ["min", "max", "jitter", "reset_after"];
                 errors.add(unknown("argument of a backoff", &argument.name, &known));
@@ -312,10 +323,10 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
     let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
     let (mut window, mut initial) = (None, None);
     let before = errors.count();
-    for argument in settings::parse(arguments, errors) {
+    for argument in &settings::parse(arguments, errors) {
         match argument.name.to_string().as_str() {
-            "window" => set_once(&mut window, argument.value_by(positive, "\"10s\""), &argument, errors),
-            "initial" => set_once(&mut initial, argument.value_by(positive, "\"100ms\""), &argument, errors),
+            "window" => set_once(&mut window, argument.value_by(positive, "\"10s\""), argument, errors),
+            "initial" => set_once(&mut initial, argument.value_by(positive, "\"100ms\""), argument, errors),
             _ => {
                 let known = ["window", "initial"];
                 errors.add(unknown("argument of `exponential_backoff`", &argument.name, &known));
@@ -364,15 +375,19 @@ impl BackoffModel {
         match self {
             Self::Exponential { min, max, jitter, reset } => {
                 let (min, max) = (duration::expression(*min), duration::expression(*max));
-                let jitter = jitter.map(|jitter| quote!(.jitter(#jitter)));
-                let reset = reset.map(|reset| match reset {
-                    Reset::After(quiet) => {
-                        let quiet = duration::expression(quiet);
-                        quote!(.reset_after(#quiet))
+                let mut backoff = quote!(#krate::Backoff::exponential(#min, #max));
+                if let Some(jitter) = jitter {
+                    backoff.extend(quote!(.jitter(#jitter)));
+                }
+                match reset {
+                    Some(Reset::After(quiet)) => {
+                        let quiet = duration::expression(*quiet);
+                        backoff.extend(quote!(.reset_after(#quiet)));
                     }
-                    Reset::Manual => quote!(.manual_reset()),
-                });
-                quote!(#krate::Backoff::exponential(#min, #max)#jitter #reset)
+                    Some(Reset::Manual) => backoff.extend(quote!(.manual_reset())),
+                    None => {}
+                }
+                backoff
             }
             Self::Linear { window, initial } => {
                 let (window, initial) = (duration::expression(*window), duration::expression(*initial));
@@ -385,7 +400,10 @@ impl BackoffModel {
     pub(crate) fn spoken(&self) -> String {
         match self {
             Self::Exponential { min, max, jitter, .. } => {
-                let jitter = jitter.map_or_else(String::new, |jitter| format!(", jitter {jitter}"));
+                let jitter = match jitter {
+                    Some(jitter) => format!(", jitter {jitter}"),
+                    None => String::new(),
+                };
                 format!("{} doubling to {}{jitter}", spoken(*min), spoken(*max))
             }
             Self::Linear { window, initial } => {
