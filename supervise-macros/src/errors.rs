@@ -88,11 +88,9 @@ pub(crate) fn listed(words: &[&str]) -> String {
 /// The word of `known` that `word` was probably meant to be: what others call it, or else one in three letters wrong.
 pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
+    let bare = without_underscores(&word);
     for (theirs, ours) in ELSEWHERE {
-        // Erlang's `on_link_died` is Akka's `onLinkDied`.
-        if word.replace('_', "") == theirs.replace('_', "")
-            && let Some(ours) = known.iter().find(|known| *known == ours)
-        {
+        if bare == without_underscores(theirs) && known.contains(ours) {
             return Some(ours);
         }
     }
@@ -106,6 +104,17 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         }
     }
     closest
+}
+
+/// Erlang's `on_link_died` is Akka's `onLinkDied`.
+fn without_underscores(word: &str) -> String {
+    let mut bare = String::new();
+    for letter in word.chars() {
+        if letter != '_' {
+            bare.push(letter);
+        }
+    }
+    bare
 }
 
 /// What Erlang, Elixir, Akka, actix, ractor and kameo call things, and what they are called here. A word that means two
