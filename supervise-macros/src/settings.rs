@@ -31,6 +31,24 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
     settings
 }
 
+/// Reads settings each of which may be given once.
+pub(crate) fn parse_once(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
+    let mut settings: Vec<Setting> = Vec::new();
+    for setting in parse(tokens, errors) {
+        if named(&settings, &setting.name.to_string()).is_some() {
+            errors.add(setting.given_twice());
+        } else {
+            settings.push(setting);
+        }
+    }
+    settings
+}
+
+/// The first of `settings` that is called `name`.
+pub(crate) fn named<'a>(settings: &'a [Setting], name: &str) -> Option<&'a Setting> {
+    settings.iter().find(|setting| setting.name == name)
+}
+
 /// Cuts `tokens` at each `separator` that stands outside all brackets. Empty parts are dropped.
 pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
     let mut parts = Vec::new();
@@ -130,7 +148,7 @@ impl Setting {
         }
     }
 
-    fn given_twice(&self) -> syn::Error {
+    pub(crate) fn given_twice(&self) -> syn::Error {
         self.error(format!("`{}` is given twice", self.name))
     }
 
@@ -155,18 +173,6 @@ impl Setting {
         }
         let message = format!("`{0}` takes its arguments in parentheses: write `{0}({example})`", self.name);
         Err(self.error(message))
-    }
-}
-
-/// Sets `slot` from a setting that may be given once.
-pub(crate) fn set_once<T>(slot: &mut Option<T>, value: syn::Result<T>, setting: &Setting, errors: &mut Errors) {
-    match value {
-        Ok(value) => {
-            if slot.replace(value).is_some() {
-                errors.add(setting.given_twice());
-            }
-        }
-        Err(error) => errors.add(error),
     }
 }
 

@@ -10,7 +10,7 @@ use super::model::check_signature;
 use super::types::{check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting, set_once, written};
+use crate::settings::{self, Setting, written};
 
 /// What Rust's own traits call methods of the ref.
 const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
@@ -301,13 +301,13 @@ impl Settings {
                 return settings;
             }
         };
-        for setting in &settings::parse(list.tokens.clone(), errors) {
+        for setting in &settings::parse_once(list.tokens.clone(), errors) {
             match setting.name.to_string().as_str() {
-                "redeliver" => set_once(&mut settings.redeliver, redeliver(setting), setting, errors),
+                "redeliver" => settings.redeliver = errors.keep(redeliver(setting)),
                 "not_influencing" => {
-                    set_once(&mut settings.not_influencing, setting.flag(), setting, errors);
+                    settings.not_influencing = errors.keep(setting.flag());
                 }
-                "inline" => set_once(&mut settings.inline, setting.flag(), setting, errors),
+                "inline" => settings.inline = errors.keep(setting.flag()),
                 _ => {
                     let known = ["redeliver", "not_influencing", "inline"];
                     errors.add(unknown("setting of `#[handler]`", &setting.name, &known));

@@ -13,7 +13,7 @@ use super::is;
 use crate::attributes;
 use crate::duration::{self, positive, spoken};
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting, set_once, written};
+use crate::settings::{self, Setting, written};
 use crate::spans;
 use crate::supervise::strategy::Strategy;
 use crate::syntax;
@@ -212,14 +212,14 @@ struct Options {
 impl Options {
     fn read(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        for option in &settings::parse(tokens, errors) {
+        for option in &settings::parse_once(tokens, errors) {
             match option.name.to_string().as_str() {
-                "restart" => set_once(&mut options.restart, restart(option), option, errors),
+                "restart" => options.restart = errors.keep(restart(option)),
                 "stop_timeout" => {
-                    set_once(&mut options.stop_timeout, option.value_by(positive, "\"2s\""), option, errors);
+                    options.stop_timeout = errors.keep(option.value_by(positive, "\"2s\""));
                 }
-                "significant" => set_once(&mut options.significant, flag(option), option, errors),
-                "name" => set_once(&mut options.name, name(option), option, errors),
+                "significant" => options.significant = errors.keep(flag(option)),
+                "name" => options.name = errors.keep(name(option)),
                 _ => errors.add(unknown("option of `#[child]`", &option.name, OPTIONS)),
             }
         }

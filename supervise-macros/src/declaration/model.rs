@@ -11,7 +11,7 @@ use super::children::{self, Child};
 use crate::attributes;
 use crate::duration::positive;
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting, set_once};
+use crate::settings::{self, Setting};
 use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
 use crate::syntax;
@@ -119,19 +119,19 @@ impl Declaration {
 
     fn settings(&mut self, arguments: TokenStream, errors: &mut Errors) {
         let mut krate = None;
-        for setting in &settings::parse(arguments, errors) {
+        for setting in &settings::parse_once(arguments, errors) {
             match setting.name.to_string().as_str() {
                 "mailbox" => {
                     let mailbox = setting.value_by(mailbox, "unbounded | bounded(1000)");
-                    set_once(&mut self.mailbox, mailbox, setting, errors);
+                    self.mailbox = errors.keep(mailbox);
                 }
-                "stash" => set_once(&mut self.stash, stash(setting), setting, errors),
+                "stash" => self.stash = errors.keep(stash(setting)),
                 "stop_timeout" => {
                     let timeout = setting.value_by(positive, "\"5s\"");
-                    set_once(&mut self.stop_timeout, timeout, setting, errors);
+                    self.stop_timeout = errors.keep(timeout);
                 }
                 "crate" => {
-                    set_once(&mut krate, module(setting), setting, errors);
+                    krate = errors.keep(module(setting));
                 }
                 _ => errors.add(unknown("setting of `#[actor]`", &setting.name, SETTINGS)),
             }
@@ -145,9 +145,9 @@ impl Declaration {
 /// The settings of `#[actor]` on an impl block: `crate = path` alone.
 pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
     let mut krate = None;
-    for setting in &settings::parse(arguments, errors) {
+    for setting in &settings::parse_once(arguments, errors) {
         if setting.name == "crate" {
-            set_once(&mut krate, module(setting), setting, errors);
+            krate = errors.keep(module(setting));
         } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
             let message = format!(
                 "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",

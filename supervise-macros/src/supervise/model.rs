@@ -5,10 +5,10 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{ExprClosure, Generics, Ident, Path, Type};
 
-use super::parse::{DirectiveSyntax, Entry, PatternSyntax, RuleSyntax, entries};
+use super::parse::{DirectiveSyntax, PatternSyntax, RuleSyntax, rule};
 use super::strategy::{self, BackoffModel, Strategy};
 use crate::errors::{Errors, closest, listed, unknown};
-use crate::settings::{Setting, set_once, split, written};
+use crate::settings::{self, Setting, split, written};
 
 const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
 const SETTINGS: &[&str] =
@@ -92,10 +92,14 @@ impl Table {
         let mut scope = None;
         let mut decider = None;
         let mut rules = Rules::new(generics);
-        for entry in entries(tokens, errors) {
-            match entry {
-                Entry::Rule(rule) => rules.add(&rule, errors),
-                Entry::Setting(setting) if strategy::SCOPES.contains(&setting.name.to_string().as_str()) => {
+        for setting in settings::parse(tokens, errors) {
+            match setting.name.to_string().as_str() {
+                "on" => {
+                    if let Some(rule) = errors.keep(rule(&setting)) {
+                        rules.add(&rule, errors);
+                    }
+                }
+                name if strategy::SCOPES.contains(&name) => {
                     let strategy = strategy::read(&setting, errors);
                     match &scope {
                         None => scope = errors.keep(strategy),
@@ -108,12 +112,12 @@ impl Table {
                         }
                     }
                 }
-                Entry::Setting(setting) if setting.name == "decider" => {
-                    let path = setting.value::<Path>("path::to::function");
-                    set_once(&mut decider, path, &setting, errors);
+                "decider" if rules.decider.is_some() => errors.add(setting.given_twice()),
+                "decider" => {
+                    decider = errors.keep(setting.value::<Path>("path::to::function"));
                     rules.decider = Some(setting);
                 }
-                Entry::Setting(setting) => errors.add(stray(&setting)),
+                _ => errors.add(stray(&setting)),
             }
         }
         table.strategy = scope.unwrap_or_default();
@@ -487,7 +491,7 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         errors.at(&syntax.name, format!("`{name}` takes no arguments"));
         return None;
     }
-    let settings = crate::settings::parse(arguments.clone(), errors);
+    let settings = settings::parse(arguments.clone(), errors);
     for setting in &settings {
         if is_of_strategy(&setting.name) {
             let message = format!(

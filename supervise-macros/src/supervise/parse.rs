@@ -6,16 +6,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{ExprClosure, Pat, Path, Token, Type};
 
-use crate::errors::Errors;
 use crate::settings::{self, Setting};
 use crate::syntax;
-
-/// One entry between the commas of the attribute.
-pub(crate) enum Entry {
-    Rule(RuleSyntax),
-    /// The strategy, or a setting.
-    Setting(Setting),
-}
 
 /// `on( PATTERN | .. [if GUARD] ) = DIRECTIVE`
 pub(crate) struct RuleSyntax {
@@ -38,19 +30,8 @@ pub(crate) struct DirectiveSyntax {
     pub(crate) arguments: Option<TokenStream>,
 }
 
-pub(crate) fn entries(tokens: TokenStream, errors: &mut Errors) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for setting in settings::parse(tokens, errors) {
-        if setting.name != "on" {
-            entries.push(Entry::Setting(setting));
-        } else if let Some(rule) = errors.keep(rule(&setting)) {
-            entries.push(Entry::Rule(rule));
-        }
-    }
-    entries
-}
-
-fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
+/// Reads a setting that is called `on`.
+pub(crate) fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
     let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
         return Err(setting.error("a rule says what fails and what to do about it: `on(MyError) = Restart`"));
     };
@@ -190,23 +171,20 @@ impl RuleSyntax {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::errors::Errors;
     use crate::settings::written;
 
     /// The rules of a table as text: patterns, whether guarded, directive.
     fn read(table: &str) -> Result<Vec<(Vec<String>, bool, String)>, String> {
         let tokens = table.parse().expect("the input lexes");
         let mut errors = Errors::new();
-        let rules = entries(tokens, &mut errors)
-            .iter()
-            .filter_map(|entry| match entry {
-                Entry::Rule(rule) => Some((
-                    rule.patterns.iter().map(|pattern| written(pattern)).collect(),
-                    rule.guard.is_some(),
-                    rule.directive.name.to_string(),
-                )),
-                Entry::Setting(_) => None,
-            })
-            .collect();
+        let mut rules = Vec::new();
+        for setting in settings::parse(tokens, &mut errors).iter().filter(|setting| setting.name == "on") {
+            if let Some(rule) = errors.keep(rule(setting)) {
+                let patterns = rule.patterns.iter().map(|pattern| written(pattern)).collect();
+                rules.push((patterns, rule.guard.is_some(), rule.directive.name.to_string()));
+            }
+        }
         errors.finish().map_or(Ok(rules), |error| Err(error.to_string()))
     }
 

@@ -9,7 +9,7 @@ use syn::{LitFloat, LitInt, Path};
 
 use crate::duration::{self, positive, spoken};
 use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting, set_once, written};
+use crate::settings::{self, Setting, named, written};
 
 pub(crate) const SCOPES: &[&str] = &["one_for_one", "all_for_one", "rest_for_one"];
 pub(crate) const BACKOFFS: &[&str] = &["backoff", "exponential_backoff"];
@@ -88,7 +88,7 @@ pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strate
     let Some(arguments) = setting.arguments.clone() else {
         return Ok(strategy);
     };
-    let given = settings::parse(arguments, errors);
+    let given = settings::parse_once(arguments, errors);
     for argument in &given {
         strategy.argument(argument, errors);
     }
@@ -99,18 +99,21 @@ pub(crate) fn read(setting: &Setting, errors: &mut Errors) -> syn::Result<Strate
 impl Strategy {
     fn argument(&mut self, argument: &Setting, errors: &mut Errors) {
         match argument.name.to_string().as_str() {
-            "max_retries" => set_once(&mut self.max_retries, retries(argument), argument, errors),
-            "within" => set_once(&mut self.within, argument.value_by(positive, "\"60s\""), argument, errors),
-            "window" => set_once(&mut self.window, one_of(argument, "window", WINDOWS), argument, errors),
-            "on_limit" => set_once(&mut self.on_limit, one_of(argument, "answer", ON_LIMIT), argument, errors),
-            "count" => set_once(&mut self.count, one_of(argument, "count", COUNTS), argument, errors),
+            "max_retries" => self.max_retries = errors.keep(retries(argument)),
+            "within" => self.within = errors.keep(argument.value_by(positive, "\"60s\"")),
+            "window" => self.window = errors.keep(one_of(argument, "window", WINDOWS)),
+            "on_limit" => self.on_limit = errors.keep(one_of(argument, "answer", ON_LIMIT)),
+            "count" => self.count = errors.keep(one_of(argument, "count", COUNTS)),
             "auto_shutdown" => {
-                set_once(&mut self.auto_shutdown, one_of(argument, "shutdown", SHUTDOWNS), argument, errors);
+                self.auto_shutdown = errors.keep(one_of(argument, "shutdown", SHUTDOWNS));
             }
-            "log" => set_once(&mut self.log, one_of(argument, "log level", LEVELS), argument, errors),
+            "log" => self.log = errors.keep(one_of(argument, "log level", LEVELS)),
             "backoff" | "exponential_backoff" => {
+                if self.backoff.is_some() {
+                    errors.add(argument.given_twice());
+                }
                 let model = backoff(argument, errors);
-                set_once(&mut self.backoff, model, argument, errors);
+                self.backoff = errors.keep(model);
                 self.backoff_span = Some(argument.span());
             }
             "min" | "max" | "jitter" | "reset_after" => errors.at(
@@ -241,10 +244,6 @@ impl Strategy {
     }
 }
 
-fn named<'a>(given: &'a [Setting], name: &str) -> Option<&'a Setting> {
-    given.iter().find(|setting| setting.name == name)
-}
-
 fn retries(setting: &Setting) -> syn::Result<u32> {
     const EXPECTED: &str = "expected how many restarts are granted, such as `10`; leave it out for any number";
     let number = |input: ParseStream<'_>| {
@@ -296,12 +295,12 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffMod
     let arguments = setting.call("min = \"100ms\", max = \"10s\"")?;
     let (mut min, mut max, mut jitter, mut reset) = (None, None, None, None);
     let before = errors.count();
-    for argument in &settings::parse(arguments, errors) {
+    for argument in &settings::parse_once(arguments, errors) {
         match argument.name.to_string().as_str() {
-            "min" => set_once(&mut min, argument.value_by(positive, "\"100ms\""), argument, errors),
-            "max" => set_once(&mut max, argument.value_by(positive, "\"10s\""), argument, errors),
-            "jitter" => set_once(&mut jitter, share(argument), argument, errors),
-            "reset_after" => set_once(&mut reset, argument.value_by(reset_after, "\"1m\""), argument, errors),
+            "min" => min = errors.keep(argument.value_by(positive, "\"100ms\"")),
+            "max" => max = errors.keep(argument.value_by(positive, "\"10s\"")),
+            "jitter" => jitter = errors.keep(share(argument)),
+            "reset_after" => reset = errors.keep(argument.value_by(reset_after, "\"1m\"")),
             _ => {
                 let known = ["min", "max", "jitter", "reset_after"];
                 errors.add(unknown("argument of a backoff", &argument.name, &known));
@@ -323,10 +322,10 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
     let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
     let (mut window, mut initial) = (None, None);
     let before = errors.count();
-    for argument in &settings::parse(arguments, errors) {
+    for argument in &settings::parse_once(arguments, errors) {
         match argument.name.to_string().as_str() {
-            "window" => set_once(&mut window, argument.value_by(positive, "\"10s\""), argument, errors),
-            "initial" => set_once(&mut initial, argument.value_by(positive, "\"100ms\""), argument, errors),
+            "window" => window = errors.keep(argument.value_by(positive, "\"10s\"")),
+            "initial" => initial = errors.keep(argument.value_by(positive, "\"100ms\"")),
             _ => {
                 let known = ["window", "initial"];
                 errors.add(unknown("argument of `exponential_backoff`", &argument.name, &known));
