@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::{Path, Type};
 
 use super::expand::located;
-use super::handler::{CallArgument, Fallible, Handler, Reply};
+use super::handler::{Fallible, Handler, Reply};
 use super::hook::{Hook, HookArgument, Outcome};
 use super::model::Block;
 use crate::generics::derivation;
@@ -132,15 +132,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             checked.extend(quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);));
         }
     }
-    let mut arguments = TokenStream::new();
-    for argument in &handler.call {
-        let argument = match argument {
-            CallArgument::Context => Ident::new("__ctx", mixed),
-            CallArgument::Field(ident) => located(ident),
-        };
-        arguments.extend(quote_spanned!(mixed=> , #argument));
-    }
-    let call = call(&handler.ident, &arguments, handler.is_async, krate);
+    let call = call(&handler.ident, &handler.call, handler.is_async, krate);
     let nothing = matches!(handler.reply, Reply::Unit);
     let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
     let answered = quote_spanned! {mixed=>
@@ -180,10 +172,14 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
 
 /// The call of a method, waited for. It points at the method's name, but with names that users cannot see. That its
 /// future is `Send` is asked there too.
-fn call(method: &Ident, arguments: &TokenStream, is_async: bool, krate: &Path) -> TokenStream {
+fn call(method: &Ident, arguments: &[Ident], is_async: bool, krate: &Path) -> TokenStream {
     let here = Span::mixed_site().located_at(method.span());
     let name = located(method);
-    let call = quote_spanned!(here=> Self::#name(self #arguments));
+    let mut others = TokenStream::new();
+    for argument in arguments {
+        others.extend(quote_spanned!(here=> , #argument));
+    }
+    let call = quote_spanned!(here=> Self::#name(self #others));
     if !is_async {
         return call;
     }
@@ -225,8 +221,10 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
         if !hook.kind.takes(*argument) {
             continue;
         }
-        let unused = if hook.call.contains(argument) { "" } else { "_" };
-        let name = Ident::new(&format!("{unused}{}", argument.name()), mixed);
+        let mut name = Ident::new(argument.name(), mixed);
+        if !hook.call.contains(&name) {
+            name = Ident::new(&format!("_{name}"), mixed);
+        }
         parameters.extend(match argument {
             HookArgument::Context => quote_spanned!(mixed=> #name: &mut #krate::Context<Self>,),
             HookArgument::Cause => quote_spanned!(mixed=> #name: &#krate::Failure,),
@@ -235,12 +233,7 @@ fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
             }
         });
     }
-    let mut arguments = TokenStream::new();
-    for argument in &hook.call {
-        let argument = Ident::new(argument.name(), mixed);
-        arguments.extend(quote_spanned!(mixed=> , #argument));
-    }
-    let call = call(&hook.ident, &arguments, hook.is_async, krate);
+    let call = call(&hook.ident, &hook.call, hook.is_async, krate);
     let body = outcome(&call, &hook.outcome, krate);
     quote_spanned! {mixed=>
         #cfgs
@@ -275,12 +268,8 @@ fn terminated(block: &Block) -> TokenStream {
     let mut pact = quote_spanned!(mixed=> ::core::result::Result::Err(#krate::Failure::death_pact(gone.path())));
     for watch in watches {
         let cfgs = &watch.cfgs;
-        let arguments = match watch.news_first {
-            None => quote_spanned!(mixed=> , gone),
-            Some(true) => quote_spanned!(mixed=> , gone, ctx),
-            Some(false) => quote_spanned!(mixed=> , ctx, gone),
-        };
-        let body = outcome(&call(&watch.ident, &arguments, watch.is_async, krate), &watch.outcome, krate);
+        let call = call(&watch.ident, &watch.call, watch.is_async, krate);
+        let body = outcome(&call, &watch.outcome, krate);
         if let Some(subject) = &watch.subject {
             typed.extend(quote_spanned! {mixed=>
                 #cfgs

@@ -6,6 +6,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
 
+use super::expand::located;
 use super::model::check_signature;
 use super::types::{check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self};
 use crate::attributes;
@@ -24,8 +25,8 @@ pub(crate) struct Handler {
     pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
     pub(crate) arguments: Vec<Argument>,
-    /// How the method is called, in its own order.
-    pub(crate) call: Vec<CallArgument>,
+    /// What the method is called with: the context and arguments, as generated code names them.
+    pub(crate) call: Vec<Ident>,
     pub(crate) reply: Reply,
     pub(crate) redeliver: Option<u32>,
     /// Whether its message starts the receive timeout anew.
@@ -40,11 +41,6 @@ pub(crate) struct Argument {
     pub(crate) ty: Type,
     /// Whether `ty` may stand in a message at all.
     pub(crate) sound: bool,
-}
-
-pub(crate) enum CallArgument {
-    Context,
-    Field(Ident),
 }
 
 /// What a handler returns.
@@ -209,7 +205,7 @@ impl Handler {
                 if std::mem::replace(&mut context, true) {
                     errors.at(input, "a handler takes the context once");
                 }
-                self.call.push(CallArgument::Context);
+                self.call.push(Ident::new("__ctx", Span::mixed_site()));
                 continue;
             }
             let ident = match &*input.pat {
@@ -227,7 +223,7 @@ impl Handler {
             };
             let ty = without_self(&input.ty, actor);
             let sound = check_owned(&ty, Place::Argument, errors);
-            self.call.push(CallArgument::Field(ident.clone()));
+            self.call.push(located(&ident));
             self.arguments.push(Argument { ident, ty, sound });
         }
     }

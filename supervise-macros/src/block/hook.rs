@@ -1,6 +1,6 @@
 //! Lifecycle hooks, watch methods and the stash condition: methods that the runtime calls by itself.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
@@ -25,7 +25,8 @@ pub(crate) struct Hook {
     pub(crate) ident: Ident,
     pub(crate) cfgs: TokenStream,
     pub(crate) is_async: bool,
-    pub(crate) call: Vec<HookArgument>,
+    /// What it is called with, as generated code names it.
+    pub(crate) call: Vec<Ident>,
     pub(crate) outcome: Outcome,
 }
 
@@ -61,8 +62,8 @@ pub(crate) struct Watch {
     pub(crate) is_async: bool,
     /// The watched actor's type; none for all.
     pub(crate) subject: Option<Type>,
-    /// Whether the news comes before the context; none without a context.
-    pub(crate) news_first: Option<bool>,
+    /// What it is called with, as generated code names it.
+    pub(crate) call: Vec<Ident>,
     pub(crate) outcome: Outcome,
 }
 
@@ -128,8 +129,14 @@ impl Hook {
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
             match argument(&input.ty, message, errors) {
-                Some(argument) if kind.takes(argument) && !call.contains(&argument) => call.push(argument),
-                Some(argument) if kind.takes(argument) => errors.at(input, "this parameter is given twice"),
+                Some(argument) if kind.takes(argument) => {
+                    let argument = Ident::new(argument.name(), Span::mixed_site());
+                    if call.contains(&argument) {
+                        errors.at(input, "this parameter is given twice");
+                    } else {
+                        call.push(argument);
+                    }
+                }
                 other => {
                     let elsewhere = match other {
                         Some(HookArgument::Cause) if !kind.takes(HookArgument::Cause) => {
@@ -207,17 +214,20 @@ impl Watch {
         check_signature(role, signature, errors);
         check_receiver(role, signature, errors);
         let mut news: Option<Option<Type>> = None;
-        let mut context = None;
+        let mut context = false;
+        let mut call = Vec::new();
         for input in &signature.inputs {
             let FnArg::Typed(input) = input else { continue };
             let segment = last_segment(&input.ty);
-            if is_context(&input.ty) && context.is_none() {
+            if is_context(&input.ty) && !context {
                 check_context(&input.ty, errors);
-                context = Some(news.is_some());
+                context = true;
+                call.push(Ident::new("ctx", Span::mixed_site()));
                 continue;
             }
             match segment {
                 Some((name, types)) if name == "Terminated" && news.is_none() && types.len() < 2 => {
+                    call.push(Ident::new("gone", Span::mixed_site()));
                     news = Some(types.first().map(|ty| (*ty).clone()));
                 }
                 _ => errors.at(
@@ -239,7 +249,7 @@ impl Watch {
             cfgs: attributes::cfgs(attrs),
             is_async: signature.asyncness.is_some(),
             subject,
-            news_first: context,
+            call,
             outcome,
         })
     }

@@ -3,6 +3,7 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::parse::discouraged::Speculative;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Generics, Signature, Token, Type, Visibility, braced, token};
 
@@ -60,14 +61,11 @@ impl Parse for Member {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
         let ahead = input.fork();
-        let method = ahead.parse::<Visibility>().and_then(|_| ahead.parse::<Signature>());
-        if method.is_ok() && (ahead.peek(token::Brace) || ahead.peek(Token![;])) {
-            return Ok(Self::Method(Box::new(Method {
-                attrs,
-                vis: input.parse()?,
-                signature: input.parse()?,
-                body: input.parse()?,
-            })));
+        if let (Ok(vis), Ok(signature)) = (ahead.parse(), ahead.parse())
+            && (ahead.peek(token::Brace) || ahead.peek(Token![;]))
+        {
+            input.advance_to(&ahead);
+            return Ok(Self::Method(Box::new(Method { attrs, vis, signature, body: input.parse()? })));
         }
         Ok(Self::Other(attrs, up_to_end_of_item(input)?))
     }

@@ -263,7 +263,8 @@ struct Rules<'a> {
     any: bool,
     decider: Option<Setting>,
     resumes_any: Option<Span>,
-    guarded: Vec<(String, TokenStream)>,
+    /// Types that rules with guards have taken in part.
+    guarded: Vec<TokenStream>,
 }
 
 const NEVER: &str = "this rule can never match";
@@ -386,7 +387,7 @@ impl<'a> Rules<'a> {
                 self.taken.push(key.clone());
             }
             if let (Pattern::Type(_), Some(_)) = (pattern, guarded) {
-                self.guarded.push((key, syntax.to_token_stream()));
+                self.guarded.push(syntax.to_token_stream());
             }
         }
         if guarded.is_none() {
@@ -413,8 +414,9 @@ impl<'a> Rules<'a> {
             );
         }
         if !self.any {
-            for (key, pattern) in &self.guarded {
-                if !self.taken.contains(key) {
+            for pattern in &self.guarded {
+                let key = written(pattern);
+                if !self.taken.contains(&key) {
                     errors.at(
                         pattern,
                         format!("the guard may say no, and then nothing decides `{key}`: add `on({key}) = ..` behind this rule, or `on(_) = ..` at the end"),
