@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::parse::ParseStream;
@@ -40,29 +41,14 @@ pub(crate) struct Strategy {
     pub(crate) backoff_span: Option<Span>,
 }
 
-/// One of a few allowed words, and the variant it stands for.
-#[derive(Clone, Copy)]
-struct Word {
-    word: &'static str,
-    variant: &'static str,
-}
+/// One of a few allowed words. The variant of this name in core is what it means.
+type Word = &'static str;
 
-const fn word(word: &'static str, variant: &'static str) -> Word {
-    Word { word, variant }
-}
-
-const WINDOWS: &[Word] = &[word("tumbling", "Tumbling"), word("sliding", "Sliding")];
-const ON_LIMIT: &[Word] = &[word("Stop", "Stop"), word("Escalate", "Escalate")];
-const COUNTS: &[Word] = &[word("child", "Child"), word("supervisor", "Supervisor")];
-const SHUTDOWNS: &[Word] = &[word("any_significant", "AnySignificant"), word("all_significant", "AllSignificant")];
-const LEVELS: &[Word] = &[
-    word("off", "Off"),
-    word("error", "Error"),
-    word("warn", "Warn"),
-    word("info", "Info"),
-    word("debug", "Debug"),
-    word("trace", "Trace"),
-];
+const WINDOWS: &[Word] = &["tumbling", "sliding"];
+const ON_LIMIT: &[Word] = &["Stop", "Escalate"];
+const COUNTS: &[Word] = &["child", "supervisor"];
+const SHUTDOWNS: &[Word] = &["any_significant", "all_significant"];
+const LEVELS: &[Word] = &["off", "error", "warn", "info", "debug", "trace"];
 
 /// How a delay grows.
 #[derive(Clone)]
@@ -110,7 +96,8 @@ impl Strategy {
             "log" => self.log = errors.keep(one_of(argument, "log level", LEVELS)),
             "backoff" | "exponential_backoff" => {
                 if self.backoff.is_some() {
-                    errors.add(argument.given_twice());
+                    errors
+                        .at(argument.tokens(), "a strategy has one backoff, and it is given already: remove one");
                 }
                 let model = backoff(argument, errors);
                 self.backoff = errors.keep(model);
@@ -150,7 +137,7 @@ impl Strategy {
 
     /// Whether a refused restart goes to the parent.
     pub(crate) fn escalates_at_limit(&self) -> bool {
-        self.on_limit.is_some_and(|on_limit| on_limit.word == "Escalate")
+        self.on_limit == Some("Escalate")
     }
 
     /// The scope as the user may have written it.
@@ -168,7 +155,7 @@ impl Strategy {
         let scope = self.scope_name();
         let variant = |ty: &str, word: Word| {
             let ty = Ident::new(ty, Span::mixed_site());
-            let variant = Ident::new(word.variant, Span::mixed_site());
+            let variant = Ident::new(&word.to_upper_camel_case(), Span::mixed_site());
             quote!(#krate::#ty::#variant)
         };
         let mut calls = TokenStream::new();
@@ -197,7 +184,7 @@ impl Strategy {
             calls.extend(quote!(.backoff(#backoff)));
         }
         if let Some(level) = self.log {
-            let log = if level.word == "off" {
+            let log = if level == "off" {
                 quote!(#krate::Log::Off)
             } else {
                 let level = variant("LogLevel", level);
@@ -229,7 +216,7 @@ impl Strategy {
                 None => String::new(),
             };
             let whose = match self.count {
-                Some(count) if count.word == "supervisor" => "of all children together",
+                Some("supervisor") => "of all children together",
                 _ => "of each child",
             };
             let beyond = if self.escalates_at_limit() { "the failure escalates" } else { "the child stops" };
@@ -258,20 +245,18 @@ fn retries(setting: &Setting) -> syn::Result<u32> {
 }
 
 fn one_of(setting: &Setting, what: &str, words: &[Word]) -> syn::Result<Word> {
-    let mut names = Vec::new();
     let mut example = String::new();
     for word in words {
-        example.push_str(if names.is_empty() { "" } else { " | " });
-        example.push_str(word.word);
-        names.push(word.word);
+        example.push_str(if example.is_empty() { "" } else { " | " });
+        example.push_str(word);
     }
     let given: Ident = setting.value(&example)?;
     for word in words {
-        if given == word.word {
-            return Ok(*word);
+        if given == word {
+            return Ok(word);
         }
     }
-    Err(unknown(what, &given, &names))
+    Err(unknown(what, &given, words))
 }
 
 /// Reads a number of either kind.
