@@ -228,6 +228,16 @@ async fn the_receive_timeout_comes_after_silence_and_again(system: &TestSystem) 
     assert_eq!(ticks.all().await, []);
 }
 
+/// An actor that nobody writes to is idle at once, but not all the time.
+#[supervise::test]
+async fn a_receive_timeout_of_nothing_is_a_millisecond(system: &TestSystem) {
+    let ticks = system.probe();
+    let clock = system.spawn("clock", clock(ticks.handle())).unwrap();
+    clock.idle_after(Duration::ZERO, 1).await.unwrap();
+    system.advance(Duration::from_millis(10)).await;
+    assert_eq!(ticks.all().await, [1; 10]);
+}
+
 #[supervise::test]
 async fn a_message_that_is_not_influencing_does_not_put_the_receive_timeout_off(system: &TestSystem) {
     let ticks = system.probe();
