@@ -12,6 +12,7 @@ use crate::dead_letter::DeadLetter;
 use crate::failure::Failure;
 use crate::path::ActorPath;
 use crate::supervision::{Directive, Hook, HowEnded, Outcome};
+use crate::system::End;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -105,17 +106,13 @@ pub struct EventStream {
     sender: broadcast::Sender<Event>,
     /// Whether anybody ever listened. Until then no actor takes the lock under which listeners are counted.
     was_heard: AtomicBool,
-    /// Whether the system has ended, so that nobody waits for more.
-    over: watch::Sender<bool>,
+    end: watch::Sender<End>,
 }
 
 impl EventStream {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            sender: broadcast::Sender::new(capacity.max(1)),
-            was_heard: AtomicBool::new(false),
-            over: watch::Sender::new(false),
-        }
+    /// The stream of a system that tells `end` how it ended.
+    pub(crate) fn new(capacity: usize, end: watch::Sender<End>) -> Self {
+        Self { sender: broadcast::Sender::new(capacity.max(1)), was_heard: AtomicBool::new(false), end }
     }
 
     /// Listens from now on.
@@ -123,17 +120,12 @@ impl EventStream {
         let receiver = self.sender.subscribe();
         // What happens before is for nobody, and whatever follows from this call sees it.
         self.was_heard.store(true, Ordering::Relaxed);
-        Events { receiver, over: self.over.subscribe() }
+        Events { receiver, end: self.end.subscribe() }
     }
 
     /// Whether anybody listens.
     pub(crate) fn is_heard(&self) -> bool {
         self.was_heard.load(Ordering::Relaxed) && self.sender.receiver_count() > 0
-    }
-
-    /// The system has ended.
-    pub(crate) fn end(&self) {
-        self.over.send_replace(true);
     }
 
     pub(crate) fn publish(&self, event: Event) {
@@ -146,7 +138,8 @@ impl EventStream {
 #[derive(Debug)]
 pub struct Events {
     receiver: broadcast::Receiver<Event>,
-    over: watch::Receiver<bool>,
+    /// So that nobody waits for more.
+    end: watch::Receiver<End>,
 }
 
 impl Events {
@@ -158,11 +151,11 @@ impl Events {
     pub async fn recv(&mut self) -> Option<Event> {
         let next = {
             let mut next = pin!(self.receiver.recv());
-            let mut over = pin!(self.over.wait_for(|over| *over));
+            let mut end = pin!(self.end.wait_for(Option::is_some));
             poll_fn(|cx| match next.as_mut().poll(cx) {
                 Poll::Ready(next) => Poll::Ready(Some(next)),
                 // An error says that the system is gone.
-                Poll::Pending => over.as_mut().poll(cx).map(|_over| None),
+                Poll::Pending => end.as_mut().poll(cx).map(|_end| None),
             })
             .await
         };
@@ -191,7 +184,7 @@ mod tests {
 
     #[test]
     fn events_are_heard_as_long_as_somebody_listens() {
-        let stream = EventStream::new(1);
+        let stream = EventStream::new(1, watch::Sender::new(None));
         assert!(!stream.is_heard());
         let events = stream.subscribe();
         assert!(stream.is_heard());

@@ -36,6 +36,9 @@ pub struct ActorSystem {
     core: Arc<SystemCore>,
 }
 
+/// How a system ended; `None` while it runs.
+pub(crate) type End = Option<Result<(), Failure>>;
+
 /// What all cells of a system share.
 pub(crate) struct SystemCore {
     name: String,
@@ -44,8 +47,7 @@ pub(crate) struct SystemCore {
     began: Instant,
     events: EventStream,
     guardians: OnceLock<Guardians>,
-    /// `None` while the system runs, then how it ended.
-    end: watch::Sender<Option<Result<(), Failure>>>,
+    end: watch::Sender<End>,
     root_failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
@@ -65,8 +67,8 @@ impl ActorSystem {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime, in one without timers, or if the name is none: letters, digits, and after the first character `-` and `_`.
-    /// [`ActorSystemBuilder::start`] gives an error instead.
+    /// Outside a tokio runtime, in one without timers, or if the name is none: letters, digits, and after the first character
+    /// `-` and `_`. [`ActorSystemBuilder::start`] gives an error instead.
     pub fn new(name: impl AsRef<str>) -> Self {
         match Self::builder(name).start() {
             Ok(system) => system,
@@ -301,14 +303,15 @@ impl ActorSystemBuilder {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         // tokio tells by a panic only.
         contained(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| StartError::NoTimers)?;
+        let end = watch::Sender::new(None);
         let core = Arc::new(SystemCore {
             name: self.name,
             dispatcher: Dispatcher::new(&runtime),
             runtime,
             began: Instant::now(),
-            events: EventStream::new(self.event_capacity),
+            events: EventStream::new(self.event_capacity, end.clone()),
             guardians: OnceLock::new(),
-            end: watch::Sender::new(None),
+            end,
             root_failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
@@ -473,7 +476,6 @@ impl SystemCore {
 
     fn announce_end(&self) {
         let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
-        self.events.end();
         self.end.send_replace(Some(how));
     }
 }

@@ -1,8 +1,8 @@
 //! Testing actors: a private system per test on a paused clock.
 //!
 //! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. A test that
-//! waits for something that cannot happen fails after a virtual hour instead of hanging. To the clock, a socket, a pipe or another
-//! thread that somebody waits for is nothing that happens: let a test's actors talk to a stand-in, or run on a real clock.
+//! waits for something that cannot happen fails after a virtual hour instead of hanging. To the clock, a socket, a pipe or
+//! another thread that somebody waits for is nothing that happens: let a test's actors talk to a stand-in, or run on a real clock.
 //!
 //! ```
 //! # use supervise_core::testkit;
