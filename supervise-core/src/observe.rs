@@ -198,7 +198,10 @@ mod log {
     /// Something happened that could not be said.
     pub(super) fn unsaid(actor: &ActorPath, child: Option<&ActorPath>) {
         let child = child.map(tracing::field::display);
-        error!(target: TARGET, %actor, child, "a panic while an event of this actor was logged: look at its error's `Display`");
+        error!(
+            target: TARGET, %actor, child,
+            "a panic while an event of this actor was logged, in the `Display` of its error or in a subscriber"
+        );
     }
 
     pub(super) fn dead_letter(letter: &DeadLetter) {
