@@ -124,7 +124,7 @@ impl<A: Actor> ActorRef<A> {
     pub(crate) fn pushed_inline(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
         match pushed {
             Pushed::Taken(Some(task)) => {
-                self.core().system.dispatcher().run_here(task, &self.core().system);
+                self.core().system.dispatcher().run_inline(task, &self.core().system);
                 Ok(())
             }
             pushed => self.refused(pushed),

@@ -35,7 +35,7 @@ use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, AnyActorRef};
 use crate::child::PermanentEnded;
 use crate::dead_letter::DeadLetterReason;
-use crate::dispatch::Task;
+use crate::dispatch::{self, Task};
 use crate::failure::Failure;
 use crate::mailbox::{Control, Mailbox, MailboxKind};
 use crate::name::ActorName;
@@ -190,6 +190,7 @@ impl<M: Send + 'static> Wake for Cell<M> {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        dispatch::woke_a_cell();
         self.core.run(self.mailbox.wake());
     }
 }

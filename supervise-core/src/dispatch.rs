@@ -1,4 +1,4 @@
-//! Who polls a cell: a few resident tokio tasks, the workers, one for each thread of the runtime.
+//! Polls the cells: on resident tokio tasks, the workers, one for each thread of the runtime.
 //!
 //! ```text
 //!   a push finds the runner parked ──► Task ──► a worker's queue ──► worker: one turn ──► parked in its mailbox again
@@ -6,16 +6,32 @@
 //!                                                    └────┘
 //! ```
 //!
-//! An idle actor has no task of tokio's; its runner waits in its own mailbox. A worker is woken through tokio only when it
+//! An idle actor has no tokio task; its runner waits in its own mailbox. A worker is woken through tokio only when it
 //! had nothing to do, so messages between busy actors cost no task switch.
 //!
 //! 1. A [`Task`] exists once for each cell that has not ended: it is parked, queued or having its turn.
 //! 2. A worker lets tokio's other tasks run when it has spent its budget, its own or tokio's.
 //! 3. When the last worker goes, with its runtime or because the system has ended, all tasks that are left go too.
-//! 4. Who finds a runner parked may also give it its turn at once, on its own stack ([`run_here`](Dispatcher::run_here)).
+//! 4. An asker may give a parked actor its turn on the asker's own stack, for its own message alone
+//!    ([`run_inline`](Dispatcher::run_inline)).
+//! 5. A task never waits for a turn that blocks its thread while another thread of the runtime is idle, unless it is the
+//!    only task that this turn has made ready. A tokio task of its own would wait in the same case: in the slot of tokio's
+//!    worker thread that other threads cannot steal from.
 //!
-//! What a turn does is not known here, nor which worker takes which task: that is [`RunQueues`].
+//! # Scouts
+//!
+//! Invariant 5 needs care, because a worker that is woken from within a turn may itself end up in the slot that nobody can steal
+//! from: tokio puts the task that was woken last there. So a turn wakes no worker. It wakes its worker's two *scouts*, tokio
+//! tasks that only look for waiting tasks and wake a worker for them. One thread has one such slot, so of two scouts at least one
+//! can be stolen. A scout returns at once, so a worker that it has woken is never stuck behind it.
+//!
+//! A turn in `block_in_place` keeps its worker busy, while tokio replaces the thread. When the scouts find that all workers
+//! may be busy like this, they start a spare: a tokio task for one turn.
+//!
+//! This module does not know what a turn does. Which worker takes which task is decided by [`RunQueues`], and by
+//! [`OnlyQueue`] on a current-thread runtime.
 
+mod only_queue;
 mod run_queues;
 
 use std::cell::{Cell as Local, RefCell};
@@ -24,14 +40,15 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::mem::take;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use pin_project_lite::pin_project;
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
-use self::run_queues::RunQueues;
+use self::only_queue::OnlyQueue;
+use self::run_queues::{Look, RunQueues, Taken};
 use crate::cell::AnyCell;
 use crate::failure::Failure;
 use crate::observe;
@@ -39,7 +56,7 @@ use crate::system::SystemCore;
 use crate::unwind::{contained, drop_quietly};
 
 /// How many messages and turns a worker gives the actors before it lets tokio's other tasks run.
-const BUDGET: usize = 128;
+const BUDGET: u32 = 128;
 
 /// What runs a cell. Small, because it goes from hand to hand.
 pub(crate) struct Task(Pin<Box<Job<dyn Future<Output = ()> + Send>>>);
@@ -64,9 +81,13 @@ impl Task {
         Self(Box::pin(Job { cell, waker, body }))
     }
 
+    fn cell(&mut self) -> Arc<dyn AnyCell> {
+        Arc::clone(self.0.as_mut().project().cell)
+    }
+
     /// Polls the cell once. Parks it, or queues it again where something has come meanwhile.
     fn turn(mut self) {
-        let cell = Arc::clone(&self.0.cell);
+        let cell = self.cell();
         #[cfg(feature = "testkit")]
         cell.core().system.activity().count();
         let job = self.0.as_mut().project();
@@ -93,28 +114,77 @@ impl fmt::Debug for Task {
 
 /// The workers of one system and what they have to do.
 pub(crate) struct Dispatcher {
-    queues: RunQueues<Task>,
+    queues: Queues,
     /// How many workers there are still.
     alive: AtomicUsize,
 }
 
+enum Queues {
+    /// On a current-thread runtime.
+    Only(OnlyQueue<Task>),
+    /// On a multi-threaded runtime.
+    Many(Crew),
+}
+
+/// The workers of a multi-threaded runtime, and those who help them.
+struct Crew {
+    queues: RunQueues<Task>,
+    /// Two for each worker.
+    scouts: Box<[[Scout; 2]]>,
+    /// A spare was started and has not begun.
+    spare_comes: AtomicBool,
+    /// Somebody outside has started a scout that has not looked yet.
+    scout_comes: AtomicBool,
+    system: OnceLock<Weak<SystemCore>>,
+}
+
+/// How to wake a scout, once it has been polled. Before that it is on its way anyway.
+type Scout = OnceLock<Waker>;
+
 thread_local! {
     /// The worker that this thread runs: its dispatcher's address and its index.
     static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
+    /// The worker that this thread ran last: the memory it needs is still in this processor's cache.
+    static NEAR: Local<(usize, usize)> = const { Local::new((0, 0)) };
     /// What is left of the worker's budget.
-    static BUDGET_LEFT: Local<usize> = const { Local::new(0) };
-    /// What this thread's worker has made ready, where no other could take it.
+    static BUDGET_LEFT: Local<u32> = const { Local::new(0) };
+    /// What the worker of a current-thread runtime has made ready.
     static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
-    /// How many turns stand on this stack that no worker has begun.
-    static INLINE: Local<usize> = const { Local::new(0) };
+    /// How many inline turns stand on this stack.
+    static INLINE_TURNS: Local<usize> = const { Local::new(0) };
+    /// Whether a turn has woken something other than a cell since this was last reset.
+    static WOKE_ELSEWHERE: Local<bool> = const { Local::new(false) };
+    /// Whether the turn that runs is one that an asker gives.
+    static IS_INLINE: Local<bool> = const { Local::new(false) };
 }
 
-/// How many turns may stand on one stack: handlers that are asked inline may ask others so.
+/// How many inline turns may stand on one stack: handlers that are asked inline may ask others so.
 const DEPTH: usize = 8;
 
-/// Charges the worker for messages its current turn has handled.
-pub(crate) fn charge(messages: usize) {
+/// Charges the worker for what its current turn has handled.
+pub(crate) fn charge(messages: u32) {
     BUDGET_LEFT.set(BUDGET_LEFT.get().saturating_sub(messages));
+}
+
+/// Whether the turn that runs stands on an asker's stack.
+pub(crate) fn is_inline() -> bool {
+    IS_INLINE.get()
+}
+
+/// Wakes an asker.
+///
+/// If the asker is a task of tokio's, the task may now lie in the slot of this thread that other threads cannot steal from. The
+/// worker returns to tokio before it begins another turn, so that the asker never waits for a turn of somebody else.
+pub(crate) fn wake_asker(asker: Waker) {
+    let before = WOKE_ELSEWHERE.replace(true);
+    asker.wake();
+    // `woke_a_cell` has reset it if the asker is an actor.
+    WOKE_ELSEWHERE.set(before || WOKE_ELSEWHERE.get());
+}
+
+/// The waker that was called is a cell's.
+pub(crate) fn woke_a_cell() {
+    WOKE_ELSEWHERE.set(false);
 }
 
 /// Lets what a system does besides run until it ends.
@@ -128,45 +198,80 @@ pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send
 impl Dispatcher {
     /// Without workers yet.
     pub(crate) fn new(runtime: &Handle) -> Self {
+        if matches!(runtime.runtime_flavor(), RuntimeFlavor::CurrentThread) {
+            return Self { queues: Queues::Only(OnlyQueue::new()), alive: AtomicUsize::new(1) };
+        }
         let workers = runtime.metrics().num_workers();
-        Self { queues: RunQueues::new(workers), alive: AtomicUsize::new(workers) }
+        Self { queues: Queues::Many(Crew::new(workers)), alive: AtomicUsize::new(workers) }
     }
 
     /// Starts the workers. Once for each system.
     pub(crate) fn start(system: &Arc<SystemCore>) {
-        for me in 0..system.dispatcher().queues.workers() {
-            let resident = Resident { system: Arc::clone(system) };
-            drop(system.runtime().spawn(async move {
-                poll_fn(|cx| resident.system.dispatcher().work(me, cx)).await;
-            }));
+        match &system.dispatcher().queues {
+            Queues::Only(_) => Resident::start(system, |dispatcher, cx| dispatcher.work_alone(cx)),
+            Queues::Many(crew) => {
+                let _once = crew.system.set(Arc::downgrade(system));
+                for me in 0..crew.queues.workers() {
+                    Resident::start(system, move |dispatcher, cx| dispatcher.work(me, cx));
+                    for scout in 0..2 {
+                        let system = Arc::clone(system);
+                        drop(system.runtime().clone().spawn(poll_fn(move |cx| {
+                            system.dispatcher().crew().map_or(Poll::Ready(()), |crew| crew.scout(me, scout, cx))
+                        })));
+                    }
+                }
+            }
         }
     }
 
-    /// Queues a task. Where the workers are gone, it goes too.
+    fn crew(&self) -> Option<&Crew> {
+        match &self.queues {
+            Queues::Only(_) => None,
+            Queues::Many(crew) => Some(crew),
+        }
+    }
+
+    /// Queues a task. When the workers are gone, the task goes too.
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
         let here = dispatcher == self.address();
-        if here && self.works_alone() {
+        let queued = match &self.queues {
             // Nobody else looks, so nobody has to be locked out.
-            return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
+            Queues::Only(_) if here => {
+                MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
+                Ok(())
+            }
+            Queues::Only(queue) => queue.push(task),
+            Queues::Many(crew) if here => crew.push_here(me, task),
+            Queues::Many(crew) => {
+                let (dispatcher, near) = NEAR.get();
+                crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
+            }
+        };
+        if let Err(task) = queued {
+            drop_quietly(task);
         }
-        let refused = if here { self.queues.push_here(me, task) } else { self.queues.push_from_outside(task) };
-        go_if_refused(refused);
     }
 
-    /// Gives a task its turn on the caller's stack, unless too many stand there already.
-    pub(crate) fn run_here(&self, task: Task, system: &SystemCore) {
-        if INLINE.get() == DEPTH {
+    /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns stand there already.
+    pub(crate) fn run_inline(&self, mut task: Task, system: &SystemCore) {
+        if INLINE_TURNS.get() == DEPTH {
             return self.ready(task);
         }
-        let cell = Arc::clone(&task.0.cell);
-        // Who asks may be of another runtime, or of none.
+        let cell = task.cell();
+        // The asker may run on another runtime, or on none.
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
-        INLINE.set(INLINE.get() + 1);
+        INLINE_TURNS.set(INLINE_TURNS.get() + 1);
+        let outer = IS_INLINE.replace(true);
         task.turn();
-        INLINE.set(INLINE.get() - 1);
+        IS_INLINE.set(outer);
+        INLINE_TURNS.set(INLINE_TURNS.get() - 1);
         drop(runtime);
-        // Invariant 3, if the last worker went meanwhile.
+        self.after_turn_elsewhere(&*cell);
+    }
+
+    /// Invariant 3, where the last worker went during a turn that no worker ran.
+    fn after_turn_elsewhere(&self, cell: &dyn AnyCell) {
         if self.alive.load(Ordering::SeqCst) == 0
             && let Some(task) = cell.unpark()
         {
@@ -174,41 +279,61 @@ impl Dispatcher {
         }
     }
 
-    /// Whether there is one worker.
-    fn works_alone(&self) -> bool {
-        self.queues.workers() == 1
-    }
-
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
+    // ---- the workers ---------------------------------------------------------------------------------------------
+
+    /// One poll of a worker of a multi-threaded runtime.
     fn work(&self, me: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
-        self.queues.rise(me);
-        let outer = HERE.replace((self.address(), me));
+        let Queues::Many(crew) = &self.queues else { return Poll::Ready(()) };
+        let here = (self.address(), me);
+        let outer = HERE.replace(here);
+        NEAR.set(here);
+        BUDGET_LEFT.set(BUDGET);
+        WOKE_ELSEWHERE.set(false);
+        if crew.queues.begin(me) {
+            crew.tell_both_scouts(me);
+        }
+        let poll = loop {
+            match crew.queues.next(me, cx) {
+                Poll::Ready(Some(Taken { task, more })) => {
+                    if more {
+                        crew.tell_both_scouts(me);
+                    }
+                    task.turn();
+                }
+                Poll::Ready(None) => break Poll::Ready(()),
+                Poll::Pending => break Poll::Pending,
+            }
+            let is_awaited = WOKE_ELSEWHERE.get() && crew.queues.any_waits();
+            if turn_spends_the_budget() || is_awaited {
+                crew.queues.yields(me);
+                cx.waker().wake_by_ref();
+                break Poll::Pending;
+            }
+        };
+        HERE.set(outer);
+        poll
+    }
+
+    /// One poll of the worker of a current-thread runtime.
+    fn work_alone(&self, cx: &mut TaskContext<'_>) -> Poll<()> {
+        let Queues::Only(queue) = &self.queues else { return Poll::Ready(()) };
+        let outer = HERE.replace((self.address(), 0));
         // Not empty only where a turn of another system runs a runtime of its own.
         let outer_ready =
             MADE_READY.with_borrow_mut(|tasks| if tasks.is_empty() { None } else { Some(take(tasks)) });
         BUDGET_LEFT.set(BUDGET);
-        let alone = self.works_alone();
         // Once, because what comes meanwhile has this worker woken.
-        let rest = if alone {
-            MADE_READY.with_borrow_mut(|tasks| self.queues.take_all(tasks, cx))
-        } else {
-            Poll::Pending
-        };
+        let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
         let poll = loop {
             match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
                 Some(task) => task.turn(),
-                None if alone => break rest,
-                None => match self.queues.next(me, cx) {
-                    Poll::Ready(Some(task)) => task.turn(),
-                    Poll::Ready(None) => break Poll::Ready(()),
-                    Poll::Pending => break Poll::Pending,
-                },
+                None => break rest,
             }
-            charge(1);
-            if BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining() {
+            if turn_spends_the_budget() {
                 cx.waker().wake_by_ref();
                 break Poll::Pending;
             }
@@ -217,7 +342,7 @@ impl Dispatcher {
         // Out of turns.
         let refused = MADE_READY.with_borrow_mut(|tasks| {
             if !tasks.is_empty() {
-                self.queues.give_back(tasks);
+                queue.give_back(tasks);
             }
             if tasks.is_empty() { None } else { Some(take(tasks)) }
         });
@@ -230,14 +355,123 @@ impl Dispatcher {
 
     /// The system has ended: the workers go when they have done what is left.
     pub(crate) fn end(&self) {
-        self.queues.end();
+        match &self.queues {
+            Queues::Only(queue) => queue.end(),
+            Queues::Many(crew) => crew.end(),
+        }
+    }
+
+    /// The last worker is gone. Gives what was left to do.
+    fn close(&self) -> Vec<Task> {
+        match &self.queues {
+            Queues::Only(queue) => queue.close().into(),
+            Queues::Many(crew) => crew.queues.close().collect(),
+        }
     }
 }
 
-/// Where the workers are gone, what was to be queued goes too.
-fn go_if_refused(queued: Result<(), Task>) {
-    if let Err(task) = queued {
-        drop_quietly(task);
+/// Charges the worker for a turn. Answers whether its budget is spent, or tokio's.
+fn turn_spends_the_budget() -> bool {
+    charge(1);
+    BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining()
+}
+
+impl Crew {
+    fn new(workers: usize) -> Self {
+        Self {
+            queues: RunQueues::new(workers),
+            scouts: (0..workers).map(|_| [Scout::new(), Scout::new()]).collect(),
+            spare_comes: AtomicBool::new(false),
+            scout_comes: AtomicBool::new(false),
+            system: OnceLock::new(),
+        }
+    }
+
+    fn push_here(&self, me: usize, task: Task) -> Result<(), Task> {
+        match self.queues.push_here(me, task)? {
+            // In case the turn goes into `block_in_place`. Otherwise the task is this worker's next.
+            1 => self.tell_scout(me, 0),
+            _ => self.tell_both_scouts(me),
+        }
+        Ok(())
+    }
+
+    fn push_from_outside(&self, near: Option<usize>, task: Task) -> Result<(), Task> {
+        let woken = self.queues.push_from_outside(near, task)?;
+        if !woken && self.queues.busy() == Look::AllBusy && !self.scout_comes.swap(true, Ordering::SeqCst) {
+            self.start_scout();
+        }
+        Ok(())
+    }
+
+    /// A scout that has been told and has not looked yet is told already.
+    fn tell_scout(&self, me: usize, which: usize) {
+        if let Some(waker) = self.scouts[me][which].get() {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn tell_both_scouts(&self, me: usize) {
+        self.tell_scout(me, 0);
+        self.tell_scout(me, 1);
+    }
+
+    /// One poll of a scout of worker `me`.
+    fn scout(&self, me: usize, which: usize, cx: &TaskContext<'_>) -> Poll<()> {
+        self.scouts[me][which].get_or_init(|| cx.waker().clone());
+        // The end is announced first and tells the scouts that have left a waker.
+        fence(Ordering::SeqCst);
+        if self.queues.is_over() {
+            return Poll::Ready(());
+        }
+        self.look(Some(me));
+        Poll::Pending
+    }
+
+    /// Starts a scout that looks once, for somebody who has none.
+    fn start_scout(&self) {
+        self.start(|crew| {
+            crew.scout_comes.store(false, Ordering::SeqCst);
+            crew.look(None);
+        });
+    }
+
+    fn look(&self, of: Option<usize>) {
+        if self.queues.look(of) == Look::AllBusy && !self.spare_comes.swap(true, Ordering::SeqCst) {
+            self.start(Self::run_spare);
+        }
+    }
+
+    /// Gives one task its turn, in place of a worker that is in `block_in_place`.
+    fn run_spare(&self) {
+        self.spare_comes.store(false, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let Some(Taken { mut task, more }) = self.queues.take_any() else { return };
+        if more {
+            // Two, as a worker has.
+            self.start_scout();
+            self.start_scout();
+        }
+        let cell = task.cell();
+        task.turn();
+        cell.core().system.dispatcher().after_turn_elsewhere(&*cell);
+        self.look(None);
+    }
+
+    /// Runs `code` once, in a tokio task of its own.
+    fn start(&self, code: fn(&Self)) {
+        let Some(system) = self.system.get().and_then(Weak::upgrade) else { return };
+        drop(system.runtime().clone().spawn(async move {
+            if let Some(crew) = system.dispatcher().crew() {
+                code(crew);
+            }
+        }));
+    }
+
+    fn end(&self) {
+        self.queues.end();
+        fence(Ordering::SeqCst);
+        (0..self.scouts.len()).for_each(|me| self.tell_both_scouts(me));
     }
 }
 
@@ -246,13 +480,26 @@ struct Resident {
     system: Arc<SystemCore>,
 }
 
+impl Resident {
+    /// Starts a worker.
+    fn start(
+        system: &Arc<SystemCore>,
+        work: impl Fn(&Dispatcher, &mut TaskContext<'_>) -> Poll<()> + Send + Sync + 'static,
+    ) {
+        let resident = Self { system: Arc::clone(system) };
+        drop(system.runtime().spawn(async move {
+            poll_fn(|cx| work(resident.system.dispatcher(), cx)).await;
+        }));
+    }
+}
+
 impl Drop for Resident {
     fn drop(&mut self) {
         let dispatcher = self.system.dispatcher();
         if dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1 {
             // Looked for first: what goes forgets its children.
             let cells = self.system.all_cells();
-            dispatcher.queues.close().for_each(drop_quietly);
+            dispatcher.close().into_iter().for_each(drop_quietly);
             for cell in cells {
                 if let Some(task) = cell.0.unpark() {
                     drop_quietly(task);

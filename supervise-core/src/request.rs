@@ -18,6 +18,7 @@ use tokio::task::coop::consume_budget;
 
 use crate::actor::Actor;
 use crate::actor_ref::ActorRef;
+use crate::dispatch;
 use crate::failure::Failure;
 use crate::unwind::drop_quietly;
 
@@ -403,7 +404,7 @@ impl<T> Slot<T> {
             *state = SlotState::Full(answer);
             drop(state);
             if let Some(waker) = waker {
-                waker.wake();
+                dispatch::wake_asker(waker);
             }
         } else {
             drop(state);

@@ -10,6 +10,7 @@ mod log;
 mod bounded;
 mod evidence;
 mod inline;
+mod parallel;
 mod port;
 mod redelivery;
 mod runtime;

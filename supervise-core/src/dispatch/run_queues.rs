@@ -1,53 +1,96 @@
-//! What the workers have to do, and which of them sleep: a queue for each, from which the others may steal.
+//! What the workers of a multi-threaded runtime have to do, and which of them sleep: one queue per worker, from which the
+//! other workers may steal.
 //!
-//! 1. Who queues a task from a worker queues it there. Another worker is woken only for what this one cannot take up
-//!    next.
-//! 2. A worker goes to sleep by saying so first and looking at all queues after, under their locks. Who queues a task,
-//!    under such a lock, looks for a sleeper after. So one of the two sees the other.
-//! 3. A sleeper is claimed for one task alone, by whoever makes it rise. So no task waits for a busy worker while another
-//!    sleeps, but the one that is this worker's next.
+//! 1. A worker puts what its turn makes ready into its own queue. It tells its scouts, which [look](RunQueues::look) for a
+//!    worker that can take the task up while the turn goes on.
+//! 2. Anybody else puts a task into any queue and wakes a sleeping worker for it.
+//! 3. A worker falls asleep by setting its bit first and reading the lengths of all queues afterwards. Whoever wants to wake
+//!    a worker has queued a task first and reads the bits afterwards. Both have a `SeqCst` fence in between, so at least one
+//!    of the two sees the other.
+//! 4. A worker that a scout relies on (its phase is `Yielded` or `Called`) looks at all queues when it begins its next
+//!    poll, after a fence of its own.
 //!
-//! What a task is is not known here.
+//! This module does not know what a task is, and knows nothing of tokio: the scouts and the wakers belong to the
+//! [dispatcher](super).
 
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The queues of tasks `T`, one for each worker.
 pub(super) struct RunQueues<T> {
     workers: Box<[Worker<T>]>,
-    /// Not less than the workers that sleep.
-    sleepers: AtomicUsize,
-    /// Where the next task goes that comes from outside while nobody sleeps.
+    /// A bit for each worker that sleeps or is about to, and that nobody has claimed.
+    asleep: Box<[AtomicUsize]>,
+    /// The system has ended: the workers are not needed any more.
+    over: AtomicBool,
+    /// Which queue takes the next task from outside when no worker sleeps.
     next: AtomicUsize,
 }
 
 struct Worker<T> {
-    /// It sleeps or is about to, and nobody has claimed it.
-    asleep: AtomicBool,
+    /// How many tasks wait. Written under the lock, read without it.
+    waiting: AtomicUsize,
+    /// A [`Phase`], as the worker or a scout left it.
+    phase: AtomicU8,
+    /// How to wake the worker: always the same waker. It is set before the worker first sleeps.
+    waker: OnceLock<Waker>,
     queue: Mutex<Queue<T>>,
 }
 
 struct Queue<T> {
     tasks: VecDeque<T>,
-    /// How to wake the worker, once it sleeps.
-    waker: Option<Waker>,
-    /// The system has ended: the worker is not needed any more.
-    over: bool,
     /// The workers are gone.
     closed: bool,
 }
+
+/// What a worker is doing, as far as scouts want to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Phase {
+    /// It sleeps, or was woken from outside and has not been polled yet.
+    Resting,
+    /// A scout has woken it, or it is new.
+    Called,
+    /// It is being polled. Its turn may block the thread.
+    Polling,
+    /// It has spent its budget and comes back by itself.
+    Yielded,
+}
+
+/// A task to be run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Taken<T> {
+    pub(super) task: T,
+    /// Whether other tasks wait: in the worker's own queue, or in any where the task was stolen.
+    pub(super) more: bool,
+}
+
+/// What a scout has found.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// No task waits, or a worker comes that will see it.
+    Fine,
+    /// Tasks wait, and every worker may be in a turn that blocks its thread. The scout itself runs on a thread, so at least
+    /// one of those threads is in `block_in_place` and has been replaced: one more worker is needed.
+    AllBusy,
+}
+
+const BITS: usize = usize::BITS as usize;
 
 impl<T> RunQueues<T> {
     pub(super) fn new(workers: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| Worker::new()).collect(),
-            sleepers: AtomicUsize::new(0),
+            asleep: (0..workers.div_ceil(BITS)).map(|_| AtomicUsize::new(0)).collect(),
+            over: AtomicBool::new(false),
             next: AtomicUsize::new(0),
         }
     }
@@ -57,196 +100,190 @@ impl<T> RunQueues<T> {
         self.workers.len()
     }
 
-    // ---- who has a task ------------------------------------------------------------------------------------------
+    // ---- queueing tasks ------------------------------------------------------------------------------------------
 
-    /// Queues a task from the worker `me`. Given back where the workers are gone.
-    pub(super) fn push_here(&self, me: usize, task: T) -> Result<(), T> {
-        let mut queue = self.workers[me].lock();
-        if queue.closed {
-            return Err(task);
-        }
-        queue.tasks.push_back(task);
-        let more_than_one = queue.tasks.len() > 1;
-        drop(queue);
-        // Invariant 1: the first in the queue is this worker's next.
-        if more_than_one {
-            self.wake_a_sleeper();
-        }
-        Ok(())
+    /// Queues a task from a turn of the worker `me`; its scouts have to be told. Answers how many tasks its queue now holds, or
+    /// gives the task back when the workers are gone.
+    pub(super) fn push_here(&self, me: usize, task: T) -> Result<usize, T> {
+        self.workers[me].push(task)
     }
 
-    /// Queues a task from elsewhere. Given back where the workers are gone.
-    pub(super) fn push_from_outside(&self, task: T) -> Result<(), T> {
-        let [only] = &*self.workers else { return self.push_to_one_of_many(task) };
-        let mut queue = only.lock();
-        if queue.closed {
-            return Err(task);
+    /// Queues a task from outside, preferably for the worker `near`, and wakes a worker that sleeps. Answers whether one did,
+    /// or gives the task back when the workers are gone.
+    pub(super) fn push_from_outside(&self, near: Option<usize>, task: T) -> Result<bool, T> {
+        let sleeper = self.sleeper(near);
+        let at = sleeper.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len());
+        self.workers[at].push(task)?;
+        // The sleeper that was seen is claimed without a fence: it was seen to sleep before the task was queued.
+        if sleeper.is_some() && self.claim(at) {
+            self.workers[at].wake();
+            return Ok(true);
         }
-        queue.tasks.push_back(task);
-        let waker = queue.waker.take();
-        drop(queue);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        Ok(())
+        fence(Ordering::SeqCst);
+        Ok(self.claim_any().map(|at| self.workers[at].wake()).is_some())
     }
 
-    fn push_to_one_of_many(&self, task: T) -> Result<(), T> {
-        let start = self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len();
-        let worker = self.sleeper(start).unwrap_or(&self.workers[start]);
-        let mut queue = worker.lock();
-        if queue.closed {
-            return Err(task);
-        }
-        queue.tasks.push_back(task);
-        let waker = queue.waker.take();
-        // Under the lock, so that a worker that was about to sleep finds the task and its claim together.
-        let claimed = self.claim(worker);
-        drop(queue);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        if !claimed {
-            self.wake_a_sleeper();
-        }
-        Ok(())
+    /// A worker that sleeps, as far as one can tell without claiming it.
+    fn sleeper(&self, near: Option<usize>) -> Option<usize> {
+        near.filter(|near| self.sleeps(*near)).or_else(|| {
+            let asleep = self.asleep.iter().map(|word| word.load(Ordering::Relaxed)).enumerate();
+            let (word, bits) = asleep.into_iter().find(|(_, bits)| *bits != 0)?;
+            Some(word * BITS + bits.trailing_zeros() as usize)
+        })
     }
 
-    /// One that sleeps, as far as can be told without claiming it.
-    fn sleeper(&self, start: usize) -> Option<&Worker<T>> {
-        if self.sleepers.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        let (before, from) = self.workers.split_at(start);
-        from.iter().chain(before).find(|worker| worker.asleep.load(Ordering::Relaxed))
+    fn sleeps(&self, at: usize) -> bool {
+        self.asleep[at / BITS].load(Ordering::Relaxed) & (1 << (at % BITS)) != 0
     }
 
-    /// For a task that was queued. Invariants 2 and 3.
-    fn wake_a_sleeper(&self) {
-        if self.sleepers.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        if let Some(sleeper) = self.workers.iter().find(|worker| self.claim(worker)) {
-            // One without a waker is about to sleep and will see that it was claimed.
-            let waker = sleeper.lock().waker.take();
-            if let Some(waker) = waker {
-                waker.wake();
+    /// Claims a worker that sleeps, after a fence. Invariant 3.
+    fn claim_any(&self) -> Option<usize> {
+        while let Some(sleeper) = self.sleeper(None) {
+            if self.claim(sleeper) {
+                return Some(sleeper);
             }
         }
+        None
     }
 
-    /// Makes a worker rise. Whether it slept and nobody else has claimed it.
+    /// Ends a worker's sleep. Answers whether it slept and nobody else has claimed it.
     ///
-    /// Who claims has queued a task before, and who has been claimed looks at the queues after: Release and Acquire.
-    fn claim(&self, worker: &Worker<T>) -> bool {
-        let claimed = worker.asleep.load(Ordering::Acquire)
-            && worker.asleep.compare_exchange(true, false, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        if claimed {
-            self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    /// Release: whoever claims has queued a task before. Acquire: whoever was claimed looks at the queues afterwards.
+    fn claim(&self, at: usize) -> bool {
+        let bit = 1 << (at % BITS);
+        self.sleeps(at) && self.asleep[at / BITS].fetch_and(!bit, Ordering::AcqRel) & bit != 0
+    }
+
+    /// Looks for tasks that wait behind a turn of the worker `of`, and wakes a worker that sleeps for them.
+    ///
+    /// It takes that worker's lock, so that a task is either seen here or was queued after this look, in which case the
+    /// scout is told once more.
+    pub(super) fn look(&self, of: Option<usize>) -> Look {
+        let waits = of.is_some_and(|of| !self.workers[of].lock().tasks.is_empty());
+        if !waits && !self.any_waits() {
+            return Look::Fine;
         }
-        claimed
+        fence(Ordering::SeqCst);
+        if let Some(sleeper) = self.claim_any() {
+            self.workers[sleeper].set_phase(Phase::Called);
+            self.workers[sleeper].wake();
+            return Look::Fine;
+        }
+        self.busy()
+    }
+
+    /// Whether all workers may be blocked, where none sleeps.
+    pub(super) fn busy(&self) -> Look {
+        let comes = |worker: &Worker<T>| {
+            let phase = worker.phase.load(Ordering::Relaxed);
+            phase == Phase::Called as u8 || phase == Phase::Yielded as u8
+        };
+        if self.workers.iter().any(comes) { Look::Fine } else { Look::AllBusy }
+    }
+
+    /// Whether a task waits in any queue: a hint.
+    pub(super) fn any_waits(&self) -> bool {
+        self.workers.iter().any(Worker::has_some)
     }
 
     // ---- the workers ---------------------------------------------------------------------------------------------
 
-    /// Moves what the only worker has to do into `tasks`, which is empty: all of it, because nobody steals. Pending: it is
-    /// woken when there is more. Ready: there is nothing, and it is not needed any more.
-    pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
-        let mut queue = self.workers[0].lock();
-        std::mem::swap(tasks, &mut queue.tasks);
-        let over = queue.over;
-        if !over {
-            queue.waker = Some(cx.waker().clone());
+    /// Worker `me` begins a poll. Answers whether tasks wait for others that have relied on it: its scouts have to be told.
+    /// Invariant 4.
+    pub(super) fn begin(&self, me: usize) -> bool {
+        let worker = &self.workers[me];
+        let phase = worker.phase.load(Ordering::Relaxed);
+        worker.set_phase(Phase::Polling);
+        self.claim(me);
+        if phase == Phase::Resting as u8 {
+            return false;
         }
-        drop(queue);
-        if over && tasks.is_empty() {
-            return Poll::Ready(());
-        }
-        if over {
-            // What these lead to is done too.
-            cx.waker().wake_by_ref();
-        }
-        Poll::Pending
+        fence(Ordering::SeqCst);
+        worker.has_some() && self.others(me).any(Worker::has_some)
     }
 
-    /// Gives back what the only worker has not come to, before what came meanwhile. Left in `tasks` where it is gone.
-    pub(super) fn give_back(&self, tasks: &mut VecDeque<T>) {
-        let mut queue = self.workers[0].lock();
-        if !queue.closed {
-            tasks.append(&mut queue.tasks);
-            std::mem::swap(tasks, &mut queue.tasks);
-        }
+    /// Worker `me` ends a poll and will be polled again.
+    pub(super) fn yields(&self, me: usize) {
+        self.workers[me].set_phase(Phase::Yielded);
     }
 
     /// What worker `me` does next. Pending: it sleeps. `None`: it is not needed any more.
-    pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<T>> {
+    pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<Taken<T>>> {
         loop {
-            let own = self.workers[me].lock().tasks.pop_front();
-            if let Some(task) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
-                return Poll::Ready(Some(task));
+            let own = self.workers[me].take_first();
+            if let Some(taken) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
+                return Poll::Ready(Some(taken));
             }
-            if let Some(poll) = self.sleep(me, cx) {
-                return poll;
+            if let Some(end) = self.sleep(me, cx) {
+                return end;
             }
         }
+    }
+
+    /// A task for somebody who has no queue.
+    pub(super) fn take_any(&self) -> Option<Taken<T>> {
+        let taken = self.workers.iter().find_map(Worker::take_first)?;
+        Some(Taken { more: taken.more || self.any_waits(), ..taken })
     }
 
     fn others(&self, me: usize) -> impl Iterator<Item = &Worker<T>> {
-        let workers = self.workers.len();
-        (me + 1..me + workers).map(move |at| &self.workers[at % workers])
+        let (before, from) = self.workers.split_at(me);
+        from[1..].iter().chain(before)
     }
 
     /// Takes the older half of another worker's queue. Gives the first of them.
-    fn steal(&self, me: usize, victim: &Worker<T>) -> Option<T> {
-        let mut stolen: VecDeque<T> = {
-            let mut queue = victim.lock();
-            let half = queue.tasks.len().div_ceil(2);
-            queue.tasks.drain(..half).collect()
-        };
-        let first = stolen.pop_front();
-        if !stolen.is_empty() {
-            self.workers[me].lock().tasks.append(&mut stolen);
-            // Meanwhile nobody saw them.
-            self.wake_a_sleeper();
+    fn steal(&self, me: usize, victim: &Worker<T>) -> Option<Taken<T>> {
+        if !victim.has_some() {
+            return None;
         }
-        first
-    }
-
-    /// Goes to sleep, if there is still nothing to do.
-    fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<T>>> {
-        let worker = &self.workers[me];
-        // Invariant 2. Who sees that it sleeps sees that it is counted.
-        self.sleepers.fetch_add(1, Ordering::Relaxed);
-        worker.asleep.store(true, Ordering::Release);
-        let others_have_some = self.others(me).any(|other| !other.lock().tasks.is_empty());
-        let mut queue = worker.lock();
-        let claimed = !worker.asleep.load(Ordering::Acquire);
-        let next = if others_have_some || claimed { None } else { Some(queue.next(cx)) };
+        let mut queue = victim.lock();
+        let half = queue.tasks.len().div_ceil(2);
+        let task = queue.tasks.pop_front()?;
+        let stolen: Vec<T> = queue.tasks.drain(..half - 1).collect();
+        victim.set_waiting(&queue);
         drop(queue);
-        if !matches!(next, Some(Poll::Pending)) {
-            self.claim(worker);
+        if !stolen.is_empty() {
+            let worker = &self.workers[me];
+            let mut queue = worker.lock();
+            queue.tasks.extend(stolen);
+            worker.set_waiting(&queue);
         }
-        next
+        // A scout may have called this worker for a task in another queue than the one it has found first.
+        Some(Taken { task, more: self.any_waits() })
     }
 
-    /// Worker `me` sleeps no more.
-    pub(super) fn rise(&self, me: usize) {
-        self.claim(&self.workers[me]);
+    /// Lets worker `me` fall asleep, if there is still nothing to do. `None`: there is something.
+    fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<Taken<T>>>> {
+        let worker = &self.workers[me];
+        worker.remember(cx);
+        worker.set_phase(Phase::Resting);
+        // Invariant 3.
+        self.asleep[me / BITS].fetch_or(1 << (me % BITS), Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        let over = self.over.load(Ordering::Relaxed);
+        if !over && !self.any_waits() {
+            return Some(Poll::Pending);
+        }
+        if !self.claim(me) {
+            // Somebody else has, and wakes this worker.
+            return Some(Poll::Pending);
+        }
+        worker.set_phase(Phase::Polling);
+        (over && !self.any_waits()).then_some(Poll::Ready(None))
     }
 
     // ---- the end -------------------------------------------------------------------------------------------------
 
     /// The workers go when they have done what is left.
     pub(super) fn end(&self) {
-        for worker in &self.workers {
-            let mut queue = worker.lock();
-            queue.over = true;
-            let waker = queue.waker.take();
-            drop(queue);
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        }
+        self.over.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+        // A worker without a waker has not slept yet, and sees that it is over before it does.
+        self.workers.iter().for_each(Worker::wake);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     /// The workers are gone. Gives what they have left.
@@ -254,32 +291,69 @@ impl<T> RunQueues<T> {
         self.workers.iter().flat_map(|worker| {
             let mut queue = worker.lock();
             queue.closed = true;
-            std::mem::take(&mut queue.tasks)
+            let left = std::mem::take(&mut queue.tasks);
+            worker.set_waiting(&queue);
+            left
         })
     }
 }
 
 impl<T> Worker<T> {
     fn new() -> Self {
-        let queue = Queue { tasks: VecDeque::new(), waker: None, over: false, closed: false };
-        Self { asleep: AtomicBool::new(false), queue: Mutex::new(queue) }
+        Self {
+            waiting: AtomicUsize::new(0),
+            // The runtime polls each worker once when it is spawned.
+            phase: AtomicU8::new(Phase::Called as u8),
+            waker: OnceLock::new(),
+            queue: Mutex::new(Queue { tasks: VecDeque::new(), closed: false }),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<T>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl<T> Queue<T> {
-    /// What is first, or how to wake the worker when there is something.
-    fn next(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
-        match self.tasks.pop_front() {
-            Some(task) => Poll::Ready(Some(task)),
-            None if self.over => Poll::Ready(None),
-            None => {
-                self.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
+    /// Whether tasks wait: a hint.
+    fn has_some(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn set_waiting(&self, queue: &Queue<T>) -> usize {
+        let waiting = queue.tasks.len();
+        self.waiting.store(waiting, Ordering::Relaxed);
+        waiting
+    }
+
+    fn push(&self, task: T) -> Result<usize, T> {
+        let mut queue = self.lock();
+        if queue.closed {
+            return Err(task);
+        }
+        queue.tasks.push_back(task);
+        Ok(self.set_waiting(&queue))
+    }
+
+    fn take_first(&self) -> Option<Taken<T>> {
+        if !self.has_some() {
+            return None;
+        }
+        let mut queue = self.lock();
+        let task = queue.tasks.pop_front()?;
+        Some(Taken { task, more: self.set_waiting(&queue) > 0 })
+    }
+
+    fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    fn remember(&self, cx: &Context<'_>) {
+        let waker = self.waker.get_or_init(|| cx.waker().clone());
+        debug_assert!(waker.will_wake(cx.waker()), "each worker is one task");
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
         }
     }
 }

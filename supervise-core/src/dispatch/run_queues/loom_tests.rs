@@ -1,24 +1,28 @@
-//! The races between those who queue tasks and workers that steal, go to sleep, wake and end: each model is tried in every
+//! The races between threads that queue tasks and workers that steal, sleep, wake and end: each model is tried in every
 //! interleaving of its threads, up to a number of preemptions, and with every value that a relaxed load may see.
 //!
 //! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. So that nobody is woken for
-//! another reason, the last task to be done ends the workers, and no one else does.
+//! another reason, the last task to be done ends the workers, and nobody else does.
+//!
+//! Where tasks are queued from within turns there is one scout, which stands for the one of two that can be stolen.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use loom::future::block_on;
+use loom::sync::atomic::fence;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
-use super::RunQueues;
+use super::{Look, RunQueues, Taken};
 
 /// What a task does when it has its turn, before it is done.
 #[derive(Debug, Clone, Copy)]
 enum Turn {
     Nothing,
+    /// Spends the worker's budget.
+    Yield,
     /// Queues these tasks, then blocks its thread until the first of them is done.
     PushAndWait(&'static [usize]),
     /// Queues these tasks.
@@ -31,14 +35,20 @@ enum Turn {
 struct Model {
     queues: RunQueues<usize>,
     turns: &'static [Turn],
+    scout: Mutex<Option<Waker>>,
     done: Mutex<Vec<usize>>,
     one_more: Condvar,
 }
 
 impl Model {
     fn new(workers: usize, turns: &'static [Turn]) -> Arc<Self> {
-        let (done, one_more) = (Mutex::new(Vec::new()), Condvar::new());
-        Arc::new(Self { queues: RunQueues::new(workers), turns, done, one_more })
+        Arc::new(Self {
+            queues: RunQueues::new(workers),
+            turns,
+            scout: Mutex::new(None),
+            done: Mutex::new(Vec::new()),
+            one_more: Condvar::new(),
+        })
     }
 
     /// Lets the workers from `first` on work, each on its own thread.
@@ -50,16 +60,52 @@ impl Model {
         (first..model.queues.workers()).map(start).collect()
     }
 
-    /// As the dispatcher does, with a budget that is never spent.
+    /// Lets a scout of worker `of` look whenever it is told.
+    fn start_scout(model: &Arc<Self>, of: usize) -> JoinHandle<()> {
+        let model = Arc::clone(model);
+        thread::spawn(move || block_on(poll_fn(|cx| model.scout(of, cx))))
+    }
+
+    /// As the dispatcher does. Where it would start a spare, the scout takes the task itself.
+    fn scout(&self, of: usize, cx: &Context<'_>) -> Poll<()> {
+        *self.scout.lock().unwrap() = Some(cx.waker().clone());
+        fence(Ordering::SeqCst);
+        if self.queues.is_over() {
+            return Poll::Ready(());
+        }
+        while self.queues.look(Some(of)) == Look::AllBusy {
+            let Some(Taken { task, .. }) = self.queues.take_any() else { break };
+            self.turn(None, task);
+        }
+        Poll::Pending
+    }
+
+    fn tell_scout(&self) {
+        let waker = self.scout.lock().unwrap().clone();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// As the dispatcher does. A turn that says so spends the budget.
     fn work(&self, me: usize) {
         block_on(poll_fn(|cx| {
-            if self.queues.workers() == 1 {
-                return self.work_alone(cx);
+            if self.queues.begin(me) {
+                self.tell_scout();
             }
-            self.queues.rise(me);
             loop {
                 match self.queues.next(me, cx) {
-                    Poll::Ready(Some(task)) => self.turn(me, task),
+                    Poll::Ready(Some(Taken { task, more })) => {
+                        if more {
+                            self.tell_scout();
+                        }
+                        self.turn(Some(me), task);
+                        if matches!(self.turns[task], Turn::Yield) {
+                            self.queues.yields(me);
+                            cx.waker().wake_by_ref();
+                            return Poll::Pending;
+                        }
+                    }
                     Poll::Ready(None) => return Poll::Ready(()),
                     Poll::Pending => return Poll::Pending,
                 }
@@ -67,25 +113,22 @@ impl Model {
         }));
     }
 
-    fn work_alone(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut tasks = VecDeque::new();
-        let over = self.queues.take_all(&mut tasks, cx);
-        // With a budget of one.
-        if let Some(task) = tasks.pop_front() {
-            self.turn(0, task);
-        }
-        if tasks.is_empty() {
-            return over;
-        }
-        self.queues.give_back(&mut tasks);
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
-
-    fn turn(&self, me: usize, task: usize) {
-        let push = |tasks: &[usize]| tasks.iter().for_each(|task| self.queues.push_here(me, *task).unwrap());
+    fn turn(&self, me: Option<usize>, task: usize) {
+        let push = |tasks: &[usize]| {
+            for task in tasks {
+                match me {
+                    Some(me) => {
+                        self.queues.push_here(me, *task).unwrap();
+                        self.tell_scout();
+                    }
+                    None => {
+                        self.queues.push_from_outside(None, *task).unwrap();
+                    }
+                }
+            }
+        };
         match self.turns[task] {
-            Turn::Nothing => {}
+            Turn::Nothing | Turn::Yield => {}
             Turn::Push(tasks) => push(tasks),
             Turn::PushAndWait(tasks) => {
                 push(tasks);
@@ -97,7 +140,10 @@ impl Model {
         done.push(task);
         self.one_more.notify_all();
         if done.len() == self.turns.len() {
+            drop(done);
             self.queues.end();
+            fence(Ordering::SeqCst);
+            self.tell_scout();
         }
     }
 
@@ -123,23 +169,23 @@ fn join(threads: Vec<JoinHandle<()>>) {
 }
 
 #[test]
-fn a_task_from_outside_reaches_the_only_worker() {
+fn a_task_from_outside_reaches_a_worker_that_goes_to_sleep() {
     loom::model(|| {
-        let model = Model::new(1, &[Turn::Nothing; 2]);
+        let model = Model::new(2, &[Turn::Nothing; 1]);
         let workers = Model::start(&model, 0);
-        model.queues.push_from_outside(0).unwrap();
-        model.queues.push_from_outside(1).unwrap();
+        model.queues.push_from_outside(None, 0).unwrap();
         join(workers);
         model.assert_all_done();
     });
 }
 
 #[test]
-fn a_task_from_outside_reaches_a_worker_that_goes_to_sleep() {
+fn tasks_from_outside_reach_the_worker_of_a_runtime_with_one_thread() {
     loom::model(|| {
-        let model = Model::new(2, &[Turn::Nothing; 1]);
+        let model = Model::new(1, &[Turn::Nothing; 2]);
         let workers = Model::start(&model, 0);
-        model.queues.push_from_outside(0).unwrap();
+        model.queues.push_from_outside(None, 0).unwrap();
+        model.queues.push_from_outside(None, 1).unwrap();
         join(workers);
         model.assert_all_done();
     });
@@ -149,94 +195,98 @@ fn a_task_from_outside_reaches_a_worker_that_goes_to_sleep() {
 fn a_task_from_outside_does_not_wait_behind_a_busy_worker_while_another_sleeps() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::WaitFor(1), Turn::Nothing]);
-        model.queues.push_from_outside(0).unwrap();
+        model.queues.push_from_outside(None, 0).unwrap();
         let workers = Model::start(&model, 0);
-        model.queues.push_from_outside(1).unwrap();
+        model.queues.push_from_outside(None, 1).unwrap();
         join(workers);
         model.assert_all_done();
     });
 }
 
 #[test]
-fn a_task_behind_the_next_does_not_wait_for_its_worker_while_another_sleeps() {
+fn a_task_does_not_wait_for_the_turn_that_queued_it_while_another_worker_sleeps() {
     loom::model(|| {
-        let model = Model::new(2, &[Turn::PushAndWait(&[1, 2]), Turn::Nothing, Turn::Nothing]);
-        model.queues.push_from_outside(0).unwrap();
-        let workers = Model::start(&model, 1);
+        let model = Model::new(2, &[Turn::PushAndWait(&[1]), Turn::Nothing]);
+        model.queues.push_from_outside(Some(0), 0).unwrap();
+        let mut threads = Model::start(&model, 1);
+        threads.push(Model::start_scout(&model, 0));
         model.work(0);
-        join(workers);
+        join(threads);
         model.assert_all_done();
     });
 }
 
 #[test]
-fn a_stolen_task_does_not_wait_for_the_thief_while_another_sleeps() {
+fn a_task_behind_another_does_not_wait_for_its_worker_while_another_sleeps() {
     loom::model(|| {
-        let turns = &[Turn::Push(&[1, 2, 3]), Turn::WaitFor(2), Turn::Nothing, Turn::Nothing];
+        let model = Model::new(2, &[Turn::Push(&[1, 2]), Turn::WaitFor(2), Turn::Nothing]);
+        model.queues.push_from_outside(Some(0), 0).unwrap();
+        let mut threads = Model::start(&model, 1);
+        threads.push(Model::start_scout(&model, 0));
+        model.work(0);
+        join(threads);
+        model.assert_all_done();
+    });
+}
+
+/// As with `block_in_place`: the thread of the scout is one that tokio has added.
+#[test]
+fn a_task_does_not_wait_where_every_worker_is_busy_and_a_thread_is_not() {
+    loom::model(|| {
+        let model = Model::new(1, &[Turn::PushAndWait(&[1]), Turn::Nothing]);
+        model.queues.push_from_outside(None, 0).unwrap();
+        let scout = Model::start_scout(&model, 0);
+        model.work(0);
+        scout.join().unwrap();
+        model.assert_all_done();
+    });
+}
+
+/// The scout of the first worker may rely on the second one, which then blocks its thread.
+#[test]
+fn a_worker_that_was_relied_on_looks_at_all_queues() {
+    loom::model(|| {
+        let turns = &[Turn::PushAndWait(&[1]), Turn::Nothing, Turn::Yield, Turn::WaitFor(1)];
         let model = Model::new(2, turns);
-        model.queues.push_from_outside(0).unwrap();
-        let workers = Model::start(&model, 1);
+        model.queues.workers[0].push(0).unwrap();
+        model.queues.workers[1].push(2).unwrap();
+        model.queues.workers[1].push(3).unwrap();
+        let mut threads = Model::start(&model, 1);
+        threads.push(Model::start_scout(&model, 0));
         model.work(0);
-        join(workers);
+        join(threads);
         model.assert_all_done();
     });
 }
 
-/// A worker that goes to sleep is never counted off before it is counted, which would hide the other.
 #[test]
-fn a_sleeper_is_seen_while_another_is_claimed() {
+fn two_tasks_from_outside_do_not_count_on_the_same_sleeper() {
     loom::model(|| {
-        let queues = Arc::new(RunQueues::new(3));
-        let sleeper = std::sync::Arc::new(Woken::default());
-        assert!(queues.next(2, &Context::from_waker(&Waker::from(sleeper.clone()))).is_pending());
-        // What comes from outside while nobody sleeps goes to the second.
-        queues.next.store(1, Ordering::SeqCst);
-        let other = Arc::clone(&queues);
-        // From a worker that is busy ever after.
-        let busy = thread::spawn(move || {
-            other.push_here(0, 0).unwrap();
-            other.push_here(0, 1).unwrap();
-            other.push_from_outside(2).unwrap();
-        });
-        let second = std::sync::Arc::new(Woken::default());
-        // Busy ever after too, if it has something to do.
-        let _turn = queues.next(1, &Context::from_waker(&Waker::from(second.clone())));
-        busy.join().unwrap();
-        let behind = queues.workers[0].lock().tasks.len().saturating_sub(1) + queues.workers[1].lock().tasks.len();
-        let woken = [sleeper, second].iter().filter(|worker| worker.0.load(Ordering::SeqCst)).count();
-        assert!(behind <= woken, "{behind} wait, {woken} come");
-    });
-}
-
-#[test]
-fn two_tasks_do_not_count_on_the_same_sleeper() {
-    loom::model(|| {
-        let queues = Arc::new(RunQueues::new(3));
-        let sleepers = [1, 2].map(|me| {
+        let queues = Arc::new(RunQueues::new(2));
+        let sleepers = [0, 1].map(|me| {
             let woken = std::sync::Arc::new(Woken::default());
             assert!(queues.next(me, &Context::from_waker(&Waker::from(woken.clone()))).is_pending());
             woken
         });
         let other = Arc::clone(&queues);
-        let sender = thread::spawn(move || other.push_from_outside(0).unwrap());
-        queues.push_here(0, 1).unwrap();
-        queues.push_here(0, 2).unwrap();
-        sender.join().unwrap();
+        let sender = thread::spawn(move || other.push_from_outside(None, 0).unwrap());
+        let woke_one = queues.push_from_outside(None, 1).unwrap();
+        assert!(woke_one && sender.join().unwrap());
         assert!(sleepers.iter().all(|sleeper| sleeper.0.load(Ordering::SeqCst)), "one sleeps on");
     });
 }
 
 #[test]
-fn who_sleeps_can_be_found() {
+fn a_sleeping_worker_can_be_found() {
     loom::model(|| {
         let queues = Arc::new(RunQueues::new(2));
         let other = Arc::clone(&queues);
-        let sender = thread::spawn(move || other.push_from_outside(0).unwrap());
-        while queues.next(1, &Context::from_waker(Waker::noop())).is_ready() {}
+        let sender = thread::spawn(move || other.push_from_outside(None, 0).unwrap());
+        let worker = std::sync::Arc::new(Woken::default());
+        while queues.next(1, &Context::from_waker(&Waker::from(worker.clone()))).is_ready() {}
         sender.join().unwrap();
-        let worker = &queues.workers[1];
-        let unwoken = worker.lock().waker.is_some();
-        assert!(!unwoken || worker.asleep.load(Ordering::SeqCst), "it sleeps and seems awake");
+        let found = queues.sleeper(Some(1)) == Some(1);
+        assert!(found || worker.0.load(Ordering::SeqCst), "it sleeps and seems awake");
     });
 }
 
@@ -261,14 +311,14 @@ fn workers_that_go_to_sleep_learn_that_it_is_over() {
 }
 
 #[test]
-fn the_only_worker_does_what_came_before_the_end() {
+fn a_scout_learns_that_it_is_over() {
     loom::model(|| {
-        let model = Model::new(1, &[Turn::Push(&[1]), Turn::Nothing]);
-        let workers = Model::start(&model, 0);
-        model.queues.push_from_outside(0).unwrap();
+        let model = Model::new(1, &[]);
+        let scout = Model::start_scout(&model, 0);
         model.queues.end();
-        join(workers);
-        model.assert_all_done();
+        fence(Ordering::SeqCst);
+        model.tell_scout();
+        scout.join().unwrap();
     });
 }
 
@@ -277,7 +327,7 @@ fn workers_do_what_came_before_the_end() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::Push(&[1]), Turn::Nothing]);
         let workers = Model::start(&model, 0);
-        model.queues.push_from_outside(0).unwrap();
+        model.queues.push_from_outside(None, 0).unwrap();
         model.queues.end();
         join(workers);
         model.assert_all_done();
@@ -288,10 +338,10 @@ fn workers_do_what_came_before_the_end() {
 fn what_comes_after_the_end_is_done_or_left() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::Nothing; 2]);
-        model.queues.push_from_outside(0).unwrap();
+        model.queues.push_from_outside(None, 0).unwrap();
         let workers = Model::start(&model, 0);
         model.queues.end();
-        model.queues.push_from_outside(1).unwrap();
+        model.queues.push_from_outside(None, 1).unwrap();
         join(workers);
         // As the last worker does when it goes.
         model.done.lock().unwrap().extend(model.queues.close());
@@ -305,7 +355,7 @@ fn a_task_is_left_or_refused_when_the_queues_close() {
         let model = Model::new(2, &[Turn::Nothing; 2]);
         let other = Arc::clone(&model);
         let sender = thread::spawn(move || {
-            let refused = (0..2).filter_map(|task| other.queues.push_from_outside(task).err());
+            let refused = (0..2).filter_map(|task| other.queues.push_from_outside(None, task).err());
             refused.collect::<Vec<_>>()
         });
         let mut ended: Vec<_> = model.queues.close().collect();
