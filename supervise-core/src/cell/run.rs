@@ -16,6 +16,7 @@ use crate::actor_timers::{ActorTimers, Fired, Generation};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
+use crate::dispatch;
 use crate::failure::Failure;
 use crate::mailbox::Control;
 use crate::props::{Factory, Props};
@@ -23,8 +24,8 @@ use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
 use crate::unwind::{contained, drop_quietly};
 
-/// How many messages a cell handles in one turn.
-const THROUGHPUT: usize = 128;
+/// How many messages a cell handles in one turn, and how many system messages.
+pub(super) const THROUGHPUT: u32 = 128;
 
 /// What only the cell's own future touches.
 pub(crate) struct Runner<A: Actor> {
@@ -72,7 +73,7 @@ pub struct StashOverflow {
 }
 
 /// Why no further message is handled in a stretch.
-enum CameUp<M> {
+pub(super) enum CameUp<M> {
     /// No message is left.
     Nothing,
     Control(Control),
@@ -86,7 +87,7 @@ enum CameUp<M> {
 }
 
 /// What a call into user code came to.
-type Outcome = Result<Result<(), Failure>, Broken>;
+pub(super) type Outcome = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
     pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
@@ -159,8 +160,15 @@ impl<A: Actor> Runner<A> {
 
     /// Goes on as long as no user code has to be called that may wait. None: for ever. Pending: the turn has ended.
     fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
+        if dispatch::is_inline() {
+            return self.take_inline_turn();
+        }
+        let mut next = match self.shell.deferred.take() {
+            Some(came_up) => self.came_up(Ok(*came_up)),
+            None => self.one(),
+        };
         loop {
-            match self.one() {
+            match next {
                 Next::Again => {}
                 Next::GiveWay => {
                     self.shell.give_way();
@@ -173,7 +181,64 @@ impl<A: Actor> Runner<A> {
                 Next::Call(code) => return Poll::Ready(Some(code)),
                 Next::End => return Poll::Ready(None),
             }
+            next = self.one();
         }
+    }
+
+    /// A turn on an asker's stack. It handles the message that came first, which is the asker's own, because the actor was
+    /// idle. Everything that is not about this message is left to a worker: what others have sent meanwhile, a handler that
+    /// may wait, a failure.
+    ///
+    /// Rule 1.8.
+    #[inline(never)]
+    fn take_inline_turn(&mut self) -> Poll<Option<UserCode>> {
+        let mut came_up = None;
+        if self.shell.is_ready_for_a_message() && self.instance.is_some() {
+            let (instance, ctx, shell) = self.parts();
+            shell.cell.mailbox.set_handling(true);
+            let handled = contained(|| {
+                if let Some(control) = shell.take_control() {
+                    return CameUp::Control(control);
+                }
+                if !shell.has_message() {
+                    return CameUp::Nothing;
+                }
+                let message = shell.take_message();
+                match admit(instance, ctx, shell, message) {
+                    ControlFlow::Break(came_up) => came_up,
+                    ControlFlow::Continue(()) => CameUp::Else,
+                }
+            });
+            came_up = match handled {
+                Ok(CameUp::Nothing | CameUp::Else) => None,
+                Ok(CameUp::Back(Ok(Ok(())))) => {
+                    self.handled(Ok(Ok(())));
+                    None
+                }
+                Ok(CameUp::Back(Ok(Err(failure)))) => Some(self.tell_asker(failure)),
+                Ok(interrupt) => Some(interrupt),
+                Err(payload) => Some(self.tell_asker(Failure::panic(payload))),
+            };
+        }
+        match came_up {
+            Some(came_up) => self.shell.deferred = Some(Box::new(came_up)),
+            None if self.ctx.timers_mut().is_none() && self.shell.has_nothing_to_do() => {
+                self.shell.wait();
+                return Poll::Pending;
+            }
+            None => {}
+        }
+        self.shell.give_way();
+        Poll::Pending
+    }
+
+    /// The asker of an inline turn learns of a failure at once; what follows from it is left to a worker.
+    #[cold]
+    fn tell_asker(&mut self, failure: Failure) -> CameUp<A::Message> {
+        if let Some(asker) = self.ctx.take_held() {
+            asker.fail(AskError::Failed(failure.clone()));
+        }
+        CameUp::Back(Ok(Err(failure)))
     }
 
     /// Does what comes first: what the protocol wants, then the system lane, then timers, then the user lane.
@@ -183,6 +248,9 @@ impl<A: Actor> Runner<A> {
     fn one(&mut self) -> Next {
         if self.shell.call.is_some() {
             return self.call();
+        }
+        if self.shell.supervised >= THROUGHPUT {
+            return Next::GiveWay;
         }
         if let Some(message) = self.shell.next_system() {
             self.step(Input::Message(message));

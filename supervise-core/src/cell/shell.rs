@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::redelivery::{Retries, Retry};
+use super::run::{CameUp, THROUGHPUT};
 use super::user_code::WhileParked;
 use super::{Cell, Effects, System, with_effects};
 use crate::actor::Actor;
@@ -39,7 +40,11 @@ pub(super) struct Shell<A: Actor> {
     /// Whether the lane was looked into in this turn.
     looked: bool,
     /// How many messages were handled in this turn.
-    pub(super) handled: usize,
+    pub(super) handled: u32,
+    /// How many system messages were handled in this turn.
+    pub(super) supervised: u32,
+    /// What an inline turn has left to a worker.
+    pub(super) deferred: Option<Box<CameUp<A::Message>>>,
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
@@ -85,19 +90,25 @@ impl<A: Actor> WhileParked for Shell<A> {
     }
 
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        self.cell.mailbox.set_accepts(false);
         loop {
-            while let Some(message) = self.next_system() {
-                self.step_while_parked(Input::Message(message));
+            if self.supervised >= THROUGHPUT {
+                // The rest has its turn when others have had theirs.
+                self.give_way();
+                break;
             }
-            if let Some(timers) = &mut self.timers
+            if let Some(message) = self.next_system() {
+                self.step_while_parked(Input::Message(message));
+            } else if let Some(timers) = &mut self.timers
                 && let Poll::Ready(timer) = timers.poll_due(cx)
             {
                 self.step_while_parked(Input::Due(timer.into()));
-                continue;
+            } else {
+                dispatch::charge(std::mem::take(&mut self.supervised));
+                break;
             }
-            self.cell.mailbox.set_accepts(false);
-            return std::mem::take(&mut self.abort);
         }
+        std::mem::take(&mut self.abort)
     }
 }
 
@@ -108,6 +119,8 @@ impl<A: Actor> Shell<A> {
             user: Lane::new(),
             looked: false,
             handled: 0,
+            supervised: 0,
+            deferred: None,
             aside: None,
             timers: None,
             settings,
@@ -130,7 +143,11 @@ impl<A: Actor> Shell<A> {
         if self.cell.mailbox.senders_wait() {
             self.cell.mailbox.let_senders_in();
         }
-        if self.cell.mailbox.system_waits() { self.cell.mailbox.take_system() } else { None }
+        if !self.cell.mailbox.system_waits() {
+            return None;
+        }
+        self.supervised += 1;
+        self.cell.mailbox.take_system()
     }
 
     // ---- the user lane -------------------------------------------------------------------------------------------
@@ -204,10 +221,25 @@ impl<A: Actor> Shell<A> {
         {
             return Poll::Ready(timer.into());
         }
+        self.wait();
+        Poll::Pending
+    }
+
+    /// Ends the turn until something comes.
+    pub(super) fn wait(&mut self) {
         self.end_turn();
         self.cell.mailbox.set_handling(false);
         self.cell.mailbox.set_accepts(self.accepts);
-        Poll::Pending
+    }
+
+    /// Whether the next thing to do is to handle a message, if there is one.
+    pub(super) fn is_ready_for_a_message(&self) -> bool {
+        self.accepts && self.call.is_none() && self.aside.is_none() && self.has_nothing_to_do()
+    }
+
+    /// Whether nothing has been taken that is not done, and no system message and no timer of the protocol waits.
+    pub(super) fn has_nothing_to_do(&self) -> bool {
+        self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits()
     }
 
     /// Ends the turn. The next one comes when the others in the queue have had theirs.
@@ -219,7 +251,7 @@ impl<A: Actor> Shell<A> {
 
     fn end_turn(&mut self) {
         self.looked = false;
-        dispatch::charge(std::mem::take(&mut self.handled));
+        dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
     }
 
     fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
