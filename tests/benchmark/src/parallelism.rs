@@ -187,6 +187,11 @@ pub fn one(scene: &str, actors: &str, threads: Threads, quick: bool) -> Result<(
 /// p50, p99 and the longest, in nanoseconds; `None` if it has not got through.
 type Figures = Option<[f64; 3]>;
 
+/// Where p99 stands among them.
+const P99: usize = 1;
+/// How much of raw's p99 is good enough.
+const GOAL: f64 = 1.1;
+
 /// The command `parallelism`.
 pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut cells = Vec::new();
@@ -224,6 +229,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     println!("p50 / p99 / longest, medians of {} processes run in turn.\n", options.rounds);
     println!("| scene | threads | raw | supervise | supervise by raw |");
     println!("|---|---|---|---|---|");
+    let mut kept = 0;
     for (index, &(scene, threads)) in cells.iter().enumerate() {
         let [raw, ours] = [Raw::NAME, Supervised::NAME].map(|actors| medians(&runs[&(index, actors)]));
         println!(
@@ -234,7 +240,11 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             show(ours),
             ratios(raw, ours)
         );
+        if let (Some(Some(raw)), Some(Some(ours))) = (raw, ours) {
+            kept += usize::from(ours[P99] <= GOAL * raw[P99]);
+        }
     }
+    println!("\np99 at most {GOAL} times that of raw in {kept} of {} rows.", cells.len());
     Ok(())
 }
 

@@ -188,9 +188,9 @@ async fn neighbour<A: Actors>(actors: &A, stall: Stall, extent: &Extent) -> Vec<
         settle().await;
         let began = Instant::now();
         let job = tell_and_ask::<A>(&a, &b, move || stall.spend(time));
-        let (answered, answer) = in_long_job::<A, _>(&teller, job).await;
+        let (took, answer) = in_long_job::<A, _>(&teller, job).await;
         assert_eq!(answer, asks);
-        samples.push(answered);
+        samples.push(took);
         A::ask(&a).await;
         assert!(began.elapsed() >= time, "the neighbour stalls its thread");
     }
@@ -214,11 +214,11 @@ fn tell_and_ask<A: Actors>(
 
 async fn neighbour_and_stranger<A: Actors>(actors: &A, stranger: Stranger, extent: &Extent) -> Vec<Duration> {
     let [teller, a, b, c] = [actors.worker(), actors.worker(), actors.worker(), actors.worker()];
-    let (begin, begins) = std::sync::mpsc::channel();
+    let (start, starts) = std::sync::mpsc::channel();
     let (tell, mut told) = mpsc::unbounded_channel();
     // Blocks the stranger's thread, which has nothing else to do.
     stranger.spawn(&Handle::current(), async move {
-        while begins.recv().is_ok() {
+        while starts.recv().is_ok() {
             let began = Instant::now();
             let answer = A::ask(&c).await;
             tell.send((began.elapsed(), answer)).expect("a scene that goes on");
@@ -228,15 +228,15 @@ async fn neighbour_and_stranger<A: Actors>(actors: &A, stranger: Stranger, exten
     let time = extent.stall;
     for asks in 1..=extent.samples as u64 {
         settle().await;
-        let begin = begin.clone();
+        let start = start.clone();
         let job = tell_and_ask::<A>(&a, &b, move || {
-            begin.send(()).expect("a stranger that waits");
+            start.send(()).expect("a stranger that waits");
             Stall::Block.spend(time);
         });
         in_long_job::<A, _>(&teller, job).await;
-        let (answered, answer) = told.recv().await.expect("a stranger that asks");
+        let (took, answer) = told.recv().await.expect("a stranger that asks");
         assert_eq!(answer, asks);
-        samples.push(answered);
+        samples.push(took);
         A::ask(&a).await;
     }
     samples
@@ -395,11 +395,11 @@ async fn echoes(listener: TcpListener, sampling: Duration) -> Vec<Duration> {
 
 /// Asks another actor from within a handler that is not `async`, in some way that blocks.
 async fn ask_from_job<A: Actors>(actors: &A, extent: &Extent, block_on: fn(LongJob)) -> Vec<Duration> {
-    let [asker, asked] = [actors.worker(), actors.worker()];
+    let [asker, other] = [actors.worker(), actors.worker()];
     let mut samples = Vec::with_capacity(extent.blocking_asks);
     for asks in 1..=extent.blocking_asks as u64 {
         settle().await;
-        let ask = answered::<A>(&asked, asks);
+        let ask = answered::<A>(&other, asks);
         let job = move || {
             let began = Instant::now();
             block_on(ask);
@@ -422,11 +422,11 @@ fn ask_on_thread(ask: LongJob) {
 }
 
 async fn ask_from_spawn_blocking<A: Actors>(actors: &A, extent: &Extent) -> Vec<Duration> {
-    let [asker, asked] = [actors.worker(), actors.worker()];
+    let [asker, other] = [actors.worker(), actors.worker()];
     let mut samples = Vec::with_capacity(extent.blocking_asks);
     for asks in 1..=extent.blocking_asks as u64 {
         settle().await;
-        let ask = answered::<A>(&asked, asks);
+        let ask = answered::<A>(&other, asks);
         let job = async move {
             let began = Instant::now();
             spawn_blocking(|| Handle::current().block_on(ask)).await.expect("an ask that does not panic");
