@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{block_in_place, spawn_blocking};
 
+use super::Threads::{Current, Workers};
 use super::actors::{Actors, LongJob};
 use super::stranger::Stranger;
 use super::{Extent, Stall, Threads};
@@ -56,11 +57,9 @@ pub enum Scene {
     Outside(Stranger),
 }
 
-use Threads::{Current, Workers};
-
-/// For scenes that stall a thread.
+/// For scenes that stall a thread while another one has to go on.
 const SEVERAL: &[Threads] = &[Workers(2), Workers(4), Workers(8)];
-/// For scenes that need a worker to spare, which `block_in_place` makes.
+/// For scenes that one worker gets through, but not the current-thread runtime: `block_in_place` panics there.
 const WORKERS: &[Threads] = &[Workers(1), Workers(2), Workers(4), Workers(8)];
 const ALL_THREADS: &[Threads] = &[Current, Workers(1), Workers(2), Workers(4), Workers(8)];
 
@@ -113,8 +112,12 @@ impl Scene {
             | Self::FanOut
             | Self::TellThenBlock
             | Self::JoinAsker => SEVERAL,
-            Self::LongAmongShort(_) | Self::BlockInPlace | Self::JoinAskerInPlace => WORKERS,
-            Self::TimerBesideBusy | Self::EchoBesideBusy | Self::SpawnBlocking | Self::Outside(_) => ALL_THREADS,
+            Self::BlockInPlace | Self::JoinAskerInPlace => WORKERS,
+            Self::LongAmongShort(_)
+            | Self::TimerBesideBusy
+            | Self::EchoBesideBusy
+            | Self::SpawnBlocking
+            | Self::Outside(_) => ALL_THREADS,
         }
     }
 
