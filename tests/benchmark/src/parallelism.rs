@@ -116,14 +116,14 @@ pub struct Extent {
 
 impl Extent {
     const FULL: Self = Self {
-        samples: 20,
+        samples: 12,
         stall: Duration::from_millis(50),
         fan_outs: 5,
         job: Duration::from_millis(200),
         stall_of_teller: Duration::from_secs(1),
-        sampling: Duration::from_secs(1),
+        sampling: Duration::from_millis(600),
         busy: 10_000,
-        long_turns: 20,
+        long_turns: 12,
         blocking_asks: 100,
         limit: Duration::from_secs(20),
     };
