@@ -57,10 +57,13 @@ pub enum Group {
     AllForOne,
 }
 
+/// A message of 64 bytes.
+pub type Parcel = [u64; 8];
+
 /// An actor framework, or the hand-written loop.
 ///
-/// Three kinds of actors do all the work: a *counter* adds up what it is told, a *runner* passes a number on round a
-/// ring, a *node* has children and does nothing.
+/// Five kinds of actors do all the work: a *counter* adds up what it is told, a *store* does the same with larger messages, a
+/// *runner* passes a number on round a ring, a *node* has children and does nothing, an *editor* asks counters, its children.
 pub trait Framework: Send + Sync + Sized + 'static {
     const NAME: &'static str;
 
@@ -111,6 +114,27 @@ pub trait Framework: Send + Sync + Sized + 'static {
     fn total_inline(counter: &Self::Counter) -> impl Future<Output = u64> + Send {
         Self::total(counter)
     }
+
+    /// How a store is reached.
+    type Store: Clone + Send + Sync + 'static;
+
+    /// Stores with unbounded mailboxes.
+    fn stores(&self, count: usize) -> impl Future<Output = Vec<Self::Store>> + Send;
+
+    /// Tells a store to add up what is in a parcel.
+    fn put(store: &Self::Store, parcel: Parcel) -> impl Future<Output = ()> + Send;
+
+    /// Asks it to, and for its sum.
+    fn put_and_total(store: &Self::Store, parcel: Parcel) -> impl Future<Output = u64> + Send;
+
+    /// How an editor is reached.
+    type Editor: Send + Sync + 'static;
+
+    /// An editor whose children it has told to add 1.
+    fn editor(&self, children: usize) -> impl Future<Output = Self::Editor> + Send;
+
+    /// Asks an editor, which asks all its children at once, for the sum of their sums.
+    fn gather(editor: &Self::Editor) -> impl Future<Output = u64> + Send;
 
     /// How a runner is reached.
     type Runner: Send + Sync + 'static;

@@ -5,6 +5,7 @@ mod framework;
 mod measure;
 mod observability;
 mod options;
+mod parallelism;
 mod plot;
 mod process;
 mod run;
@@ -43,6 +44,8 @@ fn main() -> ExitCode {
             fairness::run();
             Ok(())
         }
+        Ok(Command::Scene { scene, actors, threads, quick }) => parallelism::one(&scene, &actors, threads, quick),
+        Ok(Command::Parallelism(options)) => parallelism::run(&options),
         Ok(Command::Observability { quick, rounds }) => observability::run(quick, rounds),
         Err(mistake) => Err(format!("{mistake}\n\n{}", options::USAGE).into()),
     };

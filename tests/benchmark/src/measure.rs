@@ -90,9 +90,9 @@ impl Summary {
     }
 }
 
-/// The value below which `share` of the sorted samples lie.
+/// The value that `share` of the sorted samples do not exceed.
 pub fn percentile(sorted: &[Duration], share: f64) -> Duration {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length is an index")]
-    let index = (sorted.len() as f64 * share) as usize;
-    sorted[index.min(sorted.len() - 1)]
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted[rank.saturating_sub(1)]
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::framework::Flavour;
+use crate::parallelism::{self, Threads};
 use crate::scale::Scale;
 use crate::workload::Workload;
 
@@ -16,6 +17,11 @@ commands:
     --flavour mt|ct    only this one
   scaling        what things cost among up to a million actors; writes results/scaling.csv and .svg
     --rounds N         processes per point (3)
+  parallelism    who waits for whom where threads are blocked or busy, beside one task per actor
+    --quick            shorter scenes, 1 round
+    --rounds N         processes per cell (3)
+    --scene KEY        only those whose key begins so; may be given again
+    --threads N|ct     only this runtime; may be given again
   fairness       what an actor whose mailbox is never empty does to others
   observability  what tracing costs: not built in, built in with nobody listening, with a subscriber
     --quick, --rounds N   as above
@@ -41,6 +47,14 @@ pub enum Command {
     Scaling {
         rounds: usize,
     },
+    /// One scene, once, in this process.
+    Scene {
+        scene: String,
+        actors: String,
+        threads: Threads,
+        quick: bool,
+    },
+    Parallelism(parallelism::Options),
     Fairness,
     Observability {
         quick: bool,
@@ -78,6 +92,13 @@ pub fn parse(arguments: &[String]) -> Result<Command, String> {
         ("scaling", [flag, rounds]) if flag == "--rounds" => {
             Ok(Command::Scaling { rounds: parse_rounds(rounds)? })
         }
+        ("scene", [scene, actors, threads, extent]) => Ok(Command::Scene {
+            scene: scene.clone(),
+            actors: actors.clone(),
+            threads: parse_threads(threads)?,
+            quick: extent == "quick",
+        }),
+        ("parallelism", rest) => parallelism(rest).map(Command::Parallelism),
         ("fairness", []) => Ok(Command::Fairness),
         ("observability", rest) => {
             let RunOptions { quick, rounds, .. } = run(rest)?;
@@ -117,6 +138,29 @@ fn run(arguments: &[String]) -> Result<RunOptions, String> {
         options.flavours = Flavour::ALL.to_vec();
     }
     Ok(options)
+}
+
+fn parallelism(arguments: &[String]) -> Result<parallelism::Options, String> {
+    let mut options = parallelism::Options { quick: false, rounds: 0, scenes: Vec::new(), threads: Vec::new() };
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--quick" => options.quick = true,
+            "--rounds" => options.rounds = parse_rounds(value()?)?,
+            "--scene" => options.scenes.push(value()?.clone()),
+            "--threads" => options.threads.push(parse_threads(value()?)?),
+            other => return Err(format!("`parallelism` has no option `{other}`")),
+        }
+    }
+    if options.rounds == 0 {
+        options.rounds = if options.quick { 1 } else { 3 };
+    }
+    Ok(options)
+}
+
+fn parse_threads(threads: &str) -> Result<Threads, String> {
+    threads.parse().map_err(|error| format!("{threads}: {error}"))
 }
 
 fn parse_rounds(rounds: &str) -> Result<usize, String> {

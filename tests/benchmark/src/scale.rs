@@ -9,8 +9,14 @@ pub struct Scale {
     pub budget: Duration,
     /// Messages told at a time, by all producers together.
     pub messages: u64,
+    /// Messages told in one go by a producer that lets nobody else run.
+    pub flood: u64,
     /// Round trips at a time, of all askers together.
     pub asks: u64,
+    /// Children that are asked at once.
+    pub fan: usize,
+    /// Times that they are, at a time.
+    pub gathers: u64,
     /// Hops at a time.
     pub hops: u64,
     /// Failures at a time.
@@ -32,7 +38,10 @@ impl Scale {
     pub const FULL: Self = Self {
         budget: Duration::from_millis(200),
         messages: 100_000,
+        flood: 2_500_000,
         asks: 1_024,
+        fan: 100,
+        gathers: 10,
         hops: 5_000,
         failures: 100,
         capacity: 1_024,
@@ -46,6 +55,7 @@ impl Scale {
     pub const QUICK: Self = Self {
         budget: Duration::from_millis(20),
         messages: 20_000,
+        flood: 100_000,
         children: 10_000,
         siblings: 1_000,
         depth: 4,

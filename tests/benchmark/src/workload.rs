@@ -2,12 +2,13 @@
 //!
 //! Each checks its answer, so that what was measured has happened.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::framework::{Cause, Family, Flavour, Framework, Group, Node, Probe, TreeProbes, nodes};
+use crate::framework::{Cause, Family, Flavour, Framework, Group, Node, Parcel, Probe, TreeProbes, nodes};
 use crate::measure::{Stopwatch, nanoseconds_per, resident_bytes};
 use crate::scale::Scale;
 
@@ -17,6 +18,10 @@ pub enum Workload {
     Tell1,
     /// Four tasks do.
     Tell4,
+    /// One task tells a counter millions of messages and lets nobody else run.
+    TellFlood,
+    /// Four tasks tell 16 actors at random messages of 64 bytes, and ask instead each 16th time.
+    Mixed,
     /// Four tasks wait for room in a mailbox of 1024 messages.
     TellBounded,
     /// One task asks a counter again and again.
@@ -25,6 +30,10 @@ pub enum Workload {
     Ask64,
     /// One task asks a counter that lets its askers run the handler, where there is such a thing.
     AskInline,
+    /// 64 tasks ask one such.
+    Ask64Inline,
+    /// An actor asks all its children at once and waits for their answers.
+    Fan,
     /// Two actors pass a message to and fro.
     PingPong,
     /// 1000 actors pass a message round.
@@ -56,13 +65,17 @@ pub enum Unit {
 }
 
 impl Workload {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::Tell1,
         Self::Tell4,
+        Self::TellFlood,
+        Self::Mixed,
         Self::TellBounded,
         Self::Ask,
         Self::Ask64,
         Self::AskInline,
+        Self::Ask64Inline,
+        Self::Fan,
         Self::PingPong,
         Self::Ring,
         Self::SpawnWide,
@@ -80,10 +93,14 @@ impl Workload {
         match self {
             Self::Tell1 => "tell-1",
             Self::Tell4 => "tell-4",
+            Self::TellFlood => "tell-flood",
+            Self::Mixed => "mixed",
             Self::TellBounded => "tell-bounded",
             Self::Ask => "ask",
             Self::Ask64 => "ask-64",
             Self::AskInline => "ask-inline",
+            Self::Ask64Inline => "ask-64-inline",
+            Self::Fan => "fan",
             Self::PingPong => "ping-pong",
             Self::Ring => "ring",
             Self::SpawnWide => "spawn-wide",
@@ -102,10 +119,16 @@ impl Workload {
         match self {
             Self::Tell1 => "tell, 1 producer (ns/message)".to_owned(),
             Self::Tell4 => "tell, 4 producers (ns/message)".to_owned(),
+            Self::TellFlood => format!("tell, 1 producer, {} without a pause (ns/message)", scale.flood),
+            Self::Mixed => {
+                format!("tell and ask (1 in {ASK_ONE_IN}), 4 producers, {STORES} actors, 64 bytes (ns/message)")
+            }
             Self::TellBounded => format!("tell, 4 producers, bounded({}) (ns/message)", scale.capacity),
             Self::Ask => "ask, sequential (ns/round trip)".to_owned(),
             Self::Ask64 => "ask, 64 askers (ns/round trip)".to_owned(),
             Self::AskInline => "ask, sequential, `#[handler(inline)]` (ns/round trip)".to_owned(),
+            Self::Ask64Inline => "ask, 64 askers, `#[handler(inline)]` (ns/round trip)".to_owned(),
+            Self::Fan => format!("an actor asks {} children at once (ns/ask)", scale.fan),
             Self::PingPong => "ping-pong (ns/message)".to_owned(),
             Self::Ring => format!("ring of {} (ns/hop)", scale.ring),
             Self::SpawnWide => format!("spawn {} under one parent (ns/actor)", scale.children),
@@ -137,12 +160,16 @@ impl Workload {
         F::block_on(flavour, async move {
             let framework = F::start(flavour);
             match self {
-                Self::Tell1 => tell(&framework, 1, &scale).await,
-                Self::Tell4 => tell(&framework, 4, &scale).await,
+                Self::Tell1 => tell(&framework, 1, scale.messages, YIELD_AFTER, &scale).await,
+                Self::Tell4 => tell(&framework, 4, scale.messages, YIELD_AFTER, &scale).await,
+                Self::TellFlood => tell(&framework, 1, scale.flood, u64::MAX, &scale).await,
+                Self::Mixed => mixed(&framework, 4, &scale).await,
                 Self::TellBounded => tell_bounded(&framework, 4, &scale).await,
                 Self::Ask => ask(&framework, 1, false, &scale).await,
                 Self::Ask64 => ask(&framework, 64, false, &scale).await,
                 Self::AskInline => ask(&framework, 1, true, &scale).await,
+                Self::Ask64Inline => ask(&framework, 64, true, &scale).await,
+                Self::Fan => fan(&framework, &scale).await,
                 Self::PingPong => ring(&framework, 2, &scale).await,
                 Self::Ring => ring(&framework, scale.ring, &scale).await,
                 Self::SpawnWide => spawn_wide(&framework, &scale).await,
@@ -161,9 +188,9 @@ impl Workload {
 /// So that a mailbox does not grow without bound where actor and producer share a thread.
 const YIELD_AFTER: u64 = 256;
 
-async fn tell<F: Framework>(framework: &F, producers: u64, scale: &Scale) -> f64 {
+async fn tell<F: Framework>(framework: &F, producers: u64, messages: u64, yield_after: u64, scale: &Scale) -> f64 {
     let counter = framework.counter().await;
-    let each = scale.messages / producers;
+    let each = messages / producers;
     let mut stopwatch = Stopwatch::new(scale.budget);
     let mut told = 0;
     while stopwatch.goes_on() {
@@ -172,7 +199,7 @@ async fn tell<F: Framework>(framework: &F, producers: u64, scale: &Scale) -> f64
             tokio::spawn(async move {
                 for n in 1..=each {
                     F::add(&counter, 1).await;
-                    if n % YIELD_AFTER == 0 {
+                    if n % yield_after == 0 {
                         tokio::task::yield_now().await;
                     }
                 }
@@ -181,6 +208,52 @@ async fn tell<F: Framework>(framework: &F, producers: u64, scale: &Scale) -> f64
         told += join(producers.collect()).await * each;
         handled::<F>(&counter, told).await;
         stopwatch.count_to(told);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+/// Among how many messages one is asked.
+const ASK_ONE_IN: u64 = 16;
+/// How many actors get them.
+const STORES: usize = 16;
+
+async fn mixed<F: Framework>(framework: &F, producers: u64, scale: &Scale) -> f64 {
+    const FULL: Parcel = [1; 8];
+    let stores: Arc<[F::Store]> = framework.stores(STORES).await.into();
+    let each = scale.messages / producers;
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut sent = 0;
+    while stopwatch.goes_on() {
+        let producers = (0..producers).map(|producer| {
+            let stores = Arc::clone(&stores);
+            tokio::spawn(async move {
+                let mut random = fastrand::Rng::with_seed(producer);
+                for n in 1..=each {
+                    let store = &stores[random.usize(..STORES)];
+                    if n % ASK_ONE_IN == 0 {
+                        assert!(F::put_and_total(store, FULL).await >= 8, "this parcel at least");
+                    } else {
+                        F::put(store, FULL).await;
+                    }
+                }
+            })
+        });
+        sent += join(producers.collect()).await * each;
+        let told = sent * FULL.iter().sum::<u64>();
+        // As in `handled`.
+        loop {
+            let mut total = 0;
+            for store in stores.iter() {
+                total += F::put_and_total(store, [0; 8]).await;
+            }
+            assert!(total <= told, "{} handled {total} of {told}", F::NAME);
+            if total == told {
+                break;
+            }
+            assert!(!F::KEEPS_ORDER, "{} lost messages: {total} of {told} handled", F::NAME);
+            tokio::task::yield_now().await;
+        }
+        stopwatch.count_to(sent);
     }
     stopwatch.nanoseconds_per_operation()
 }
@@ -246,6 +319,24 @@ async fn ask<F: Framework>(framework: &F, askers: u64, inline: bool, scale: &Sca
             })
         });
         asked += join(askers.collect()).await * each;
+        stopwatch.count_to(asked);
+    }
+    stopwatch.nanoseconds_per_operation()
+}
+
+async fn fan<F: Framework>(framework: &F, scale: &Scale) -> f64 {
+    let children = scale.fan as u64;
+    let editor = framework.editor(scale.fan).await;
+    while F::gather(&editor).await != children {
+        assert!(!F::KEEPS_ORDER, "{}: the children were told first", F::NAME);
+    }
+    let mut stopwatch = Stopwatch::new(scale.budget);
+    let mut asked = 0;
+    while stopwatch.goes_on() {
+        for _ in 0..scale.gathers {
+            assert_eq!(F::gather(&editor).await, children);
+            asked += children;
+        }
         stopwatch.count_to(asked);
     }
     stopwatch.nanoseconds_per_operation()

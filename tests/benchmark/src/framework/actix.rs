@@ -1,5 +1,5 @@
 //! actix: `do_send`, `send`, `Supervisor`. Its actors live on the thread they are made on. On one thread they share it with the workload;
-//! for two, they live on an arbiter of their own, a ring on two of them, and what makes actors by the thousand is left out,
+//! for two, they live on an arbiter of their own, a ring, stores and an editor's children on two of them, and what makes actors by the thousand is left out,
 //! because it would all happen on one thread anyway.
 //!
 //! No tree: nodes stop their children and wait for them, siblings are restarted through a parent that tells them. A panic
@@ -9,11 +9,12 @@
 use std::sync::Arc;
 
 use actix::prelude::{
-    Actor, ActorContext, Addr, Arbiter, Context, Handler, Message, SendError, Supervised, Supervisor, System,
+    Actor, ActorContext, Addr, Arbiter, Context, Handler, Message, ResponseFuture, SendError, Supervised,
+    Supervisor, System,
 };
 use tokio::sync::mpsc;
 
-use super::{Cause, Flavour, Framework, Group, Node, Probe};
+use super::{Cause, Flavour, Framework, Group, Node, Parcel, Probe};
 use crate::workload::Workload;
 
 #[derive(Debug)]
@@ -78,6 +79,72 @@ impl Handler<Total> for Counter {
 
     fn handle(&mut self, _: Total, _: &mut Context<Self>) -> u64 {
         self.total
+    }
+}
+
+pub struct Store {
+    total: u64,
+}
+
+impl Actor for Store {
+    type Context = Context<Self>;
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Put(Parcel);
+
+impl Handler<Put> for Store {
+    type Result = ();
+
+    fn handle(&mut self, Put(parcel): Put, _: &mut Context<Self>) {
+        self.total += parcel.iter().sum::<u64>();
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "u64")]
+pub struct PutAndTotal(Parcel);
+
+impl Handler<PutAndTotal> for Store {
+    type Result = u64;
+
+    fn handle(&mut self, PutAndTotal(parcel): PutAndTotal, _: &mut Context<Self>) -> u64 {
+        self.total += parcel.iter().sum::<u64>();
+        self.total
+    }
+}
+
+pub struct Editor {
+    children: Vec<Addr<Counter>>,
+}
+
+impl Actor for Editor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, _: &mut Context<Self>) {
+        for child in &self.children {
+            child.do_send(Add(1));
+        }
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "u64")]
+pub struct Gather;
+
+impl Handler<Gather> for Editor {
+    type Result = ResponseFuture<u64>;
+
+    fn handle(&mut self, _: Gather, _: &mut Context<Self>) -> ResponseFuture<u64> {
+        let answers: Vec<_> = self.children.iter().map(|child| child.send(Total)).collect();
+        Box::pin(async move {
+            let mut total = 0;
+            for answer in answers {
+                total += answer.await.expect("a child that answers");
+            }
+            total
+        })
     }
 }
 
@@ -338,6 +405,36 @@ impl Framework for Actix {
 
     async fn total(counter: &Addr<Counter>) -> u64 {
         counter.send(Total).await.expect("a counter that answers")
+    }
+
+    type Store = Addr<Store>;
+
+    async fn stores(&self, count: usize) -> Vec<Addr<Store>> {
+        let spawn = |index| self.start_actor(index as f64 / count as f64, |_| Store { total: 0 });
+        (0..count).map(spawn).collect()
+    }
+
+    async fn put(store: &Addr<Store>, parcel: Parcel) {
+        store.do_send(Put(parcel));
+    }
+
+    async fn put_and_total(store: &Addr<Store>, parcel: Parcel) -> u64 {
+        store.send(PutAndTotal(parcel)).await.expect("a store that answers")
+    }
+
+    type Editor = Addr<Editor>;
+
+    async fn editor(&self, children: usize) -> Addr<Editor> {
+        let spawn = |index| {
+            let share = index as f64 / children as f64;
+            self.start_actor(share, |_| Counter { total: 0, capacity: None })
+        };
+        let children = (0..children).map(spawn).collect();
+        self.start_actor(0.0, |_| Editor { children })
+    }
+
+    async fn gather(editor: &Addr<Editor>) -> u64 {
+        editor.send(Gather).await.expect("an editor that answers")
     }
 
     type Runner = Addr<Runner>;

@@ -14,7 +14,7 @@ use kameo::message::{Context, Message};
 use kameo::supervision::{RestartPolicy, SupervisionStrategy};
 use tokio::sync::mpsc;
 
-use super::{Cause, Flavour, Framework, Group, Node, Probe};
+use super::{Cause, Flavour, Framework, Group, Node, Parcel, Probe};
 
 #[derive(Debug)]
 pub struct Kameo;
@@ -67,6 +67,77 @@ impl Message<Fail> for Counter {
             Cause::Error => Err(AsTold),
             Cause::Panic => panic!("as told"),
         }
+    }
+}
+
+pub struct Store {
+    total: u64,
+}
+
+impl Actor for Store {
+    type Args = Self;
+    type Error = Infallible;
+
+    async fn on_start(store: Self, _: ActorRef<Self>) -> Result<Self, Infallible> {
+        Ok(store)
+    }
+}
+
+pub struct Put(Parcel);
+
+impl Message<Put> for Store {
+    type Reply = ();
+
+    async fn handle(&mut self, Put(parcel): Put, _: &mut Context<Self, ()>) {
+        self.total += parcel.iter().sum::<u64>();
+    }
+}
+
+pub struct PutAndTotal(Parcel);
+
+impl Message<PutAndTotal> for Store {
+    type Reply = u64;
+
+    async fn handle(&mut self, PutAndTotal(parcel): PutAndTotal, _: &mut Context<Self, u64>) -> u64 {
+        self.total += parcel.iter().sum::<u64>();
+        self.total
+    }
+}
+
+pub struct Editor {
+    children: Vec<ActorRef<Counter>>,
+}
+
+impl Actor for Editor {
+    type Args = usize;
+    type Error = Infallible;
+
+    async fn on_start(count: usize, me: ActorRef<Self>) -> Result<Self, Infallible> {
+        let mut children = Vec::with_capacity(count);
+        for _ in 0..count {
+            let child = Counter::supervise(&me, Probe::new(1)).spawn_with_mailbox(mailbox::unbounded()).await;
+            child.tell(Add(1)).send().await.expect("a child that runs");
+            children.push(child);
+        }
+        Ok(Self { children })
+    }
+}
+
+pub struct Gather;
+
+impl Message<Gather> for Editor {
+    type Reply = u64;
+
+    async fn handle(&mut self, _: Gather, _: &mut Context<Self, u64>) -> u64 {
+        let mut answers = Vec::with_capacity(self.children.len());
+        for child in &self.children {
+            answers.push(child.ask(Total).enqueue().await.expect("a child that runs"));
+        }
+        let mut total = 0;
+        for answer in answers {
+            total += answer.await.expect("a child that answers");
+        }
+        total
     }
 }
 
@@ -194,6 +265,31 @@ impl Framework for Kameo {
 
     async fn total(counter: &ActorRef<Counter>) -> u64 {
         counter.ask(Total).send().await.expect("a counter that answers")
+    }
+
+    type Store = ActorRef<Store>;
+
+    async fn stores(&self, count: usize) -> Vec<ActorRef<Store>> {
+        let spawn = |_| Store::spawn_with_mailbox(Store { total: 0 }, mailbox::unbounded());
+        (0..count).map(spawn).collect()
+    }
+
+    async fn put(store: &ActorRef<Store>, parcel: Parcel) {
+        store.tell(Put(parcel)).send().await.expect("a store that runs");
+    }
+
+    async fn put_and_total(store: &ActorRef<Store>, parcel: Parcel) -> u64 {
+        store.ask(PutAndTotal(parcel)).send().await.expect("a store that answers")
+    }
+
+    type Editor = ActorRef<Editor>;
+
+    async fn editor(&self, children: usize) -> ActorRef<Editor> {
+        Editor::spawn_with_mailbox(children, mailbox::unbounded())
+    }
+
+    async fn gather(editor: &ActorRef<Editor>) -> u64 {
+        editor.ask(Gather).send().await.expect("an editor that answers")
     }
 
     type Runner = ActorRef<Runner>;

@@ -1,15 +1,15 @@
 //! ractor: `cast`, `call`, `spawn_linked`. It restarts nobody, so a parent's `handle_supervisor_evt` spawns the successor and
 //! tells whoever needs its ref. A stop does not end the children, so `post_stop` stops them and waits.
 //!
-//! Its mailboxes are unbounded.
+//! Its mailboxes are unbounded. Who asks many at once makes the reply ports himself: `multi_call` spawns a task for each answer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
-use super::{Cause, Flavour, Framework, Group, Node, Probe};
+use super::{Cause, Flavour, Framework, Group, Node, Parcel, Probe};
 use crate::workload::Workload;
 
 #[derive(Debug)]
@@ -49,6 +49,82 @@ impl Actor for Counter {
             CounterMessage::Fail(Cause::Error) => return Err(AsTold.into()),
             CounterMessage::Fail(Cause::Panic) => panic!("as told"),
         }
+        Ok(())
+    }
+}
+
+pub struct Store;
+
+pub enum StoreMessage {
+    Put(Parcel),
+    PutAndTotal(Parcel, RpcReplyPort<u64>),
+}
+
+impl Actor for Store {
+    type Msg = StoreMessage;
+    type State = u64;
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<StoreMessage>, (): ()) -> Result<u64, ActorProcessingErr> {
+        Ok(0)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<StoreMessage>,
+        message: StoreMessage,
+        total: &mut u64,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            StoreMessage::Put(parcel) => *total += parcel.iter().sum::<u64>(),
+            StoreMessage::PutAndTotal(parcel, reply) => {
+                *total += parcel.iter().sum::<u64>();
+                reply.send(*total)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub struct Editor;
+
+impl Actor for Editor {
+    type Msg = RpcReplyPort<u64>;
+    type State = Vec<ActorRef<CounterMessage>>;
+    type Arguments = usize;
+
+    async fn pre_start(
+        &self,
+        me: ActorRef<RpcReplyPort<u64>>,
+        children: usize,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        let mut hired = Vec::with_capacity(children);
+        for _ in 0..children {
+            let starts = Probe::new(1);
+            let (child, _) = Counter::spawn_linked(None, Counter, starts, me.get_cell()).await?;
+            child.cast(CounterMessage::Add(1))?;
+            hired.push(child);
+        }
+        Ok(hired)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<RpcReplyPort<u64>>,
+        gathered: RpcReplyPort<u64>,
+        children: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let mut answers = Vec::with_capacity(children.len());
+        for child in children.iter() {
+            let (reply, answer) = oneshot::channel();
+            child.cast(CounterMessage::Total(reply.into()))?;
+            answers.push(answer);
+        }
+        let mut total = 0;
+        for answer in answers {
+            total += answer.await?;
+        }
+        gathered.send(total)?;
         Ok(())
     }
 }
@@ -221,6 +297,35 @@ impl Framework for Ractor {
 
     async fn total(counter: &Self::Counter) -> u64 {
         counter.call(CounterMessage::Total, None).await.expect("a counter that runs").expect("an answer")
+    }
+
+    type Store = ActorRef<StoreMessage>;
+
+    async fn stores(&self, count: usize) -> Vec<Self::Store> {
+        let mut stores = Vec::with_capacity(count);
+        for _ in 0..count {
+            stores.push(Store::spawn(None, Store, ()).await.expect("an actor that starts").0);
+        }
+        stores
+    }
+
+    async fn put(store: &Self::Store, parcel: Parcel) {
+        store.cast(StoreMessage::Put(parcel)).expect("a store that runs");
+    }
+
+    async fn put_and_total(store: &Self::Store, parcel: Parcel) -> u64 {
+        let ask = |reply| StoreMessage::PutAndTotal(parcel, reply);
+        store.call(ask, None).await.expect("a store that runs").expect("an answer")
+    }
+
+    type Editor = ActorRef<RpcReplyPort<u64>>;
+
+    async fn editor(&self, children: usize) -> Self::Editor {
+        Editor::spawn(None, Editor, children).await.expect("an actor that starts").0
+    }
+
+    async fn gather(editor: &Self::Editor) -> u64 {
+        editor.call(|reply| reply, None).await.expect("an editor that runs").expect("an answer")
     }
 
     type Runner = ActorRef<RunnerMessage>;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::{Cause, Flavour, Framework, Group, Node, Probe};
+use super::{Cause, Flavour, Framework, Group, Node, Parcel, Probe};
 
 #[derive(Debug)]
 pub struct Raw;
@@ -62,16 +62,7 @@ impl Framework for Raw {
     type Counter = Counter;
 
     async fn counter(&self) -> Counter {
-        let (unbounded, mut inbox) = mpsc::unbounded_channel();
-        tokio::spawn(async move {
-            let mut state = CounterState::default();
-            while let Some(message) = inbox.recv().await {
-                if state.handle(message).is_err() {
-                    break;
-                }
-            }
-        });
-        Counter { unbounded, bounded: None }
+        Counter { unbounded: spawn_counter(), bounded: None }
     }
 
     async fn bounded_counter(&self, capacity: usize) -> Counter {
@@ -105,6 +96,42 @@ impl Framework for Raw {
             Some(bounded) => bounded.send(ask).await.expect("a counter that runs"),
         }
         answer.await.expect("a counter that answers")
+    }
+
+    type Store = mpsc::UnboundedSender<StoreMessage>;
+
+    async fn stores(&self, count: usize) -> Vec<Self::Store> {
+        let spawn = |_| {
+            let (sender, inbox) = mpsc::unbounded_channel();
+            tokio::spawn(store(inbox));
+            sender
+        };
+        (0..count).map(spawn).collect()
+    }
+
+    async fn put(store: &Self::Store, parcel: Parcel) {
+        store.send(StoreMessage::Put(parcel)).expect("a store that runs");
+    }
+
+    async fn put_and_total(store: &Self::Store, parcel: Parcel) -> u64 {
+        let (reply, answer) = oneshot::channel();
+        store.send(StoreMessage::PutAndTotal(parcel, reply)).expect("a store that runs");
+        answer.await.expect("a store that answers")
+    }
+
+    /// Whom to tell the sum.
+    type Editor = mpsc::UnboundedSender<oneshot::Sender<u64>>;
+
+    async fn editor(&self, children: usize) -> Self::Editor {
+        let (sender, inbox) = mpsc::unbounded_channel();
+        tokio::spawn(editor(children, inbox));
+        sender
+    }
+
+    async fn gather(editor: &Self::Editor) -> u64 {
+        let (reply, answer) = oneshot::channel();
+        editor.send(reply).expect("an editor that runs");
+        answer.await.expect("an editor that answers")
     }
 
     type Runner = mpsc::UnboundedSender<u64>;
@@ -147,6 +174,60 @@ impl Framework for Raw {
         let mut family = Family { children: Vec::new(), told, outdated: true, group };
         family.update().await;
         family
+    }
+}
+
+fn spawn_counter() -> mpsc::UnboundedSender<CounterMessage> {
+    let (sender, mut inbox) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let mut state = CounterState::default();
+        while let Some(message) = inbox.recv().await {
+            if state.handle(message).is_err() {
+                break;
+            }
+        }
+    });
+    sender
+}
+
+#[derive(Debug)]
+pub enum StoreMessage {
+    Put(Parcel),
+    PutAndTotal(Parcel, oneshot::Sender<u64>),
+}
+
+async fn store(mut inbox: mpsc::UnboundedReceiver<StoreMessage>) {
+    let mut total = 0;
+    while let Some(message) = inbox.recv().await {
+        match message {
+            StoreMessage::Put(parcel) => total += parcel.iter().sum::<u64>(),
+            StoreMessage::PutAndTotal(parcel, reply) => {
+                total += parcel.iter().sum::<u64>();
+                // An asker may have given up.
+                let _answered = reply.send(total);
+            }
+        }
+    }
+}
+
+async fn editor(children: usize, mut inbox: mpsc::UnboundedReceiver<oneshot::Sender<u64>>) {
+    let children: Vec<_> = (0..children).map(|_| spawn_counter()).collect();
+    for child in &children {
+        child.send(CounterMessage::Add(1)).expect("a child that runs");
+    }
+    while let Some(gathered) = inbox.recv().await {
+        let mut answers = Vec::with_capacity(children.len());
+        for child in &children {
+            let (reply, answer) = oneshot::channel();
+            child.send(CounterMessage::Total(reply)).expect("a child that runs");
+            answers.push(answer);
+        }
+        let mut total = 0;
+        for answer in answers {
+            total += answer.await.expect("a child that answers");
+        }
+        // An asker may have given up.
+        let _answered = gathered.send(total);
     }
 }
 

@@ -6,7 +6,7 @@ use supervise::prelude::*;
 use supervise::{MailboxKind, Overflow, Props};
 use tokio::sync::mpsc;
 
-use super::{Cause, Flavour, Framework, Group, Node, Probe};
+use super::{Cause, Flavour, Framework, Group, Node, Parcel, Probe};
 
 #[derive(Debug)]
 pub struct Supervise {
@@ -58,6 +58,60 @@ impl Counter {
             Cause::Error => Err(AsTold),
             Cause::Panic => panic!("as told"),
         }
+    }
+}
+
+/// Adds up what is in parcels.
+#[actor]
+pub struct Store {
+    total: u64,
+}
+
+#[actor]
+impl Store {
+    #[handler]
+    fn put(&mut self, parcel: Parcel) {
+        self.total += parcel.iter().sum::<u64>();
+    }
+
+    #[handler]
+    fn put_and_total(&mut self, parcel: Parcel) -> u64 {
+        self.total += parcel.iter().sum::<u64>();
+        self.total
+    }
+}
+
+/// Asks its children.
+#[actor]
+pub struct Editor {
+    children: Vec<CounterRef>,
+}
+
+#[actor]
+impl Editor {
+    #[handler]
+    fn hire(&mut self, children: usize, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        let starts = Probe::new(children);
+        for _ in 0..children {
+            let starts = Arc::clone(&starts);
+            let child = ctx.spawn_anonymous(move || Counter::new(&starts))?;
+            child.add(1).tell().expect("a child that runs");
+            self.children.push(child);
+        }
+        Ok(())
+    }
+
+    #[handler]
+    async fn gather(&mut self) -> u64 {
+        let mut answers = Vec::with_capacity(self.children.len());
+        for child in &self.children {
+            answers.push(child.total().ask().expect("a child that runs"));
+        }
+        let mut total = 0;
+        for answer in answers {
+            total += answer.await.expect("a child that answers");
+        }
+        total
     }
 }
 
@@ -187,6 +241,33 @@ impl Framework for Supervise {
 
     async fn total_inline(counter: &CounterRef) -> u64 {
         counter.total_inline().await.expect("a counter that answers")
+    }
+
+    type Store = StoreRef;
+
+    async fn stores(&self, count: usize) -> Vec<StoreRef> {
+        let spawn = |_| self.system.spawn_anonymous(|| Store { total: 0 }).expect("a system that runs");
+        (0..count).map(spawn).collect()
+    }
+
+    async fn put(store: &StoreRef, parcel: Parcel) {
+        store.put(parcel).tell().expect("a store that runs");
+    }
+
+    async fn put_and_total(store: &StoreRef, parcel: Parcel) -> u64 {
+        store.put_and_total(parcel).await.expect("a store that answers")
+    }
+
+    type Editor = EditorRef;
+
+    async fn editor(&self, children: usize) -> EditorRef {
+        let editor = self.system.spawn("editor", || Editor { children: Vec::new() }).expect("a free name");
+        editor.hire(children).await.expect("a system that runs");
+        editor
+    }
+
+    async fn gather(editor: &EditorRef) -> u64 {
+        editor.gather().await.expect("an editor that answers")
     }
 
     type Runner = RunnerRef;

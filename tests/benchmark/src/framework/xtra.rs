@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use xtra::{Actor, Address, Context, Handler, Mailbox};
 
-use super::{Cause, Flavour, Framework, Group, Node, Probe};
+use super::{Cause, Flavour, Framework, Group, Node, Parcel, Probe};
 
 #[derive(Debug)]
 pub struct Xtra;
@@ -50,6 +50,72 @@ impl Handler<Total> for Counter {
 
     async fn handle(&mut self, _: Total, _: &mut Context<Self>) -> u64 {
         self.total
+    }
+}
+
+pub struct Store {
+    total: u64,
+}
+
+impl Actor for Store {
+    type Stop = ();
+
+    async fn stopped(self) {}
+}
+
+pub struct Put(Parcel);
+
+impl Handler<Put> for Store {
+    type Return = ();
+
+    async fn handle(&mut self, Put(parcel): Put, _: &mut Context<Self>) {
+        self.total += parcel.iter().sum::<u64>();
+    }
+}
+
+pub struct PutAndTotal(Parcel);
+
+impl Handler<PutAndTotal> for Store {
+    type Return = u64;
+
+    async fn handle(&mut self, PutAndTotal(parcel): PutAndTotal, _: &mut Context<Self>) -> u64 {
+        self.total += parcel.iter().sum::<u64>();
+        self.total
+    }
+}
+
+pub struct Editor {
+    children: Vec<Address<Counter>>,
+}
+
+impl Actor for Editor {
+    type Stop = ();
+
+    async fn started(&mut self, _: &Mailbox<Self>) -> Result<(), ()> {
+        for child in &self.children {
+            drop(child.send(Add(1)).detach().await.expect("a child that runs"));
+        }
+        Ok(())
+    }
+
+    async fn stopped(self) {}
+}
+
+pub struct Gather;
+
+impl Handler<Gather> for Editor {
+    type Return = u64;
+
+    async fn handle(&mut self, _: Gather, _: &mut Context<Self>) -> u64 {
+        let mut answers = Vec::with_capacity(self.children.len());
+        for child in &self.children {
+            answers.push(child.send(Total).detach().await.expect("a child that runs"));
+        }
+        let mut total = 0;
+        for answer in answers {
+            total += answer.await.expect("a child that answers");
+        }
+        total
     }
 }
 
@@ -216,6 +282,31 @@ impl Framework for Xtra {
 
     async fn total(counter: &Address<Counter>) -> u64 {
         counter.send(Total).await.expect("a counter that answers")
+    }
+
+    type Store = Address<Store>;
+
+    async fn stores(&self, count: usize) -> Vec<Address<Store>> {
+        (0..count).map(|_| xtra::spawn_tokio(Store { total: 0 }, Mailbox::unbounded())).collect()
+    }
+
+    async fn put(store: &Address<Store>, parcel: Parcel) {
+        drop(store.send(Put(parcel)).detach().await.expect("a store that runs"));
+    }
+
+    async fn put_and_total(store: &Address<Store>, parcel: Parcel) -> u64 {
+        store.send(PutAndTotal(parcel)).await.expect("a store that answers")
+    }
+
+    type Editor = Address<Editor>;
+
+    async fn editor(&self, children: usize) -> Address<Editor> {
+        let spawn = |_| xtra::spawn_tokio(Counter { total: 0 }, Mailbox::unbounded());
+        xtra::spawn_tokio(Editor { children: (0..children).map(spawn).collect() }, Mailbox::unbounded())
+    }
+
+    async fn gather(editor: &Address<Editor>) -> u64 {
+        editor.send(Gather).await.expect("an editor that answers")
     }
 
     type Runner = Address<Runner>;
