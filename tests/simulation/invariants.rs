@@ -55,8 +55,6 @@ pub(crate) enum Invariant {
     StopIsBounded,
     /// I19. The protocol does what the naive model does, and is in the state the model is in.
     AgreesWithModel,
-    /// I20. What a failing child decides in place of its idle parent is what the parent would have done.
-    InPlaceAsAbove,
     /// I21. Fields start in their order, each when the one before has, and before the hook of the instance.
     FieldsStartInOrder,
     /// I22. Of fields that restart together the last one leaves its instance first; of fields that stop together the last

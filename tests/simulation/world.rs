@@ -425,7 +425,7 @@ impl World {
                         Watchdog::may_renew(self, id, child)?;
                         next = Some(Input::Decided(self.ruling(Ok(Directive::Restart), role)));
                     }
-                    Effect::Report(cause) => self.report(id, cause, choices)?,
+                    Effect::Report(cause) => self.report(id, cause),
                     other => self.perform(id, other),
                 }
             }
@@ -477,8 +477,4 @@ impl World {
 
 fn disagreement(what: String) -> Step {
     Err(Violation { invariant: Invariant::AgreesWithModel, what })
-}
-
-fn differs(what: String) -> Result<bool, Violation> {
-    Err(Violation { invariant: Invariant::InPlaceAsAbove, what })
 }

@@ -151,6 +151,8 @@ pub struct Ruling<'a, C> {
     pub now: Time,
     /// A random number in `[0, 1)`, for jitter.
     pub draw: f64,
+    /// Whether anybody listens to what comes of it.
+    pub heard: bool,
 }
 
 /// Something to be told later.

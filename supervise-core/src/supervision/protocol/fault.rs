@@ -118,67 +118,6 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// How many restarts a child's limit has counted, if its failure would be decided the moment it was delivered, with
-    /// nothing to do before or after. Then who delivers it may ask the table and [decide](Self::decide_if_idle).
-    pub fn restarts_if_idle(&self, child: ChildId) -> Option<u32> {
-        let idle = self.decides_now()
-            && matches!(self.phase, Phase::Running)
-            && !self.is_deciding()
-            && self.wanted.is_none()
-            && self.pending.is_none()
-            && self.declared.is_none()
-            && self.deferrals() == 0;
-        let child = self.children.as_ref().filter(|_| idle)?.find(child)?;
-        (!child.is_dying() && child.delayed().is_none()).then(|| child.restarts())
-    }
-
-    /// Delivers a failure together with what the table says. Gives what the child is to be told, and what came of it. None, if
-    /// the actor is not idle, or more is to be done than that: then nothing has happened.
-    pub fn decide_if_idle(
-        &mut self,
-        child: ChildId,
-        cause: &C,
-        directive: &Directive,
-        strategy: &Strategy,
-        now: Time,
-    ) -> Option<(SystemMessage<R, C>, Outcome)> {
-        self.restarts_if_idle(child)?;
-        self.answer_alone(child, cause, directive, strategy, now)
-    }
-
-    /// The answer to a failure that takes one message, to the child that failed.
-    fn answer_alone(
-        &mut self,
-        id: ChildId,
-        cause: &C,
-        directive: &Directive,
-        strategy: &Strategy,
-        now: Time,
-    ) -> Option<(SystemMessage<R, C>, Outcome)> {
-        let children = self.children.as_mut().filter(|_| strategy.is_plain() && self.declared.is_none())?;
-        let child = children.find(id)?;
-        if child.is_dying() || child.delayed().is_some() {
-            return None;
-        }
-        match directive {
-            Directive::Resume | Directive::Restart if cause.is_initialization() => None,
-            Directive::Resume => Some((SystemMessage::Resume(Some(cause.clone())), Outcome::Resumed)),
-            Directive::Restart if permitted(children, &[id], strategy, now) => {
-                let outcome = Outcome::Restarting { children: 1, delay: None };
-                Some((SystemMessage::Recreate(cause.clone()), outcome))
-            }
-            Directive::Restart => {
-                children.mark_dying(id);
-                Some((SystemMessage::Terminate, Outcome::LimitReached { children: 1 }))
-            }
-            Directive::Stop => {
-                children.mark_dying(id);
-                Some((SystemMessage::Terminate, Outcome::Stopped { children: 1 }))
-            }
-            Directive::RestartAfter(_) | Directive::Escalate => None,
-        }
-    }
-
     /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.is_deciding(), "an answer to a question nobody asked");
@@ -197,19 +136,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // Said before it is done, so that a reader of the log sees the cause before its consequences.
         let said = effects.len();
-        let outcome = match self.answer_alone(child, &cause, directive, ruling.strategy, ruling.now) {
-            Some((message, outcome)) => {
-                self.send_to(child, message, effects);
-                outcome
-            }
-            None => self.answer_many(child, &cause, directive, &ruling, effects),
-        };
-        let directive = Box::new(*directive);
-        effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+        let outcome = self.answer(child, &cause, directive, &ruling, effects);
+        // What was escalated is remembered in the failure, which others will hear of.
+        if ruling.heard || outcome == Outcome::Escalated {
+            let directive = Box::new(*directive);
+            effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+        }
     }
 
-    /// The answer to a failure that may take more than a message, and reach others.
-    fn answer_many(
+    /// What comes of a directive.
+    fn answer(
         &mut self,
         child: ChildId,
         cause: &C,

@@ -14,7 +14,6 @@
 //! | `watching` | both sides of death watch |
 //! | `deferral` | what waits, and in which order it goes on |
 //! | `asking` | what the performer may ask |
-//! | `idle` | deciding in place of an idle parent |
 //! | `parked` | what goes on while code waits; aborts; invariant 2 |
 
 mod asking;
@@ -24,7 +23,6 @@ mod declared;
 mod deferral;
 mod escalation;
 mod failure;
-mod idle;
 mod parked;
 mod restart;
 mod resume;
@@ -125,7 +123,7 @@ fn decide(actor: &mut Actor, directive: Directive, strategy: &Strategy) -> Vec<D
 }
 
 fn decide_at(actor: &mut Actor, verdict: Result<Directive, Why>, strategy: &Strategy, now: Duration) -> Vec<Does> {
-    step(actor, Input::Decided(Ruling { verdict, strategy, now, draw: 0.0 }))
+    step(actor, Input::Decided(Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
 }
 
 /// A command: its effects.
