@@ -447,8 +447,10 @@ impl World {
     }
 
     fn agree_about_state(Cell { model, protocol, .. }: &Cell) -> Step {
-        let state = (protocol.suspensions(), protocol.is_stopping(), protocol.accepts_messages());
-        let modelled = (model.suspensions(), model.is_stopping(), model.accepts_messages());
+        let state =
+            (protocol.suspensions(), protocol.restarts(), protocol.is_stopping(), protocol.accepts_messages());
+        let modelled =
+            (model.suspensions(), model.restarts_begun(), model.is_stopping(), model.accepts_messages());
         let agreed = state == modelled
             && protocol.children().map(|(_, child)| child).eq(model.children())
             && protocol.watched().collect::<BTreeSet<_>>() == model.watched().collect();

@@ -300,7 +300,10 @@ impl<A: Actor> Shell<A> {
     fn report(&self, cause: Failure) {
         let core = &self.cell.core;
         match &core.parent {
-            Some(parent) => parent.send_system(System::Failed { child: core.id, cause }),
+            Some(parent) => {
+                let restarts = core.protocol().restarts();
+                parent.send_system(System::Failed { child: core.id, cause, restarts });
+            }
             None => core.system.root_failed(&self.me(), cause),
         }
     }

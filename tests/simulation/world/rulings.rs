@@ -38,7 +38,8 @@ impl World {
     pub(super) fn report(&mut self, id: Id, cause: Fault) {
         let Cell { parent, child, .. } = *self.cell(id);
         if let Some(parent) = parent {
-            self.send(parent, SystemMessage::Failed { child, cause });
+            let restarts = self.cell(id).protocol.restarts();
+            self.send(parent, SystemMessage::Failed { child, cause, restarts });
         } else {
             self.ledger.settled += 1;
             self.send(id, SystemMessage::Terminate);
