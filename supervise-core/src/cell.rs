@@ -121,8 +121,6 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     fn has_ended(&self) -> bool;
-    /// Whether system messages wait. A hint: others send meanwhile.
-    fn system_waits(&self) -> bool;
     /// How many messages wait. A hint too.
     fn waiting(&self) -> usize;
     /// After a turn. The task is given back if there is more to do.
@@ -149,10 +147,6 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn has_ended(&self) -> bool {
         self.mailbox.is_closed()
-    }
-
-    fn system_waits(&self) -> bool {
-        self.mailbox.system_waits()
     }
 
     fn waiting(&self) -> usize {

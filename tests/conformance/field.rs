@@ -1,14 +1,16 @@
 //! Defects that other actor libraries had, which have no case id.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
-use supervise::{Backoff, Event, FailureKind, HowEnded, MailboxKind, Outcome, Overflow, Props, Strategy, Window};
+use supervise::{
+    Backoff, Directive, Event, FailureKind, HowEnded, MailboxKind, Outcome, Overflow, Props, Strategy, Window,
+};
 
 use crate::fixture::{
-    Boom, PingPong, Witness, always_restart, any_child, child, fail, how_ended, keeper, keeping, ms,
+    Boom, PingPong, Witness, WitnessRef, always_restart, any_child, child, fail, how_ended, keeper, keeping, ms,
     names_of_children, secs, within,
 };
 
@@ -100,6 +102,51 @@ async fn field_an_earlier_sibling_that_fails_during_a_rest_for_one_loses_nobody(
     system.expect_restarts(&children[0], 0).await;
     for child in &children {
         assert_eq!(child.ping().timeout(secs(1)).await.unwrap(), "pong", "{:?}", child.actor_ref());
+    }
+}
+
+static FIRST_ESCALATION: AtomicBool = AtomicBool::new(true);
+static FIRST_DELAY: AtomicBool = AtomicBool::new(true);
+
+/// Its guards are true once.
+#[actor]
+#[supervise(
+    on(Boom if |boom| boom.0 == "up" && FIRST_ESCALATION.swap(false, Ordering::Relaxed)) = Escalate,
+    on(Boom if |boom| boom.0 == "later" && FIRST_DELAY.swap(false, Ordering::Relaxed))
+        = Restart(backoff(min = "1s", max = "1s")),
+    on(Boom) = Stop,
+)]
+struct Moody {
+    probe: ProbeHandle<String>,
+}
+
+#[actor]
+impl Moody {
+    #[pre_start]
+    fn begin(&mut self, ctx: &mut Context<Self>) -> Result<(), supervise::SpawnError> {
+        let probe = self.probe.clone();
+        ctx.spawn("child", move || Witness::new("child", &probe))?;
+        Ok(())
+    }
+
+    #[handler]
+    fn child(&mut self, ctx: &mut Context<Self>) -> Option<WitnessRef> {
+        ctx.child("child")?.downcast::<Witness>().map(Into::into)
+    }
+}
+
+/// Rule 3.1.
+#[supervise::test]
+async fn field_a_guard_is_evaluated_once_for_each_failure(system: &TestSystem) {
+    system.allow_failures();
+    for (cause, directive) in
+        [("up", Directive::Escalate), ("later", Directive::RestartAfter(Backoff::exponential(secs(1), secs(1))))]
+    {
+        let handle = system.probe().handle();
+        let moody = system.spawn(cause, move || Moody { probe: handle.clone() }).unwrap();
+        let child = moody.child().await.unwrap().unwrap();
+        fail(&child, cause);
+        assert_eq!(system.expect_decision(&child).await.directive, directive);
     }
 }
 

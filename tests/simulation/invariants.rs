@@ -6,7 +6,7 @@ mod fields;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use supervise_core::supervision::{Call, ChildId, ChildSpec, Effect, Note, Scope, SystemMessage, Timer};
+use supervise_core::supervision::{Call, ChildId, ChildSpec, Effect, Note, Outcome, Scope, SystemMessage, Timer};
 
 use crate::fault::Fault;
 use crate::world::{Cell, Id, Message, World};
@@ -16,7 +16,7 @@ use fields::Fields;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invariant {
     /// I1. A decision about a report is carried out by exactly one answer: Resume, Recreate now or later, Terminate, or
-    /// the supervisor's own report.
+    /// the supervisor's own report. Where an earlier one answers it too, at most one suspension is undone.
     OneAnswerPerReport = 1,
     /// I2. Every report is decided once, or dropped because its child is gone or its supervisor ends.
     EveryReportSettled,
@@ -55,8 +55,8 @@ pub(crate) enum Invariant {
     StopIsBounded,
     /// I19. The protocol does what the naive model does, and is in the state the model is in.
     AgreesWithModel,
-    /// I20. What a failing child decides in place of its idle parent is what the parent would have done.
-    InPlaceAsAbove,
+    /// I20. A failure that an earlier decision answers restarts, stops and suspends nobody.
+    AnsweredOnce,
     /// I21. Fields start in their order, each when the one before has, and before the hook of the instance.
     FieldsStartInOrder,
     /// I22. Of fields that restart together the last one leaves its instance first; of fields that stop together the last
@@ -353,9 +353,17 @@ impl Watchdog {
         if ending == 1 || (ending == 2 && (cell.watchdog.living_children > 0 || cell.closed)) {
             return broken(Invariant::EndInOrder, format!("{id}: {effects:?}"));
         }
+        let already = |effect: &Effect<Id, Fault>| {
+            matches!(effect, Effect::Note(Note::Decided { outcome: Outcome::AlreadyAnswered, .. }))
+        };
+        let is_answered = effects.iter().any(already);
         if let Some(culprit) = about {
             let dying = cell.watchdog.stopping.contains(&culprit) && answers == 0;
-            if answers != 1 && !dying {
+            let undone = effects.iter().filter(|effect| is_bare_resume(effect)).count();
+            if is_answered && (answers > 0 || effects.iter().any(reaches_somebody)) {
+                return broken(Invariant::AnsweredOnce, format!("{id}: {effects:?}"));
+            }
+            if answers != 1 && !dying && !(is_answered && undone <= 1) {
                 return broken(
                     Invariant::OneAnswerPerReport,
                     format!("{id} answers {culprit} {answers} times: {effects:?}"),
@@ -457,6 +465,15 @@ impl Watchdog {
             _ => broken(Invariant::EveryMessageAccounted, format!("{:?}", world.ledger)),
         }
     }
+}
+
+fn reaches_somebody(effect: &Effect<Id, Fault>) -> bool {
+    use SystemMessage::{Recreate, Suspend, Terminate};
+    matches!(effect, Effect::Send(_, Suspend | Recreate(_) | Terminate))
+}
+
+fn is_bare_resume(effect: &Effect<Id, Fault>) -> bool {
+    matches!(effect, Effect::Send(_, SystemMessage::Resume(None)))
 }
 
 fn is_answer(message: &Message) -> bool {

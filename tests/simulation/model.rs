@@ -76,6 +76,8 @@ pub(crate) struct Model {
     suspended: u32,
     /// Whose failure this actor has not been answered for: its own, or that of a child.
     failed_by: Option<Culprit>,
+    /// How many restarts its parent has sent and it has taken up.
+    restarts_begun: u32,
     instance: Instance,
     stage: Stage,
     /// Terminate has come, and may have to wait.
@@ -92,9 +94,10 @@ pub(crate) struct Model {
     /// When restarts of any child were asked for.
     restarts: Vec<Time>,
     last_round: u64,
-    deciding: Option<(ChildId, Fault)>,
+    deciding: Option<(ChildId, Fault, u32)>,
     queue: Vec<Message>,
-    reports: VecDeque<(ChildId, Fault)>,
+    /// Each with the restarts that its child had taken up.
+    reports: VecDeque<(ChildId, Fault, u32)>,
     watching: BTreeMap<Id, (WatchKind, Option<HowEnded>)>,
     watchers: Vec<Id>,
     fields: Fields,
@@ -115,6 +118,7 @@ impl Model {
         Self {
             suspended: inherited,
             failed_by: None,
+            restarts_begun: 0,
             instance: Instance::Never,
             stage: Stage::Living,
             told_to_stop: false,
@@ -150,6 +154,10 @@ impl Model {
     }
 
     // ---- what can be asked ---------------------------------------------------------------------------------------
+
+    pub(crate) fn restarts_begun(&self) -> u32 {
+        self.restarts_begun
+    }
 
     pub(crate) fn suspensions(&self) -> u32 {
         self.suspended
@@ -192,7 +200,10 @@ impl Model {
         if let (true, Some((id, actor))) = (granted, made) {
             let (restarts, delays) = (Vec::new(), Vec::new());
             let name = Some(name);
-            self.children.insert(id, Child { actor, name, asked_to_stop: false, restarts, delays, waits: None });
+            self.children.insert(
+                id,
+                Child { actor, name, asked_to_stop: false, restarts, delays, waits: None, restarts_sent: 0 },
+            );
         }
         granted
     }
@@ -233,9 +244,9 @@ impl Model {
     pub(crate) fn step(&mut self, input: &Input<'_, Id, Fault>) -> Effects {
         match input {
             Input::Begin => self.instance(Call::Create),
-            Input::Message(SystemMessage::Failed { child, cause }) => {
+            Input::Message(SystemMessage::Failed { child, cause, restarts }) => {
                 if self.is_stopping() || !self.concerns_a_start(*child, *cause) {
-                    self.reports.push_back((*child, *cause));
+                    self.reports.push_back((*child, *cause, *restarts));
                 }
             }
             Input::Message(SystemMessage::Terminate) => self.stop_self(),
@@ -274,10 +285,10 @@ impl Model {
                 self.reports.clear();
                 break;
             } else if self.may_decide()
-                && let Some((child, cause)) = self.reports.pop_front()
+                && let Some((child, cause, restarts)) = self.reports.pop_front()
             {
                 if !self.concerns_a_start(child, cause) && self.children.contains_key(&child) {
-                    self.deciding = Some((child, cause));
+                    self.deciding = Some((child, cause, restarts));
                     let renewed = self.fields.is_missing(child);
                     self.does.push(if renewed { Effect::Renew(child) } else { Effect::Decide(child, cause) });
                 }
@@ -341,7 +352,10 @@ impl Model {
                 self.send_all(&SystemMessage::Resume(None));
             }
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
-            SystemMessage::Recreate(cause) => self.recreate(cause),
+            SystemMessage::Recreate(cause) => {
+                self.restarts_begun += 1;
+                self.recreate(cause);
+            }
             SystemMessage::Halt(_) if ends => {}
             SystemMessage::Halt(cause) => self.halt(cause),
             SystemMessage::Started(child) => self.fields.started(child),

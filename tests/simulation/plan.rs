@@ -65,8 +65,6 @@ pub(crate) struct Plan {
     pub(crate) pre_restart_deeds: Menu<Deed>,
     pub(crate) death_pacts: bool,
     pub(crate) backoff: Backoff,
-    /// Whether a failing child may decide in place of its idle parent.
-    pub(crate) in_place: Menu<bool>,
 }
 
 /// How much may still be done to a world from outside. A parked, hanging or failing piece of user code counts too.

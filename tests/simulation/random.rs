@@ -211,7 +211,6 @@ fn plan(chance: &mut Chance, size: u32) -> Plan {
         ],
         death_pacts: chance.one_in(3),
         backoff: Backoff::exponential(Duration::from_millis(500), Duration::from_secs(60)),
-        in_place: vec![(false, 1), (true, 1)],
     }
 }
 

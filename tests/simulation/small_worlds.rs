@@ -39,7 +39,6 @@ fn plan(roles: Vec<Role>) -> Plan {
         pre_restart_deeds: any(&[Deed::StopAllChildren]),
         death_pacts: false,
         backoff: Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8)),
-        in_place: any(&[false]),
     }
 }
 
@@ -57,7 +56,6 @@ fn three_generations_with_every_verdict() {
     let plan = Plan {
         conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::FailLate, Conduct::Park]),
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
-        in_place: any(&[false, true]),
         ..plan(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
             role(Strategy::one_for_one(), &[2], &all),

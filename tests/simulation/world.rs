@@ -425,7 +425,7 @@ impl World {
                         Watchdog::may_renew(self, id, child)?;
                         next = Some(Input::Decided(self.ruling(Ok(Directive::Restart), role)));
                     }
-                    Effect::Report(cause) => self.report(id, cause, choices)?,
+                    Effect::Report(cause) => self.report(id, cause),
                     other => self.perform(id, other),
                 }
             }
@@ -447,8 +447,10 @@ impl World {
     }
 
     fn agree_about_state(Cell { model, protocol, .. }: &Cell) -> Step {
-        let state = (protocol.suspensions(), protocol.is_stopping(), protocol.accepts_messages());
-        let modelled = (model.suspensions(), model.is_stopping(), model.accepts_messages());
+        let state =
+            (protocol.suspensions(), protocol.restarts(), protocol.is_stopping(), protocol.accepts_messages());
+        let modelled =
+            (model.suspensions(), model.restarts_begun(), model.is_stopping(), model.accepts_messages());
         let agreed = state == modelled
             && protocol.children().map(|(_, child)| child).eq(model.children())
             && protocol.watched().collect::<BTreeSet<_>>() == model.watched().collect();
@@ -477,8 +479,4 @@ impl World {
 
 fn disagreement(what: String) -> Step {
     Err(Violation { invariant: Invariant::AgreesWithModel, what })
-}
-
-fn differs(what: String) -> Result<bool, Violation> {
-    Err(Violation { invariant: Invariant::InPlaceAsAbove, what })
 }

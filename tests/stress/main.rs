@@ -26,6 +26,7 @@ mod driver;
 mod node;
 mod plan;
 mod producers;
+mod storms;
 mod world;
 
 use std::time::Duration;

@@ -26,7 +26,7 @@ use crate::observe;
 use crate::path::ActorPath;
 use crate::props::{Policy, Settings};
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time, Timer,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Timer,
 };
 use crate::timers::{Timers, later};
 use crate::unwind::{contained, drop_quietly};
@@ -74,13 +74,6 @@ pub(super) struct Aside<M> {
     /// What was in the stash and is to be asked about again, before what waits.
     unstashed: VecDeque<M>,
     pub(super) retries: Retries<M>,
-}
-
-/// What an effect is answered with, at once.
-enum Answer {
-    Decided(Result<Directive, Failure>),
-    /// The parent, about this actor's failure.
-    Told(System),
 }
 
 impl<A: Actor> WhileParked for Shell<A> {
@@ -266,16 +259,12 @@ impl<A: Actor> Shell<A> {
         }
         with_effects(|effects| {
             self.take_step(input, effects);
-            while let Some(answer) = self.perform(effects, drop_instance) {
-                match answer {
-                    Answer::Told(message) => self.take_step(Input::Message(message), effects),
-                    Answer::Decided(verdict) => {
-                        let strategy = self.strategy();
-                        let now = self.cell.core.system.now();
-                        let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64() };
-                        self.take_step(Input::Decided(ruling), effects);
-                    }
-                }
+            while let Some(verdict) = self.perform(effects, drop_instance) {
+                let strategy = self.strategy();
+                let system = &self.cell.core.system;
+                let (now, heard) = (system.now(), observe::is_heard(system));
+                let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
+                self.take_step(Input::Decided(ruling), effects);
             }
         });
     }
@@ -286,14 +275,18 @@ impl<A: Actor> Shell<A> {
         self.accepts = protocol.accepts_messages();
     }
 
-    /// Carries the effects out. Gives the answer to the one that asks.
-    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Answer> {
-        let mut answer = None;
+    /// Carries the effects out. Gives the answer to the one that asks for a decision.
+    fn perform(
+        &mut self,
+        effects: &mut Effects,
+        drop_instance: &mut dyn FnMut(),
+    ) -> Option<Result<Directive, Failure>> {
+        let mut verdict = None;
         for effect in effects.drain(..) {
             match effect {
-                Effect::Decide(child, cause) => answer = Some(Answer::Decided(self.decide(child, &cause))),
-                Effect::Renew(_) => answer = Some(Answer::Decided(Ok(Directive::Restart))),
-                Effect::Report(cause) => answer = self.report(cause).map(Answer::Told),
+                Effect::Decide(child, cause) => verdict = Some(self.decide(child, &cause)),
+                Effect::Renew(_) => verdict = Some(Ok(Directive::Restart)),
+                Effect::Report(cause) => self.report(cause),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
@@ -326,7 +319,7 @@ impl<A: Actor> Shell<A> {
                 Effect::Call(call) => self.call = Some(call),
             }
         }
-        answer
+        verdict
     }
 
     /// Puts something at the tail of the own user lane.
@@ -335,48 +328,16 @@ impl<A: Actor> Shell<A> {
         let _open = self.cell.mailbox.push_control(control);
     }
 
-    /// Reports a failure. Gives what the parent says to it, if that is known at once.
-    fn report(&self, cause: Failure) -> Option<System> {
+    /// Reports a failure to the parent, which decides on its own turn.
+    fn report(&self, cause: Failure) {
         let core = &self.cell.core;
-        let Some(parent) = &core.parent else {
-            core.system.root_failed(&self.me(), cause);
-            return None;
-        };
-        match self.decide_here(parent, &cause) {
-            // Behind what the parent has said before.
-            Some(message) if self.cell.mailbox.system_waits() => {
-                self.me().send_system(message);
-                None
+        match &core.parent {
+            Some(parent) => {
+                let restarts = core.protocol().restarts();
+                parent.send_system(System::Failed { child: core.id, cause, restarts });
             }
-            Some(message) => Some(message),
-            None => {
-                parent.send_system(System::Failed { child: core.id, cause });
-                None
-            }
+            None => core.system.root_failed(&self.me(), cause),
         }
-    }
-
-    /// Decides a failure of this actor in place of its idle parent, by the parent's compiled table and in its own state, so
-    /// that neither has to wait for a turn. Gives what the parent would send to this actor. None where the parent has to do it.
-    fn decide_here(&self, parent: &AnyActorRef, cause: &Failure) -> Option<System> {
-        let (core, above) = (&self.cell.core, parent.core());
-        let (strategy, decide) = above.kind().compiled()?;
-        if !strategy.is_plain() || parent.0.system_waits() {
-            return None;
-        }
-        let restarts = above.protocol().restarts_if_idle(core.id)?;
-        let info = ChildInfo { name: core.name.clone(), restarts };
-        // Where the table itself fails, the parent asks it again and fails with it.
-        let Ok(Ok(directive)) = contained(|| decide(cause, &info)) else { return None };
-        // Without a limit nobody looks at the clock.
-        let now = if strategy.limit.is_unlimited() { Time::ZERO } else { core.system.now() };
-        let (message, outcome) = above.protocol().decide_if_idle(core.id, cause, &directive, strategy, now)?;
-        if observe::is_heard(&core.system) {
-            let note =
-                Note::Decided { child: core.id, cause: cause.clone(), directive: Box::new(directive), outcome };
-            observe::note(above, note, |_| Some(core.path()), strategy);
-        }
-        Some(message)
     }
 
     fn tell_parent(&self, how: HowEnded) {

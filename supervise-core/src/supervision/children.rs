@@ -28,6 +28,8 @@ pub(crate) struct Child<R> {
     pub(crate) name: ActorName,
     pub(crate) target: R,
     dying: bool,
+    /// How many restarts it was told to do.
+    restarts_sent: u32,
     /// Appears with the child's first restart.
     history: Option<Box<History>>,
 }
@@ -83,6 +85,25 @@ impl<R> Child<R> {
     pub(crate) fn is_dying(&self) -> bool {
         self.dying
     }
+
+    /// The child is told to restart.
+    pub(crate) fn count_restart(&mut self) {
+        self.restarts_sent = self.restarts_sent.wrapping_add(1);
+    }
+
+    /// How many restarts the child was told to do.
+    pub(crate) fn restarts_sent(&self) -> u32 {
+        self.restarts_sent
+    }
+}
+
+/// A child's failure, as it was reported.
+#[derive(Debug, Clone, PartialEq, Hash)]
+pub(crate) struct Report<C> {
+    pub(crate) child: ChildId,
+    pub(crate) cause: C,
+    /// How many restarts the child had begun.
+    pub(crate) restarts: u32,
 }
 
 /// A child, and how many of its suspensions an answer has to undo.
@@ -134,8 +155,8 @@ pub(crate) struct Children<R, C> {
     next: u64,
     /// Children with a smaller id were there before the supervisor's last restart began.
     pub(crate) survivors_below: ChildId,
-    /// Whose failure, and why, the decider was asked about.
-    pub(crate) deciding: Option<(ChildId, C)>,
+    /// What the decider was asked about.
+    pub(crate) deciding: Option<Report<C>>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Delayed restarts, the round's cause with whom it affects.
@@ -221,7 +242,7 @@ impl<R: Clone, C> Children<R, C> {
     fn push(&mut self, name: ActorName, target: R) {
         let id = self.next_id();
         self.next += 1;
-        self.in_start_order.push(id, Child { name, target, dying: false, history: None });
+        self.in_start_order.push(id, Child { name, target, dying: false, restarts_sent: 0, history: None });
     }
 
     pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {

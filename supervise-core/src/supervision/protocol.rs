@@ -48,7 +48,7 @@ use std::hash::Hash;
 
 use self::declared::Declared;
 pub(crate) use self::fault::CREATION_BACKOFF;
-use super::children::{Child, Children};
+use super::children::{Child, Children, Report};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
 use crate::name::ActorName;
@@ -59,6 +59,8 @@ use crate::name::ActorName;
 pub struct Protocol<R, C> {
     phase: Phase<C>,
     instance: Instance,
+    /// How many restarts that the parent sent have begun.
+    restarts: u32,
     /// Invariant 1.
     suspended: u32,
     /// Who made this actor fail, until it is resumed with a cause or recreated.
@@ -142,7 +144,7 @@ enum Pending<C> {
 #[derive(Debug, Clone, Hash)]
 struct Deferred<R, C> {
     /// Reports, until the actor is well itself.
-    failures: VecDeque<(ChildId, C)>,
+    failures: VecDeque<Report<C>>,
     /// The rest, until a restart is over.
     control: VecDeque<SystemMessage<R, C>>,
 }
@@ -168,6 +170,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Self {
             phase: Phase::New,
             instance: Instance::None,
+            restarts: 0,
             suspended: inherited,
             failed: None,
             out: None,
@@ -226,7 +229,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             SystemMessage::Halt(cause) => self.halt(cause, effects),
             SystemMessage::Started(child) => self.field_started(child),
             SystemMessage::Halted(child) => self.field_halted(child),
-            SystemMessage::Failed { child, cause } => self.child_failed(child, cause, effects),
+            SystemMessage::Failed { child, cause, restarts } => {
+                self.child_failed(Report { child, cause, restarts }, effects);
+            }
             SystemMessage::Ended { subject, child, how } => self.ended(&subject, child, how, effects),
             SystemMessage::Watch(watcher) => self.watch_tables().add_watcher(watcher),
             SystemMessage::Unwatch(watcher) => {
@@ -248,9 +253,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             if let Some(message) = self.next_deferred_control() {
                 self.receive(message, effects);
             } else if self.wanted.is_none()
-                && let Some((child, cause)) = self.next_deferred_failure()
+                && let Some(report) = self.next_deferred_failure()
             {
-                self.child_failed(child, cause, effects);
+                self.child_failed(report, effects);
             } else if self.pending.is_some() && self.out.is_none() && self.wanted.is_none() {
                 match self.pending.take().map(|pending| *pending) {
                     Some(Pending::Recreate(cause)) => self.recreate(cause, effects),
@@ -305,7 +310,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         control.remove(next)
     }
 
-    fn next_deferred_failure(&mut self) -> Option<(ChildId, C)> {
+    fn next_deferred_failure(&mut self) -> Option<Report<C>> {
         if self.deferred.is_some() && self.decides_now() {
             self.deferred.as_mut()?.failures.pop_front()
         } else {
@@ -388,6 +393,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// How many system messages wait for a better moment.
     pub fn deferrals(&self) -> usize {
         self.deferred.as_ref().map_or(0, |deferred| deferred.failures.len() + deferred.control.len())
+    }
+
+    /// How many restarts that its parent sent this actor has begun.
+    pub fn restarts(&self) -> u32 {
+        self.restarts
     }
 
     /// Whether a failure of this actor has not been answered yet.

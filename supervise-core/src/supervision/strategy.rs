@@ -134,13 +134,6 @@ impl Limit {
 }
 
 impl Strategy {
-    /// Whether what it does about a failure is one message to the child that failed, unless the table asks for more.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.scope == Scope::OneForOne
-            && self.backoff.is_none()
-            && (self.limit.is_unlimited() || self.on_limit == OnLimit::Stop)
-    }
-
     /// Directives reach the failed child alone.
     pub const fn one_for_one() -> Self {
         Self {
@@ -215,24 +208,5 @@ impl Strategy {
     pub const fn log(mut self, log: Log) -> Self {
         self.log = log;
         self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plain_strategy_sends_the_failed_child_one_message() {
-        let second = Duration::from_secs(1);
-        let one_for_one = Strategy::one_for_one();
-        let escalating = one_for_one.on_limit(OnLimit::Escalate);
-        for plain in [one_for_one, one_for_one.max_retries(1), escalating] {
-            assert!(plain.is_plain(), "{plain:?}");
-        }
-        let delayed = one_for_one.backoff(Backoff::exponential(second, second));
-        for other in [Strategy::all_for_one(), Strategy::rest_for_one(), delayed, escalating.max_retries(1)] {
-            assert!(!other.is_plain(), "{other:?}");
-        }
     }
 }

@@ -70,6 +70,9 @@ pub enum SystemMessage<R, C> {
         child: ChildId,
         /// Why.
         cause: C,
+        /// How many [restarts](Self::Recreate) by this parent the child had begun. Fewer than were sent: a restart replaces the
+        /// instance that failed.
+        restarts: u32,
     },
     /// A child or a watched actor ended.
     Ended {
@@ -151,6 +154,8 @@ pub struct Ruling<'a, C> {
     pub now: Time,
     /// A random number in `[0, 1)`, for jitter.
     pub draw: f64,
+    /// Whether anybody listens to what comes of it.
+    pub heard: bool,
 }
 
 /// Something to be told later.
@@ -284,6 +289,8 @@ pub enum Outcome {
         /// How many, the failed one included.
         children: usize,
     },
+    /// The child was about to restart or to stop already, for an earlier reason, which answers this failure too.
+    AlreadyAnswered,
     /// The supervisor itself fails with the child's cause: the table says so, or the limit is reached and
     /// `on_limit = Escalate`.
     Escalated,

@@ -4,8 +4,7 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 
 use crate::actor::Supervisor;
-use crate::failure::Failure;
-use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy};
+use crate::supervision::{ChildSpec, Directive, Strategy};
 
 /// A decider table, to be read. What is done about a failure is decided by [`Supervisor::decide`] alone.
 ///
@@ -50,9 +49,6 @@ impl Rule {
 #[derive(Clone, Copy)]
 pub struct ActorType(fn() -> &'static Description);
 
-/// A compiled table, to be asked.
-pub(crate) type Decide = fn(&Failure, &ChildInfo) -> Result<Directive, Failure>;
-
 /// What a type declares.
 struct Description {
     id: fn() -> TypeId,
@@ -60,7 +56,6 @@ struct Description {
     answers_to: fn(TypeId) -> bool,
     strategy: Strategy,
     table: DeciderTable,
-    decide: Decide,
     children: &'static [ChildSpec],
     child_types: &'static [ActorType],
 }
@@ -73,7 +68,6 @@ fn describe<A: Supervisor>() -> &'static Description {
             answers_to: A::answers_to,
             strategy: A::STRATEGY,
             table: A::TABLE,
-            decide: A::decide,
             children: A::CHILDREN,
             child_types: A::CHILD_TYPES,
         }
@@ -137,14 +131,6 @@ impl Kind {
     /// Whether refs of this actor type reach such an actor.
     pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
         (self.of.description().answers_to)(actor)
-    }
-
-    /// The strategy and the table, where both are compiled in: whoever delivers a failure can ask them. What a function
-    /// decides, it decides on the supervisor's turn.
-    pub(crate) fn compiled(&self) -> Option<(&'static Strategy, Decide)> {
-        let description = self.of.description();
-        let is_table = matches!(description.table, DeciderTable::Default | DeciderTable::Rules(_));
-        (is_table && self.policy.is_none()).then_some((&description.strategy, description.decide))
     }
 
     pub(super) fn is(&self, actor: ActorType) -> bool {

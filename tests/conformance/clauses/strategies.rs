@@ -75,6 +75,73 @@ async fn a9_s11_2_a_group_asks_the_count_of_each_whom_it_reaches(system: &TestSy
     assert!([&a, &b, &c].iter().all(|child| child.actor_ref().has_ended()));
 }
 
+/// Rule 7.10.
+#[supervise::test]
+async fn s11_children_that_fail_at_once_restart_once_and_are_charged_once(system: &TestSystem) {
+    for (name, strategy) in [
+        ("all", Strategy::all_for_one()),
+        ("rest", Strategy::rest_for_one()),
+        ("limited", Strategy::all_for_one().max_retries(1)),
+        ("counted", Strategy::all_for_one().max_retries(1).count(Count::Supervisor)),
+        ("delayed", Strategy::all_for_one().backoff(Backoff::exponential(secs(1), secs(8)))),
+    ] {
+        let probe = system.probe();
+        let boss = system.spawn_with(name, keeping(strategy, always_restart)).unwrap();
+        let children = three(&boss, &probe.handle()).await;
+        for child in &children {
+            child.die("boom").tell().unwrap();
+        }
+        let outcomes = [
+            system.expect_decision(&children[0]).await.outcome,
+            system.expect_decision(&children[1]).await.outcome,
+            system.expect_decision(&children[2]).await.outcome,
+        ];
+        assert!(matches!(outcomes[0], Outcome::Restarting { children: 3, .. }), "{name}: {outcomes:?}");
+        assert_eq!(outcomes[1..], [Outcome::AlreadyAnswered; 2], "{name}");
+        system.advance(secs(1)).await;
+        for child in &children {
+            system.expect_restarts(child, 1).await;
+            assert_eq!(suspensions(child), 0);
+            assert_eq!(child.ping().await.unwrap(), "pong", "{name}");
+        }
+    }
+}
+
+/// Rule 7.10.
+#[supervise::test]
+async fn s11_a_new_instance_that_fails_is_a_new_failure(system: &TestSystem) {
+    let probe = system.probe();
+    let boss = keeper(system, Strategy::all_for_one().max_retries(1));
+    let [a, b, c] = three(&boss, &probe.handle()).await;
+    a.die("boom").tell().unwrap();
+    // The mailbox outlives the restart that the first message brings about.
+    b.die("boom").tell().unwrap();
+    b.die("again").tell().unwrap();
+    assert!(matches!(system.expect_decision(&a).await.outcome, Outcome::Restarting { children: 3, .. }));
+    assert_eq!(system.expect_decision(&b).await.outcome, Outcome::AlreadyAnswered);
+    assert_eq!(system.expect_decision(&b).await.outcome, Outcome::LimitReached { children: 3 });
+    assert!([&a, &b, &c].iter().all(|child| child.actor_ref().has_ended()));
+}
+
+/// Rule 7.10.
+#[supervise::test]
+async fn s11_a_stop_takes_effect_although_the_child_restarts_already(system: &TestSystem) {
+    let probe = system.probe();
+    let decide = |failure: &Failure| match failure.downcast_ref() {
+        Some(Boom("fatal")) => Directive::Stop,
+        _ => Directive::Restart,
+    };
+    let boss = keeper_deciding(system, Strategy::all_for_one(), decide);
+    let [a, b, c] = three(&boss, &probe.handle()).await;
+    a.die("boom").tell().unwrap();
+    b.die("fatal").tell().unwrap();
+    c.die("fatal").tell().unwrap();
+    assert_eq!(system.expect_decision(&b).await.outcome, Outcome::Stopped { children: 3 });
+    assert_eq!(system.expect_decision(&c).await.outcome, Outcome::AlreadyAnswered);
+    system.take_all(|event| matches!(event, Event::Decided { .. })).await;
+    assert!([&a, &b, &c].iter().all(|child| child.actor_ref().has_ended()));
+}
+
 /// Rule 7.1.
 #[supervise::test]
 async fn s11_6_a_normal_end_touches_no_sibling(system: &TestSystem) {

@@ -20,6 +20,8 @@ pub(super) struct Child {
     /// When its restarts under a backoff were due, since it was quiet for long.
     pub(super) delays: Vec<Time>,
     pub(super) waits: Option<Wait>,
+    /// How many restarts it was sent.
+    pub(super) restarts_sent: u32,
 }
 
 impl Model {
@@ -36,7 +38,8 @@ impl Model {
         let asked = self.children.get(&id).is_some_and(|child| child.asked_to_stop);
         self.line.retain(|other| *other != id);
         if self.fields.ended(id, asked, self.is_stopping()) {
-            self.reports.push_back((id, Fault::end_of_permanent()));
+            let sent = self.child(id).restarts_sent;
+            self.reports.push_back((id, Fault::end_of_permanent(), sent));
             return;
         }
         self.children.remove(&id);

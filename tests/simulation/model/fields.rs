@@ -203,6 +203,18 @@ impl Fields {
         }
     }
 
+    /// Whether its group restarts, and it has not been reached.
+    pub(super) fn is_to_restart(&mut self, child: ChildId) -> bool {
+        self.of(child)
+            .is_some_and(|field| field.owed > 0 && matches!(field.way, Way::ToHalt | Way::Halting | Way::Halted))
+    }
+
+    pub(super) fn owe_one_more(&mut self, child: ChildId) {
+        if let Some(field) = self.of(child) {
+            field.owed += 1;
+        }
+    }
+
     fn take_owed(&mut self, child: ChildId) -> u32 {
         self.of(child).map_or(0, |field| std::mem::take(&mut field.owed))
     }
@@ -226,7 +238,10 @@ impl Model {
         field.halts = 0;
         let former = field.child.replace(id).and_then(|former| self.children.remove(&former));
         let (restarts, delays) = former.map_or_else(Default::default, |child| (child.restarts, child.delays));
-        self.children.insert(id, Child { actor, name: None, asked_to_stop: false, restarts, delays, waits: None });
+        self.children.insert(
+            id,
+            Child { actor, name: None, asked_to_stop: false, restarts, delays, waits: None, restarts_sent: 0 },
+        );
     }
 
     /// Makes a new instance. Fields are declared, and start, between the factory and the hook.
@@ -324,11 +339,6 @@ impl Model {
                 field.way = Way::Halted;
                 false
             }
-            // It will be restarted with its group, which answers this too.
-            Way::ToHalt | Way::Halting | Way::Halted if field.owed > 0 => {
-                field.owed += 1;
-                true
-            }
             _ => false,
         }
     }
@@ -400,6 +410,7 @@ impl Model {
 
     /// The first suspension is answered by the restart, each further one by a bare Resume.
     fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32) {
+        self.child(id).restarts_sent += 1;
         let actor = self.child(id).actor;
         self.send(actor, SystemMessage::Recreate(cause));
         for _ in 1..owed {

@@ -28,22 +28,28 @@ pub(super) struct Wait {
 
 impl Model {
     pub(super) fn decided(&mut self, ruling: &Ruling<'_, Fault>) {
-        let (id, cause) = self.deciding.take().expect("somebody is decided about");
+        let (id, cause, restarts) = self.deciding.take().expect("somebody is decided about");
         let strategy = ruling.strategy;
         let culprit = self.child(id).actor;
         let cannot_resume = cause.is_initialization();
         match ruling.verdict {
             Err(own) => self.fail(own, Culprit::Child(culprit), &BTreeSet::new()),
             Ok(Directive::Escalate) => self.fail(cause, Culprit::Child(culprit), &BTreeSet::new()),
-            Ok(Directive::Resume) if !cannot_resume => self.send(culprit, SystemMessage::Resume(Some(cause))),
-            Ok(directive) if self.fields.is_temporary(id) => {
+            // Whoever is to restart already does so for this too.
+            Ok(directive) if directive != Directive::Stop && self.is_to_restart(id, restarts) => {
+                self.owe_one_more(id);
+            }
+            Ok(directive) if self.fields.is_temporary(id) && (directive != Directive::Resume || cannot_resume) => {
                 self.fields.give_up(id);
-                if directive == Directive::Stop {
-                    self.stop_group(&self.affected(id, strategy.scope));
-                } else {
+                if directive != Directive::Stop {
                     self.stop_now(id);
+                } else if !self.child(id).asked_to_stop {
+                    self.stop_group(&self.affected(id, strategy.scope));
                 }
             }
+            // Whoever is to end already does so for this too.
+            Ok(_) if self.child(id).asked_to_stop => {}
+            Ok(Directive::Resume) if !cannot_resume => self.send(culprit, SystemMessage::Resume(Some(cause))),
             Ok(Directive::Resume) => {
                 let delay = self.delay(id, cause, &OF_CREATION, ruling.now);
                 self.answer(SystemMessage::Resume(Some(cause)), id, &[id], false, Some(delay));
@@ -87,6 +93,31 @@ impl Model {
         }
         let delay = self.delay(id, cause, &OF_CREATION, ruling.now);
         if missing && self.child(id).delays.len() == 1 { None } else { Some(delay) }
+    }
+
+    /// Whether a restart for an earlier failure is on its way to the instance that failed.
+    fn is_to_restart(&mut self, id: ChildId, restarts: u32) -> bool {
+        let in_its_turn = self.fields.is_to_restart(id);
+        let child = self.child(id);
+        if in_its_turn || child.asked_to_stop {
+            return in_its_turn;
+        }
+        match &child.waits {
+            Some(wait) => matches!(wait.answer, SystemMessage::Recreate(_)),
+            None => child.restarts_sent > restarts,
+        }
+    }
+
+    /// One suspension more is undone with a restart that is on its way.
+    fn owe_one_more(&mut self, id: ChildId) {
+        if self.fields.is_to_restart(id) {
+            self.fields.owe_one_more(id);
+        } else if let Some(wait) = &mut self.child(id).waits {
+            wait.owed += 1;
+        } else {
+            let actor = self.child(id).actor;
+            self.send(actor, SystemMessage::Resume(None));
+        }
     }
 
     /// Whom a directive reaches, fields first. Under rest-for-one all others count as started after the fields.

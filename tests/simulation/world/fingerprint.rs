@@ -1,6 +1,6 @@
 //! A hash of what makes a difference.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 
 /// Two independent multiplicative hashes, wide enough that different states do not meet.
 #[derive(Debug, Clone, Copy)]
@@ -13,12 +13,6 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    pub(super) fn of(state: &impl Hash) -> u128 {
-        let mut hasher = Self::default();
-        state.hash(&mut hasher);
-        hasher.value()
-    }
-
     pub(super) fn value(self) -> u128 {
         u128::from(self.0) << 64 | u128::from(self.1)
     }

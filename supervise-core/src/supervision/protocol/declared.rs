@@ -25,11 +25,10 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-use super::fault::answer;
 use super::{Goal, Instance, Out, Pending, Phase, Protocol};
 use crate::name::ActorName;
 use crate::supervision::child_spec::{ChildSpec, RestartType};
-use crate::supervision::children::{Affected, Child};
+use crate::supervision::children::{Affected, Child, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{AutoShutdown, Scope};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
@@ -276,9 +275,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         {
             field.state = State::Starting;
             let (owed, cause) = (std::mem::take(&mut field.owed), cause.clone());
-            if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
-                answer(child.target.clone(), cause, owed, effects);
-            }
+            self.send_restart(id, cause, owed, effects);
         }
     }
 
@@ -318,12 +315,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 field.state = State::Halted;
                 false
             }
-            // It is about to be restarted anyway.
-            State::Condemned | State::Halting | State::Halted if field.owed > 0 => {
-                field.owed += 1;
+            _ => false,
+        }
+    }
+
+    /// Answers whether a restart of its group has not reached the failed child yet, and answers this failure too.
+    pub(super) fn field_joins_restart(&mut self, child: ChildId) -> bool {
+        match self.field_mut(child) {
+            Some(Field { state: State::Condemned | State::Halting | State::Halted, owed: owed @ 1.., .. }) => {
+                *owed += 1;
                 true
             }
-            _ => false,
+            Some(_) | None => false,
         }
     }
 
@@ -387,7 +390,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if field.spec.restart == RestartType::Permanent && !asked && !stopping {
             field.state = State::Gone;
             field.owed = 0;
-            self.child_failed(child, C::end_of_permanent(), effects);
+            let restarts = self.child_mut(child).map_or(0, |child| child.restarts_sent());
+            self.child_failed(Report { child, cause: C::end_of_permanent(), restarts }, effects);
             return true;
         }
         field.ended_by_itself = !asked || field.gives_up;
@@ -443,11 +447,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         grouped: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        let Some(target) = self.children.as_ref().and_then(|it| it.find(child)).map(|child| child.target.clone())
-        else {
-            return;
-        };
-        let Some(at) = self.field_of(child) else { return answer(target, cause.clone(), owed, effects) };
+        let Some(at) = self.field_of(child) else { return self.send_restart(child, cause.clone(), owed, effects) };
         let Some(declared) = &mut self.declared else { return };
         let field = &mut declared.fields[at];
         match field.state {
@@ -471,7 +471,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     State::Condemned | State::Halting => State::Up,
                     state => state,
                 };
-                answer(target, cause.clone(), owed, effects);
+                self.send_restart(child, cause.clone(), owed, effects);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{Affected, Children, Delayed, Round, Verdict};
+use crate::supervision::children::{Affected, Child, Children, Delayed, Report, Round, Verdict};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
@@ -68,7 +68,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 }
                 Instance::HalfBuilt => {
                     Self::note(effects, Note::TurnedIntoRestart);
-                    return self.recreate(cause.clone(), effects);
+                    return self.begin_restart(cause.clone(), effects);
                 }
             }
         }
@@ -101,127 +101,76 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Rules 2.5 and 2.6.
-    pub(super) fn child_failed(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
-        if !self.is_stopping() && self.field_failed(child, &cause, effects) {
+    pub(super) fn child_failed(&mut self, report: Report<C>, effects: &mut Vec<Effect<R, C>>) {
+        let child = report.child;
+        if !self.is_stopping() && self.field_failed(child, &report.cause, effects) {
             return;
         }
         let (stopping, now) = (self.is_stopping(), self.decides_now());
         let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
-            return Self::note(effects, Note::ReportDropped(child, cause));
+            return Self::note(effects, Note::ReportDropped(child, report.cause));
         };
         if now && children.deciding.is_none() {
-            children.deciding = Some((child, cause.clone()));
+            let cause = report.cause.clone();
+            children.deciding = Some(report);
             effects.push(if self.is_gone(child) { Effect::Renew(child) } else { Effect::Decide(child, cause) });
         } else {
             Self::note(effects, Note::ReportDeferred(child));
-            self.deferred.get_or_insert_default().failures.push_back((child, cause));
-        }
-    }
-
-    /// How many restarts a child's limit has counted, if its failure would be decided the moment it was delivered, with
-    /// nothing to do before or after. Then who delivers it may ask the table and [decide](Self::decide_if_idle).
-    pub fn restarts_if_idle(&self, child: ChildId) -> Option<u32> {
-        let idle = self.decides_now()
-            && matches!(self.phase, Phase::Running)
-            && !self.is_deciding()
-            && self.wanted.is_none()
-            && self.pending.is_none()
-            && self.declared.is_none()
-            && self.deferrals() == 0;
-        let child = self.children.as_ref().filter(|_| idle)?.find(child)?;
-        (!child.is_dying() && child.delayed().is_none()).then(|| child.restarts())
-    }
-
-    /// Delivers a failure together with what the table says. Gives what the child is to be told, and what came of it. None, if
-    /// the actor is not idle, or more is to be done than that: then nothing has happened.
-    pub fn decide_if_idle(
-        &mut self,
-        child: ChildId,
-        cause: &C,
-        directive: &Directive,
-        strategy: &Strategy,
-        now: Time,
-    ) -> Option<(SystemMessage<R, C>, Outcome)> {
-        self.restarts_if_idle(child)?;
-        self.answer_alone(child, cause, directive, strategy, now)
-    }
-
-    /// The answer to a failure that takes one message, to the child that failed.
-    fn answer_alone(
-        &mut self,
-        id: ChildId,
-        cause: &C,
-        directive: &Directive,
-        strategy: &Strategy,
-        now: Time,
-    ) -> Option<(SystemMessage<R, C>, Outcome)> {
-        let children = self.children.as_mut().filter(|_| strategy.is_plain() && self.declared.is_none())?;
-        let child = children.find(id)?;
-        if child.is_dying() || child.delayed().is_some() {
-            return None;
-        }
-        match directive {
-            Directive::Resume | Directive::Restart if cause.is_initialization() => None,
-            Directive::Resume => Some((SystemMessage::Resume(Some(cause.clone())), Outcome::Resumed)),
-            Directive::Restart if permitted(children, &[id], strategy, now) => {
-                let outcome = Outcome::Restarting { children: 1, delay: None };
-                Some((SystemMessage::Recreate(cause.clone()), outcome))
-            }
-            Directive::Restart => {
-                children.mark_dying(id);
-                Some((SystemMessage::Terminate, Outcome::LimitReached { children: 1 }))
-            }
-            Directive::Stop => {
-                children.mark_dying(id);
-                Some((SystemMessage::Terminate, Outcome::Stopped { children: 1 }))
-            }
-            Directive::RestartAfter(_) | Directive::Escalate => None,
+            self.deferred.get_or_insert_default().failures.push_back(report);
         }
     }
 
     /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.is_deciding(), "an answer to a question nobody asked");
-        let Some((child, cause)) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
+        let Some(report) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
         };
+        let child = report.child;
         if self.is_terminating() {
-            return Self::note(effects, Note::ReportDropped(child, cause));
+            return Self::note(effects, Note::ReportDropped(child, report.cause));
         }
         let directive = match &ruling.verdict {
             Ok(directive) => directive,
             Err(failure) => {
-                Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: cause });
+                Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: report.cause });
                 return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
             }
         };
         // Said before it is done, so that a reader of the log sees the cause before its consequences.
         let said = effects.len();
-        let outcome = match self.answer_alone(child, &cause, directive, ruling.strategy, ruling.now) {
-            Some((message, outcome)) => {
-                self.send_to(child, message, effects);
-                outcome
-            }
-            None => self.answer_many(child, &cause, directive, &ruling, effects),
-        };
-        let directive = Box::new(*directive);
-        effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+        let outcome = self.answer(&report, directive, &ruling, effects);
+        // What was escalated is remembered in the failure, which others will hear of.
+        if ruling.heard || outcome == Outcome::Escalated {
+            let (cause, directive) = (report.cause, Box::new(*directive));
+            effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
+        }
     }
 
-    /// The answer to a failure that may take more than a message, and reach others.
-    fn answer_many(
+    /// What comes of a directive.
+    fn answer(
         &mut self,
-        child: ChildId,
-        cause: &C,
+        report: &Report<C>,
         directive: &Directive,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
+        let &Report { child, ref cause, .. } = report;
         match directive {
+            Directive::Escalate => {
+                self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                Outcome::Escalated
+            }
+            Directive::Resume | Directive::Restart | Directive::RestartAfter(_)
+                if self.joins_restart(report, effects) =>
+            {
+                Outcome::AlreadyAnswered
+            }
             _ if self.lets_go(child, directive, cause) => {
                 self.stop_child(child, effects);
                 Outcome::Stopped { children: 1 }
             }
+            _ if self.is_dying(child) => Outcome::AlreadyAnswered,
             Directive::Resume if !cause.is_initialization() => {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
@@ -230,10 +179,47 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Directive::Restart => self.restart(child, cause, None, ruling, effects),
             Directive::RestartAfter(backoff) => self.restart(child, cause, Some(*backoff), ruling, effects),
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
-            Directive::Escalate => {
-                self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
-                Outcome::Escalated
+        }
+    }
+
+    fn is_dying(&self, child: ChildId) -> bool {
+        self.children.as_ref().and_then(|children| children.find(child)).is_some_and(Child::is_dying)
+    }
+
+    /// Answers whether the failed instance is about to be replaced by a restart for an earlier failure. That answers this one
+    /// too, as far as the suspension is undone with it.
+    ///
+    /// Rule 7.10.
+    fn joins_restart(&mut self, report: &Report<C>, effects: &mut Vec<Effect<R, C>>) -> bool {
+        let id = report.child;
+        if self.field_joins_restart(id) {
+            return true;
+        }
+        let Some(children) = &mut self.children else { return false };
+        let Some(child) = children.find_mut(id).filter(|child| !child.is_dying()) else { return false };
+        if let Some(delayed) = child.delayed() {
+            let waits_for = |round: &Round<C>| round.id == delayed.round && round.verdict == Verdict::Restart;
+            let joins = children.rounds.iter().any(waits_for);
+            if let (true, Some(child)) = (joins, children.find_mut(id)) {
+                child.history_mut().delayed = Some(Delayed { owed: delayed.owed + 1, ..delayed });
             }
+            return joins;
+        }
+        let joins = child.restarts_sent() != report.restarts;
+        if joins {
+            self.send_to(id, SystemMessage::Resume(None), effects);
+        }
+        joins
+    }
+
+    /// Tells a child to restart, which undoes one of the suspensions that it is owed, and to undo the others.
+    pub(super) fn send_restart(&mut self, id: ChildId, cause: C, owed: u32, effects: &mut Vec<Effect<R, C>>) {
+        let Some(child) = self.child_mut(id) else { return };
+        child.count_restart();
+        let target = child.target.clone();
+        effects.push(Effect::Send(target.clone(), SystemMessage::Recreate(cause)));
+        for _ in 1..owed {
+            effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
         }
     }
 
@@ -392,14 +378,6 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
             effects.push(Effect::Send(child.target.clone(), message));
         }
-    }
-}
-
-/// One restart, and one causeless resume for each further suspension that is owed.
-pub(super) fn answer<R: Clone, C: Clone>(target: R, cause: C, owed: u32, effects: &mut Vec<Effect<R, C>>) {
-    effects.push(Effect::Send(target.clone(), SystemMessage::Recreate(cause)));
-    for _ in 1..owed {
-        effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
     }
 }
 

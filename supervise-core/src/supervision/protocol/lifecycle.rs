@@ -3,6 +3,7 @@
 use std::hash::Hash;
 
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
+use crate::supervision::children::Report;
 use crate::supervision::vocabulary::{
     Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
@@ -41,22 +42,28 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             }
             _ => {
                 debug_assert!(self.suspended > 0, "a restart answers a suspension");
-                self.abandon_start(effects);
-                match self.instance {
-                    Instance::None => {
-                        Self::note(effects, Note::TurnedIntoCreate);
-                        self.create_again(effects);
-                    }
-                    Instance::Live => {
-                        self.phase = Phase::Restarting(Goal::Rebuild(cause));
-                        self.wanted = Some(Out::PreRestart);
-                    }
-                    Instance::HalfBuilt => {
-                        self.stop_children_from(self.survivors_below(), effects);
-                        self.phase = Phase::Waiting(Goal::Rebuild(cause));
-                        self.go_on_without_dying(effects);
-                    }
-                }
+                self.restarts = self.restarts.wrapping_add(1);
+                self.begin_restart(cause, effects);
+            }
+        }
+    }
+
+    /// What fails from here on is not the instance that is replaced.
+    pub(super) fn begin_restart(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        self.abandon_start(effects);
+        match self.instance {
+            Instance::None => {
+                Self::note(effects, Note::TurnedIntoCreate);
+                self.create_again(effects);
+            }
+            Instance::Live => {
+                self.phase = Phase::Restarting(Goal::Rebuild(cause));
+                self.wanted = Some(Out::PreRestart);
+            }
+            Instance::HalfBuilt => {
+                self.stop_children_from(self.survivors_below(), effects);
+                self.phase = Phase::Waiting(Goal::Rebuild(cause));
+                self.go_on_without_dying(effects);
             }
         }
     }
@@ -250,7 +257,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.wanted = None;
         self.pending = None;
         if let Some(deferred) = self.deferred.take() {
-            for (child, cause) in deferred.failures {
+            for Report { child, cause, .. } in deferred.failures {
                 Self::note(effects, Note::ReportDropped(child, cause));
             }
         }

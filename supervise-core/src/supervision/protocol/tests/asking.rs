@@ -36,7 +36,6 @@ fn a_child_is_known_by_its_name_and_its_restarts() {
         decide(&mut actor, Directive::Restart, &ONE_FOR_ONE.max_retries(9));
         assert_eq!(actor.child_info(id(A)), Some((name("a"), restarts)));
     }
-    assert_eq!(actor.restarts_if_idle(id(A)), Some(2));
     assert_eq!(actor.child_info(id(B)), None);
 }
 

@@ -4,6 +4,7 @@ use crate::supervision::Backoff;
 const SECOND: Duration = Duration::from_secs(1);
 const DELAYED: Strategy = ONE_FOR_ONE.backoff(Backoff::exponential(SECOND, Duration::from_secs(8)));
 const GROUP: Strategy = Strategy::all_for_one().backoff(Backoff::exponential(SECOND, Duration::from_secs(8)));
+const REST: Strategy = Strategy::rest_for_one().backoff(Backoff::exponential(SECOND, Duration::from_secs(8)));
 
 fn after(delay: Duration, children: usize) -> Outcome {
     Outcome::Restarting { children, delay: Some(delay) }
@@ -68,23 +69,37 @@ fn a_group_is_suspended_at_once_and_restarts_later() {
 }
 
 #[test]
-fn another_round_takes_over_and_undoes_each_suspension_once() {
+fn a_failure_before_a_wait_joins_it() {
     let mut actor = running(2);
     fails(&mut actor, A, &GROUP);
-    // The second had failed too before it was suspended: two suspensions, its own and the first round's.
-    assert_eq!(fails(&mut actor, B, &GROUP)[1..], [arm(2, SECOND)]);
+    // The second had failed too before it was suspended: two suspensions, its own and the round's.
+    assert_eq!(
+        fails(&mut actor, B, &GROUP),
+        [decided(B, X, Directive::Restart, Outcome::AlreadyAnswered)],
+        "it is not delayed again"
+    );
+    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(B, Resume(None))]);
+}
+
+#[test]
+fn another_round_takes_over_and_undoes_each_suspension_once() {
+    let mut actor = running(3);
+    fails(&mut actor, B, &REST);
+    fails(&mut actor, C, &REST);
+    assert_eq!(fails(&mut actor, A, &REST)[1..], [arm(2, SECOND)]);
     assert_eq!(due(&mut actor, 1), []);
-    assert_eq!(due(&mut actor, 2), [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(B, Resume(None))]);
+    assert_eq!(
+        due(&mut actor, 2),
+        [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(C, Recreate(X)), Send(C, Resume(None))]
+    );
 }
 
 #[test]
 fn a_round_without_delay_takes_over_a_delayed_one() {
     let mut actor = running(2);
-    fails(&mut actor, A, &GROUP);
-    assert_eq!(
-        fails(&mut actor, B, &Strategy::all_for_one())[1..],
-        [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(B, Resume(None))]
-    );
+    fails(&mut actor, B, &REST);
+    let at_once = Strategy::rest_for_one();
+    assert_eq!(fails(&mut actor, A, &at_once)[1..], [Send(A, Recreate(X)), Send(B, Recreate(X))]);
     assert_eq!(due(&mut actor, 1), []);
 }
 

@@ -76,7 +76,7 @@ fn a_child_that_fails_while_dying_is_stopped_but_once() {
     drive(&mut actor, failed(A, X));
     assert_eq!(
         decide(&mut actor, Directive::Stop, &ONE_FOR_ONE),
-        [decided(A, X, Directive::Stop, Outcome::Stopped { children: 1 })]
+        [decided(A, X, Directive::Stop, Outcome::AlreadyAnswered)]
     );
 }
 

@@ -8,13 +8,13 @@
 //! | `resume` | Resume, with and without a cause |
 //! | `escalation` | failing for a child |
 //! | `declared` | children that are fields |
+//! | `storms` | failures that an earlier decision answers too |
 //! | `strategies` | whom a directive reaches, limits |
 //! | `backoff` | delayed rounds |
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
 //! | `watching` | both sides of death watch |
 //! | `deferral` | what waits, and in which order it goes on |
 //! | `asking` | what the performer may ask |
-//! | `idle` | deciding in place of an idle parent |
 //! | `parked` | what goes on while code waits; aborts; invariant 2 |
 
 mod asking;
@@ -24,17 +24,18 @@ mod declared;
 mod deferral;
 mod escalation;
 mod failure;
-mod idle;
 mod parked;
 mod restart;
 mod resume;
 mod stop;
+mod storms;
 mod strategies;
 mod watching;
 
 use std::time::Duration;
 
 use crate::name::ActorName;
+use crate::supervision::children::Child;
 use crate::supervision::vocabulary::Effect::{Decide, DropInstance, Note, Report, Send};
 use crate::supervision::vocabulary::SystemMessage::{
     Ended, Failed, Recreate, Resume, Suspend, Terminate, Unwatch, Watch,
@@ -95,8 +96,12 @@ fn id(actor: u32) -> ChildId {
     ChildId(u64::from(actor - A))
 }
 
+/// How many restarts the newest instance of a child comes after; as many as its parent has sent.
+const NEWEST: u32 = u32::MAX;
+
+/// The newest instance of a child fails.
 fn failed(child: u32, cause: Why) -> Message {
-    Failed { child: id(child), cause }
+    Failed { child: id(child), cause, restarts: NEWEST }
 }
 
 fn ended(child: u32) -> Message {
@@ -104,7 +109,11 @@ fn ended(child: u32) -> Message {
 }
 
 /// One step: its effects.
-fn step(actor: &mut Actor, input: Input<'_, u32, Why>) -> Vec<Does> {
+fn step(actor: &mut Actor, mut input: Input<'_, u32, Why>) -> Vec<Does> {
+    if let Input::Message(Failed { child, restarts: restarts @ NEWEST, .. }) = &mut input {
+        let sent = actor.children.as_ref().and_then(|children| children.find(*child));
+        *restarts = sent.map_or(0, Child::restarts_sent);
+    }
     let mut effects = Vec::new();
     actor.step(input, &mut effects);
     effects
@@ -125,7 +134,7 @@ fn decide(actor: &mut Actor, directive: Directive, strategy: &Strategy) -> Vec<D
 }
 
 fn decide_at(actor: &mut Actor, verdict: Result<Directive, Why>, strategy: &Strategy, now: Duration) -> Vec<Does> {
-    step(actor, Input::Decided(Ruling { verdict, strategy, now, draw: 0.0 }))
+    step(actor, Input::Decided(Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
 }
 
 /// A command: its effects.

@@ -1,0 +1,145 @@
+use super::*;
+use crate::supervision::OnLimit;
+
+const ALL: Strategy = Strategy::all_for_one();
+const REST: Strategy = Strategy::rest_for_one();
+
+/// The report of an instance that came after so many restarts.
+fn failed_after(restarts: u32, child: u32) -> Message {
+    Failed { child: id(child), cause: X, restarts }
+}
+
+/// Lets a child's first instance be decided about.
+fn first_fails(actor: &mut Actor, child: u32, directive: Directive, strategy: &Strategy) -> Vec<Does> {
+    assert_eq!(drive(actor, failed_after(0, child)), [Decide(id(child), X)], "each failure is decided");
+    decide(actor, directive, strategy)
+}
+
+fn joined(child: u32) -> [Does; 2] {
+    [decided(child, X, Directive::Restart, Outcome::AlreadyAnswered), Send(child, Resume(None))]
+}
+
+fn restarts(does: &[Does]) -> usize {
+    does.iter().filter(|does| matches!(does, Send(_, Recreate(_)))).count()
+}
+
+#[test]
+fn children_that_fail_at_once_restart_together_once() {
+    const CHILDREN: u32 = 50;
+    for strategy in [ALL, REST] {
+        let mut actor = running(CHILDREN);
+        assert_eq!(restarts(&first_fails(&mut actor, A, Directive::Restart, &strategy)), CHILDREN as usize);
+        for child in B..A + CHILDREN {
+            assert_eq!(first_fails(&mut actor, child, Directive::Restart, &strategy), joined(child));
+        }
+        assert!(actor.accepts_messages());
+    }
+}
+
+#[test]
+fn a_failure_of_a_new_instance_is_a_new_failure() {
+    let mut actor = running(2);
+    first_fails(&mut actor, A, Directive::Restart, &ALL);
+    drive(&mut actor, failed_after(1, B));
+    assert_eq!(restarts(&decide(&mut actor, Directive::Restart, &ALL)), 2);
+}
+
+#[test]
+fn an_earlier_sibling_under_rest_for_one_fails_for_itself_and_those_after_it() {
+    let mut actor = running(3);
+    first_fails(&mut actor, B, Directive::Restart, &REST);
+    assert_eq!(restarts(&first_fails(&mut actor, A, Directive::Restart, &REST)), 3);
+    assert_eq!(first_fails(&mut actor, C, Directive::Restart, &REST), joined(C));
+}
+
+#[test]
+fn what_is_answered_already_is_charged_to_no_limit() {
+    let strategy = ALL.max_retries(1);
+    let mut actor = running(3);
+    first_fails(&mut actor, A, Directive::Restart, &strategy);
+    for child in [B, C] {
+        assert_eq!(first_fails(&mut actor, child, Directive::Restart, &strategy), joined(child));
+    }
+    assert_eq!(actor.child_info(id(B)).map(|(_, restarts)| restarts), Some(1));
+    drive(&mut actor, failed_after(1, B));
+    let stops = decide(&mut actor, Directive::Restart, &strategy);
+    assert_eq!(stops[0], decided(B, X, Directive::Restart, Outcome::LimitReached { children: 3 }));
+}
+
+#[test]
+fn a_resume_or_a_delayed_restart_has_nothing_more_to_do_either() {
+    let second = Duration::from_secs(1);
+    let later = Directive::RestartAfter(crate::supervision::Backoff::exponential(second, second));
+    for directive in [Directive::Resume, later] {
+        let mut actor = running(2);
+        first_fails(&mut actor, A, Directive::Restart, &ALL);
+        assert_eq!(
+            first_fails(&mut actor, B, directive, &ALL),
+            [decided(B, X, directive, Outcome::AlreadyAnswered), Send(B, Resume(None))]
+        );
+    }
+}
+
+#[test]
+fn a_stop_takes_effect_although_the_child_restarts() {
+    let mut actor = running(2);
+    first_fails(&mut actor, A, Directive::Restart, &ALL);
+    assert_eq!(first_fails(&mut actor, B, Directive::Stop, &ALL)[1..], [Send(B, Terminate), Send(A, Terminate)]);
+}
+
+#[test]
+fn an_escalation_takes_effect_although_the_child_restarts() {
+    let mut actor = running(2);
+    first_fails(&mut actor, A, Directive::Restart, &ALL);
+    assert_eq!(first_fails(&mut actor, B, Directive::Escalate, &ALL)[1..], [Send(A, Suspend), Report(X)]);
+}
+
+#[test]
+fn children_that_fail_at_once_are_stopped_once() {
+    for (directive, strategy) in [
+        (Directive::Stop, ALL),
+        (Directive::Restart, ALL.max_retries(0)),
+        (Directive::Stop, REST),
+        (Directive::Restart, REST.max_retries(0)),
+    ] {
+        let mut actor = running(3);
+        first_fails(&mut actor, A, directive, &strategy);
+        for child in [B, C] {
+            assert_eq!(
+                first_fails(&mut actor, child, directive, &strategy),
+                [decided(child, X, directive, Outcome::AlreadyAnswered)]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_escalates_does_so_once() {
+    let strategy = ALL.max_retries(0).on_limit(OnLimit::Escalate);
+    let mut actor = running(3);
+    assert_eq!(first_fails(&mut actor, A, Directive::Restart, &strategy).last(), Some(&Report(X)));
+    for child in [B, C] {
+        assert_eq!(drive(&mut actor, failed_after(0, child)), [Note(News::ReportDeferred(id(child)))]);
+    }
+}
+
+#[test]
+fn a_restart_has_begun_when_the_code_that_held_it_up_is_back() {
+    let mut actor = running(0);
+    assert_eq!(actor.restarts(), 0);
+    step(&mut actor, Input::Parked);
+    drive(&mut actor, Suspend);
+    drive(&mut actor, Recreate(X));
+    assert_eq!(actor.restarts(), 0, "the old instance can still fail");
+    back(&mut actor, Returned::Err(Y));
+    assert_eq!(actor.restarts(), 1);
+}
+
+#[test]
+fn a_resume_that_turns_into_a_restart_is_none_that_the_parent_sent() {
+    let mut actor = rebuilding(0);
+    let begun = actor.restarts();
+    back(&mut actor, Returned::Err(Y));
+    assert_eq!(drive(&mut actor, Resume(Some(Why::Restarting('y')))).len(), 2);
+    assert_eq!(actor.restarts(), begun);
+}

@@ -1,0 +1,158 @@
+//! Many children that fail at once, beside a task that wants to run every millisecond.
+//!
+//! Rule 7.10: those that failed before a restart of their group reached them restart once. A mailbox survives a restart, so a child that
+//! had not handled its message yet fails after the restart, which is another failure. The runtime goes on meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::{Duration, Instant};
+
+use supervise::prelude::*;
+use supervise::{Backoff, Count, Directive, Props, Strategy};
+
+#[derive(Debug, thiserror::Error)]
+#[error("as told")]
+struct AsTold;
+
+#[actor]
+struct Child {
+    starts: Arc<AtomicU64>,
+}
+
+#[actor]
+impl Child {
+    #[pre_start]
+    fn started(&mut self) {
+        self.starts.fetch_add(1, Relaxed);
+    }
+
+    #[handler]
+    fn fail(&mut self) -> Result<(), AsTold> {
+        Err(AsTold)
+    }
+
+    /// Answered by a child that is well.
+    #[handler]
+    fn ping(&mut self) {}
+}
+
+#[actor]
+#[supervise(on(AsTold) = Restart)]
+struct Parent;
+
+#[actor]
+impl Parent {
+    #[handler]
+    fn children(&mut self, number: usize, starts: Arc<AtomicU64>, ctx: &mut Context<Self>) -> Vec<ChildRef> {
+        let child = || {
+            let starts = Arc::clone(&starts);
+            ctx.spawn_anonymous(move || Child { starts: Arc::clone(&starts) }).expect("a running parent")
+        };
+        std::iter::repeat_with(child).take(number).collect()
+    }
+}
+
+/// What was seen of a storm.
+#[derive(Debug)]
+struct Seen {
+    restarts: u64,
+    /// The longest time between two turns of the task that wants one every millisecond.
+    gap: Duration,
+    took: Duration,
+}
+
+/// Wants a turn every millisecond until it is told that all is done, and once more. Gives the longest time it waited.
+async fn tick(done: Arc<AtomicBool>) -> Duration {
+    let (mut gap, mut last) = (Duration::ZERO, Instant::now());
+    loop {
+        let was_done = done.load(Relaxed);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        gap = gap.max(last.elapsed());
+        last = Instant::now();
+        if was_done {
+            return gap;
+        }
+    }
+}
+
+/// Lets all children fail at once, the first one first, until each is well again or has ended.
+async fn storm(children: usize, strategy: Strategy, directive: Directive) -> Seen {
+    let system = ActorSystem::new("storm");
+    let props = Props::new(|| Parent).supervision(strategy, move |_, _| Ok(directive));
+    let parent = system.spawn_with("parent", props).expect("a free name");
+    let starts = Arc::new(AtomicU64::new(0));
+    let refs = parent.children(children, Arc::clone(&starts)).await.expect("an answer");
+    for child in &refs {
+        child.ping().await.expect("a child that is well");
+    }
+    let before = starts.load(Relaxed);
+    let done = Arc::new(AtomicBool::new(false));
+    let ticker = tokio::spawn(tick(Arc::clone(&done)));
+    tokio::task::yield_now().await;
+    let begun = Instant::now();
+    for child in &refs {
+        // Others run already where there are several workers, and a limit may have stopped it.
+        let _stopped = child.fail().tell();
+    }
+    let mut well = 0;
+    for child in &refs {
+        match child.ping().await {
+            Ok(()) => well += 1,
+            Err(AskError::Stopped) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+    let took = begun.elapsed();
+    done.store(true, Relaxed);
+    let gap = ticker.await.expect("no panic");
+    if strategy.limit.is_unlimited() && directive == Directive::Restart {
+        assert_eq!(well, children, "under {strategy:?}");
+    }
+    system.terminate().await;
+    Seen { restarts: starts.load(Relaxed) - before, gap, took }
+}
+
+/// Compares storms of groups with one that takes each child alone.
+fn run(workers: usize, children: usize, most_restarts: u64) {
+    let builder = &mut tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(workers).enable_all().build().expect("a runtime");
+    let storm = |strategy, directive| {
+        runtime.block_on(runtime.spawn(storm(children, strategy, directive))).expect("no panic")
+    };
+    let control = storm(Strategy::one_for_one(), Directive::Restart);
+    assert_eq!(control.restarts, children as u64, "one restart for each failure");
+    let bound = Duration::from_millis(50) + 3 * control.took;
+    let backoff = Backoff::exponential(Duration::from_millis(20), Duration::from_millis(20));
+    let (all, rest) = (Strategy::all_for_one(), Strategy::rest_for_one());
+    for (strategy, directive) in [
+        (all, Directive::Restart),
+        (all.max_retries(3), Directive::Restart),
+        (all.max_retries(3).count(Count::Supervisor), Directive::Restart),
+        (all.backoff(backoff), Directive::Restart),
+        (all, Directive::Stop),
+        (rest, Directive::Restart),
+        (rest.max_retries(3), Directive::Restart),
+        (rest.backoff(backoff), Directive::Restart),
+    ] {
+        let seen = storm(strategy, directive);
+        assert!(seen.restarts <= most_restarts * children as u64, "{seen:?} under {strategy:?}");
+        assert!(seen.gap <= bound, "{seen:?} under {strategy:?}, alone {control:?}");
+    }
+}
+
+/// One worker: all have failed before their parent has its turn.
+#[test]
+fn a_storm_on_one_worker_restarts_each_child_once() {
+    for children in [1_000, 10_000] {
+        run(1, children, 1);
+    }
+}
+
+/// The parent decides while some have not failed yet: they do so as new instances, which is a new failure.
+#[test]
+fn a_storm_on_two_workers_restarts_each_child_a_few_times() {
+    for children in [1_000, 10_000] {
+        run(2, children, 100);
+    }
+}
