@@ -90,8 +90,8 @@ impl<A: Actor> Context<A> {
         async move { cell.core.stop_requested().await }
     }
 
-    /// In `post_stop`: whether a handler or hook of this instance was dropped at an await point, so that its state may
-    /// be half-updated.
+    /// In `pre_restart` and `post_stop`: whether a handler of this instance was dropped at an await point, so that its
+    /// state may be half-updated (rule 6.1).
     pub fn was_aborted(&self) -> bool {
         self.aborted
     }

@@ -456,9 +456,10 @@ impl<A: Actor> Runner<A> {
                 }
                 failed => return self.built(failed),
             },
-            Some(Call::PreRestart { cause, own }) => {
+            Some(Call::PreRestart { cause, own, aborted }) => {
                 self.ctx.cancel_all_timers();
-                self.shell.call = Some(Call::PreRestart { cause, own });
+                self.ctx.set_aborted(aborted);
+                self.shell.call = Some(Call::PreRestart { cause, own, aborted });
                 return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {

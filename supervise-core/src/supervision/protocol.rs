@@ -275,7 +275,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             (Out::Declare, _) => Call::Declare(self.cursor().unwrap_or_default()),
             (Out::Create, _) => Call::Create,
             (Out::PreRestart, Phase::Restarting(Goal::Rebuild(cause) | Goal::Halt(cause))) => {
-                Call::PreRestart { cause: cause.clone(), own: self.failed == Some(Perpetrator::Myself) }
+                let own = self.failed == Some(Perpetrator::Myself);
+                Call::PreRestart { cause: cause.clone(), own, aborted: self.aborted }
             }
             (Out::Rebuild, Phase::Rebuilding(cause)) => Call::Rebuild(cause.clone()),
             (Out::PostStop, _) => Call::PostStop { aborted: self.aborted },

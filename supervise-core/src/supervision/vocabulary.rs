@@ -241,6 +241,8 @@ pub enum Call<C> {
         cause: C,
         /// Whether its own message failed, rather than a sibling, a parent or a child.
         own: bool,
+        /// Whether a handler of this instance was aborted, so that its state may be half-updated.
+        aborted: bool,
     },
     /// The factory, unless it has run by [`Build`](Call::Build), then `post_restart` of the new instance.
     Rebuild(C),

@@ -60,7 +60,7 @@ impl Model {
         match self.instance {
             Instance::Ready => {
                 let own = self.failed_by == Some(Culprit::Itself);
-                self.call(Call::PreRestart { cause, own });
+                self.call(Call::PreRestart { cause, own, aborted: self.was_aborted });
             }
             Instance::Never => {
                 self.stop_unwatched(|_| true);

@@ -185,7 +185,7 @@ fn half_built(children: u32) -> Actor {
 }
 
 fn pre_restart(cause: Why, own: bool) -> Does {
-    Effect::Call(Call::PreRestart { cause, own })
+    Effect::Call(Call::PreRestart { cause, own, aborted: false })
 }
 
 fn rebuild(cause: Why) -> Does {
