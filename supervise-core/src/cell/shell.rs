@@ -73,7 +73,7 @@ pub(super) struct Aside<M> {
 
 /// What an effect is answered with, at once.
 enum Answer {
-    Decided(Result<Directive, Failure>),
+    Decided(Result<Directive, Failure>, Strategy),
     /// The parent, about this actor's failure.
     Told(System),
 }
@@ -237,8 +237,7 @@ impl<A: Actor> Shell<A> {
             while let Some(answer) = self.perform(effects, drop_instance) {
                 match answer {
                     Answer::Told(message) => self.take_step(Input::Message(message), effects),
-                    Answer::Decided(verdict) => {
-                        let strategy = self.strategy();
+                    Answer::Decided(verdict, strategy) => {
                         let now = self.cell.core.system.now();
                         let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64() };
                         self.take_step(Input::Decided(ruling), effects);
@@ -259,8 +258,8 @@ impl<A: Actor> Shell<A> {
         let mut answer = None;
         for effect in effects.drain(..) {
             match effect {
-                Effect::Decide(child, cause) => answer = Some(Answer::Decided(self.decide(child, &cause))),
-                Effect::Renew(_) => answer = Some(Answer::Decided(Ok(Directive::Restart))),
+                Effect::Decide(child, cause) => answer = Some(self.decide(child, &cause)),
+                Effect::Renew(_) => answer = Some(Answer::Decided(Ok(Directive::Restart), self.strategy())),
                 Effect::Report(cause) => answer = self.report(cause).map(Answer::Told),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
@@ -390,15 +389,18 @@ impl<A: Actor> Shell<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> Result<Directive, Failure> {
+    fn decide(&self, child: ChildId, cause: &Failure) -> Answer {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info),
+            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
         });
-        decided.unwrap_or_else(|payload| Err(Failure::panic(payload)))
+        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
+            Ok((directive, strategy)) => Answer::Decided(Ok(directive), strategy),
+            Err(failure) => Answer::Decided(Err(failure), self.strategy()),
+        }
     }
 
     fn strategy(&self) -> Strategy {
