@@ -19,7 +19,7 @@ use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
-use crate::mailbox::{Control, Entry, Lane, Leftovers};
+use crate::mailbox::{Control, Entry, Lane};
 use crate::name::ActorName;
 use crate::observe;
 use crate::path::ActorPath;
@@ -279,7 +279,8 @@ impl<A: Actor> Shell<A> {
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
                 Effect::DropInstance => drop_instance(),
-                Effect::Close => self.close(),
+                Effect::CloseUserLane => self.close_user_lane(),
+                Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellStarted => self.tell_of_field(System::Started),
                 Effect::TellHalted => self.tell_of_field(System::Halted),
                 Effect::StartChild(at) => self.start_child(at),
@@ -469,13 +470,10 @@ impl<A: Actor> Shell<A> {
         drop_quietly(retry.message);
     }
 
-    /// Closes both lanes. What is left goes to dead letters, in order.
-    fn close(&mut self) {
+    /// Closes the user lane. What is left goes to dead letters, in order.
+    fn close_user_lane(&mut self) {
         self.unstash_all();
-        let Leftovers { mut system, mut user } = self.cell.mailbox.close();
-        while let Some(message) = system.pop() {
-            self.me().answer_for_the_dead(message);
-        }
+        let mut user = self.cell.mailbox.close_user_lane();
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
@@ -488,6 +486,14 @@ impl<A: Actor> Shell<A> {
             self.reaches_nobody(entry);
         }
         self.timers = None;
+    }
+
+    /// Closes the system lane, when all who had to be told of the end have been. Those who watched too late are told now.
+    fn close_system_lane(&mut self) {
+        let mut system = self.cell.mailbox.close_system_lane();
+        while let Some(message) = system.pop() {
+            self.me().answer_for_the_dead(message);
+        }
         self.ended = true;
     }
 
@@ -511,7 +517,7 @@ impl<A: Actor> Shell<A> {
 impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {
-            self.close();
+            self.close_user_lane();
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
             if std::thread::panicking() {
@@ -519,6 +525,7 @@ impl<A: Actor> Drop for Shell<A> {
             } else {
                 super::gone_with_its_runtime(&self.me(), &forgotten);
             }
+            self.close_system_lane();
             drop_quietly(forgotten);
         }
     }

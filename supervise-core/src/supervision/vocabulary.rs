@@ -202,8 +202,8 @@ pub enum Effect<R, C> {
     Abort,
     /// Drop the instance and all that belongs to it.
     DropInstance,
-    /// Close both lanes, what is left goes to dead letters.
-    Close,
+    /// Close the user lane, what is left goes to dead letters.
+    CloseUserLane,
     /// Tell the parent that the instance is ready.
     TellStarted,
     /// Tell the parent that the first half of a restart is done.
@@ -215,6 +215,9 @@ pub enum Effect<R, C> {
     TellParent(HowEnded),
     /// Tell a watcher that this actor ended.
     TellWatcher(R, HowEnded),
+    /// Close the system lane. Who watched too late for [`TellWatcher`](Effect::TellWatcher) is told now, and who watches from
+    /// now on is told at once.
+    CloseSystemLane,
     /// Tell whoever listens what happened.
     Note(Note<C>),
     /// Ask the decider about a child.

@@ -124,10 +124,11 @@ impl Model {
     fn end(&mut self) {
         self.stage = Stage::Ended;
         let how = if self.ends_aborted { HowEnded::Aborted } else { HowEnded::Graceful };
-        self.does.extend([Effect::DropInstance, Effect::Close, Effect::TellParent(how)]);
+        self.does.extend([Effect::DropInstance, Effect::CloseUserLane, Effect::TellParent(how)]);
         for watcher in std::mem::take(&mut self.watchers) {
             self.does.push(Effect::TellWatcher(watcher, how));
         }
+        self.does.push(Effect::CloseSystemLane);
     }
 
     pub(super) fn call(&mut self, call: Call<Fault>) {

@@ -282,12 +282,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.instance = Instance::None;
         let how = if self.aborted_by_stop { HowEnded::Aborted } else { HowEnded::Graceful };
         effects.push(Effect::DropInstance);
-        effects.push(Effect::Close);
+        effects.push(Effect::CloseUserLane);
         Self::note(effects, Note::Stopped(how));
         effects.push(Effect::TellParent(how));
         if let Some(watch) = &mut self.watch {
             effects.extend(watch.take_watchers().map(|watcher| Effect::TellWatcher(watcher, how)));
         }
+        effects.push(Effect::CloseSystemLane);
     }
 
     /// Rule 8.2.
