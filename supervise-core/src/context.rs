@@ -74,7 +74,8 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// Requests the stop of this actor: after the current message its children stop, then it does.
+    /// Requests the stop of this actor: after the current message its children stop, then it does. This is an end by itself,
+    /// which brings a permanent child back and counts where it is significant (rules 14.2, 14.5).
     pub fn stop_self(&mut self) {
         self.me_any().send_system(System::Terminate);
     }
@@ -169,9 +170,13 @@ impl<A: Actor> Context<A> {
         self.cell.core.protocol().children().map(|(_, child)| child.clone()).collect()
     }
 
-    /// Requests the stop of an actor; of this one too.
+    /// Requests the stop of an actor. With its own ref an actor stops itself, as by [`stop_self`](Self::stop_self).
     pub fn stop<R: TypedRef>(&mut self, actor: &R) {
-        actor.actor_ref().stop();
+        if actor.actor_ref().uid() == self.cell.core.uid {
+            self.stop_self();
+        } else {
+            actor.actor_ref().stop();
+        }
     }
 
     /// Unwatches all children and requests their stop, the last one first. What `pre_restart` does by default.

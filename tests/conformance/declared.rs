@@ -88,6 +88,12 @@ impl Worker {
     }
 
     #[handler]
+    fn stop_me(&self, ctx: &mut Context<Self>) {
+        let me = ctx.me();
+        ctx.stop(&me);
+    }
+
+    #[handler]
     fn count(&mut self) -> u32 {
         self.handled += 1;
         self.handled
@@ -156,6 +162,9 @@ use supervisor;
 #[derive(Clone, Copy)]
 enum End {
     ByItself,
+    /// By itself too, in other words.
+    StoppingItself,
+    Stopped,
     Poisoned,
     Failing,
 }
@@ -164,6 +173,8 @@ impl End {
     fn of(self, worker: &WorkerRef) {
         match self {
             Self::ByItself => worker.leave().tell().unwrap(),
+            Self::StoppingItself => worker.stop_me().tell().unwrap(),
+            Self::Stopped => worker.actor_ref().stop(),
             Self::Poisoned => worker.actor_ref().poison(),
             Self::Failing => worker.fail().tell().unwrap(),
         }

@@ -211,7 +211,7 @@ fn fields_of_every_restart_type() {
                 leaf(),
             ])
         };
-        let injections = [Action::Poison(2), Action::Kill(2), Action::Poison(4), Action::Kill(3), Action::Kill(1)];
+        let injections = [Action::Leave(2), Action::Kill(2), Action::Leave(4), Action::Kill(3), Action::Kill(1)];
         run(&format!("restart types, {:?}", strategy.scope), plan, 2, 0, &injections);
     }
 }
@@ -229,8 +229,14 @@ fn permanent_fields_and_a_limit_that_escalates() {
                 leaf(),
             ])
         };
-        let injections =
-            [Action::Poison(2), Action::Poison(3), Action::Poison(4), Action::Kill(2), Action::Kill(3)];
+        let injections = [
+            Action::Leave(2),
+            Action::Leave(3),
+            Action::Leave(4),
+            Action::Poison(2),
+            Action::Kill(2),
+            Action::Kill(3),
+        ];
         run(&format!("permanent fields, {:?}", strategy.scope), plan, 3, 0, &injections);
     }
 }

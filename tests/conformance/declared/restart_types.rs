@@ -15,7 +15,7 @@ supervisor!(OneForOne, one_for_one(), permanent, transient, temporary);
 async fn otp_23_a_permanent_child_always_comes_back(system: &TestSystem) {
     let (supervisor, _, steps) = OneForOne::run(system).await;
     let first = supervisor.workers().await.unwrap()[0].clone();
-    for end in [End::ByItself, End::Poisoned] {
+    for end in [End::ByItself, End::StoppingItself] {
         let [one, ..] = supervisor.workers().await.unwrap();
         end.of(&one);
         system.advance(Duration::from_secs(1)).await;
@@ -32,6 +32,21 @@ async fn otp_23_a_permanent_child_always_comes_back(system: &TestSystem) {
     system.expect_restarts(&one, 1).await;
     assert_eq!(supervisor.workers().await.unwrap()[0], one, "a restart does not");
     assert_eq!(supervisor.children().await.unwrap().len(), 3);
+}
+
+/// Rule 14.2.
+#[supervise::test]
+async fn otp_23_a_permanent_child_that_somebody_stopped_stays_down(system: &TestSystem) {
+    for end in [End::Stopped, End::Poisoned] {
+        let (supervisor, _, steps) = OneForOne::run(system).await;
+        let [one, ..] = supervisor.workers().await.unwrap();
+        end.of(&one);
+        system.advance(Duration::from_secs(1)).await;
+        assert_eq!(steps.all().await, [("one", "stop")]);
+        assert_eq!(supervisor.children().await.unwrap(), ["two", "three"]);
+        system.stop(&supervisor);
+        system.advance(Duration::from_secs(1)).await;
+    }
 }
 
 /// Rule 14.2.
@@ -54,7 +69,7 @@ async fn otp_24_a_transient_child_comes_back_after_a_failure_only(system: &TestS
 /// Rule 14.2.
 #[supervise::test]
 async fn otp_25_a_temporary_child_never_comes_back(system: &TestSystem) {
-    for end in [End::ByItself, End::Poisoned, End::Failing] {
+    for end in [End::ByItself, End::StoppingItself, End::Stopped, End::Poisoned, End::Failing] {
         let (supervisor, _, steps) = OneForOne::run(system).await;
         let [.., three] = supervisor.workers().await.unwrap();
         end.of(&three);
