@@ -217,6 +217,26 @@ fn fields_of_every_restart_type() {
 }
 
 #[test]
+fn fields_that_all_have_to_end() {
+    use Verdict::{Restart, Stop};
+    let (a, b) = (A.significant(), B.restart(RestartType::Temporary).significant());
+    for strategy in [Strategy::one_for_one(), Strategy::rest_for_one()] {
+        let strategy = strategy.auto_shutdown(AutoShutdown::AllSignificant);
+        let plan = Plan {
+            pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[Restart]),
+                declaring(strategy, &[(a, 2), (b, 2), (C, 2)], &[Restart, Stop]),
+                leaf(),
+            ])
+        };
+        let injections = [2, 3].map(|id| [Action::Leave(id), Action::Stop(id), Action::Kill(id)]).concat();
+        let injections = [injections, vec![Action::Leave(4), Action::Kill(1)]].concat();
+        run(&format!("all significant, {:?}", strategy.scope), plan, 3, 0, &injections);
+    }
+}
+
+#[test]
 fn permanent_fields_and_a_limit_that_escalates() {
     use Verdict::{Restart, Resume};
     let (a, b) = (A.restart(RestartType::Permanent), B.restart(RestartType::Permanent));

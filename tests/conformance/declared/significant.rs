@@ -79,3 +79,22 @@ async fn otp_13_all_significant_ends_end_the_supervisor(system: &TestSystem) {
     End::ByItself.of(&one);
     system.expect_terminated(&supervisor).await;
 }
+
+/// Rule 14.5.
+#[supervise::test]
+async fn otp_13_the_last_significant_child_ends_the_supervisor_however_the_others_ended(system: &TestSystem) {
+    let (supervisor, ..) = All::run(system).await;
+    let [one, two, _] = supervisor.workers().await.unwrap();
+    End::Stopped.of(&one);
+    system.advance(Duration::from_secs(1)).await;
+    assert!(!supervisor.actor_ref().has_ended());
+    End::ByItself.of(&two);
+    system.expect_terminated(&supervisor).await;
+
+    let (supervisor, ..) = All::run(system).await;
+    let [one, two, _] = supervisor.workers().await.unwrap();
+    End::ByItself.of(&one);
+    End::Stopped.of(&two);
+    system.advance(Duration::from_secs(1)).await;
+    assert!(!supervisor.actor_ref().has_ended(), "the last one did not end by itself");
+}

@@ -2,6 +2,7 @@
 
 use std::hash::Hash;
 
+use super::declared::AfterEnd;
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::vocabulary::{
     Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
@@ -305,7 +306,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Enqueue(subject.clone()));
         }
         let Some(id) = child else { return };
-        if self.field_ended(id, effects) {
+        let after = self.field_ended(id, effects);
+        if after == AfterEnd::Decide {
             return;
         }
         if let Some(children) = &mut self.children {
@@ -319,7 +321,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Phase::Terminating => self.finish_without_children(effects),
             _ => {}
         }
-        if self.shuts_down() {
+        if after == AfterEnd::ShutDown {
             self.terminate(effects);
         }
     }
