@@ -11,7 +11,7 @@ use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, TooManyRep
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
 use supervise::{
-    Backoff, Count, Directive, Event, FailureKind, HowEnded, OnLimit, Outcome, RestartType, Strategy,
+    AutoShutdown, Backoff, Count, Directive, Event, FailureKind, HowEnded, OnLimit, Outcome, RestartType, Strategy,
 };
 use tokio::time::Instant;
 
@@ -449,6 +449,14 @@ async fn a_pool_of_one_keeps_a_childs_failure_from_its_siblings(system: &TestSys
     let restarts = system.take_all(|event| matches!(event, Event::Restarted { .. })).await;
     assert!(restarts.is_empty(), "{restarts:?}");
     assert_eq!(sibling.work().await.unwrap(), 0);
+}
+
+/// Rule 13.8.
+#[test]
+#[should_panic(expected = "a pool has no significant children: it stops when its last worker has left")]
+fn an_auto_shutdown_of_a_pool_is_refused() {
+    let strategy = Strategy::one_for_one().auto_shutdown(AutoShutdown::AnySignificant);
+    let _refused = Pool::round_robin(1, || Err::<Worker, Broken>(Broken)).strategy(strategy);
 }
 
 #[supervise::test]

@@ -38,8 +38,8 @@ use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{AskError, Request};
 use crate::supervision::{
-    BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics, RestartType, Scope,
-    Strategy,
+    AutoShutdown, BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics,
+    RestartType, Scope, Strategy,
 };
 
 /// Stands in for a number of workers of one kind, and supervises them.
@@ -176,7 +176,15 @@ impl<C: Actor> PoolProps<C> {
 
     /// Who is affected by a failed worker, and how often restarts are granted. One-for-one without a limit by default.
     /// The limit also bounds how often permanent workers that end by themselves are replaced, all together.
+    ///
+    /// # Panics
+    ///
+    /// If the strategy has an `auto_shutdown`: that is for declared children.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
+        assert!(
+            strategy.auto_shutdown == AutoShutdown::Never,
+            "a pool has no significant children: it stops when its last worker has left, so `auto_shutdown` has no effect here"
+        );
         self.plan.strategy = strategy;
         self
     }
