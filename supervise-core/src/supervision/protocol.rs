@@ -251,12 +251,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 && let Some((child, cause)) = self.next_deferred_failure()
             {
                 self.child_failed(child, cause, effects);
-            } else if self.pending.is_some() && self.out.is_none() && self.wanted.is_none() {
-                match self.pending.take().map(|pending| *pending) {
-                    Some(Pending::Recreate(cause)) => self.recreate(cause, effects),
-                    Some(Pending::Halt(cause)) => self.halt(cause, effects),
-                    Some(Pending::Terminate) => self.begin_terminate(effects),
-                    None => {}
+            } else if self.out.is_none()
+                && self.wanted.is_none()
+                && let Some(pending) = self.pending.take()
+            {
+                match *pending {
+                    Pending::Recreate(cause) => self.recreate(cause, effects),
+                    Pending::Halt(cause) => self.halt(cause, effects),
+                    Pending::Terminate => self.begin_terminate(effects),
                 }
             } else {
                 self.drive(effects);

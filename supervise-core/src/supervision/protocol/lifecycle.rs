@@ -82,22 +82,26 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let Phase::Waiting(goal) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
-        if matches!(goal, Goal::Halt(_)) {
-            return self.halted(effects);
-        }
-        // Before user code runs again, so that its failure is a new one.
-        self.suspended = self.suspended.saturating_sub(1);
-        self.failed = None;
         match goal {
-            Goal::Create => self.create_now(),
-            Goal::Halt(_) => {}
+            Goal::Halt(_) => self.halted(effects),
+            Goal::Create => {
+                self.is_answered();
+                self.create_now();
+            }
             Goal::Rebuild(cause) => {
+                self.is_answered();
                 self.mark_survivors();
                 self.phase = Phase::Rebuilding(cause);
                 self.aborted = false;
                 self.wanted = Some(self.first_call(Out::Rebuild));
             }
         }
+    }
+
+    /// The new instance answers a suspension: before user code runs again, so that its failure is a new one.
+    fn is_answered(&mut self) {
+        self.suspended = self.suspended.saturating_sub(1);
+        self.failed = None;
     }
 
     pub(super) fn parked(&mut self, effects: &mut Vec<Effect<R, C>>) {
