@@ -81,7 +81,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Waits until the stop of this actor is requested. A handler that waits long should wait for this too: it has
-    /// the stop timeout to finish, then its future is dropped.
+    /// the stop timeout to finish, then its future is dropped. A restart that waits for the handler does not resolve it
+    /// (rule 6.1).
     ///
     /// # Cancel safety
     ///
@@ -190,7 +191,8 @@ impl<A: Actor> Context<A> {
     // ---- timers --------------------------------------------------------------------------------------------------
 
     /// Sends this actor a message after `delay`. A timer of the same key is replaced, and its message is not delivered
-    /// even if it is on its way. A restart cancels all timers, `Resume` keeps them.
+    /// even if it is on its way. A timer that is due while a handler waits comes after all that waits when that handler
+    /// returns (rule 15.1). A restart cancels all timers, `Resume` keeps them.
     pub fn start_timer<T: Send + 'static>(
         &mut self,
         key: impl Into<TimerKey>,

@@ -21,20 +21,27 @@ struct Plan {
     steps: ProbeHandle<Step>,
     /// Workers of this name cannot start.
     broken: Arc<Mutex<Option<&'static str>>>,
+    /// Workers of this name are never done with their start.
+    stuck: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Plan {
     fn new(system: &TestSystem) -> (Self, TestProbe<Step>) {
         let probe = system.probe();
-        (Self { steps: probe.handle(), broken: Arc::default() }, probe)
+        (Self { steps: probe.handle(), broken: Arc::default(), stuck: Arc::default() }, probe)
     }
 
     fn break_starts_of(&self, name: &'static str) {
         *self.broken.lock().unwrap() = Some(name);
     }
 
+    fn hold_up_starts_of(&self, name: &'static str) {
+        *self.stuck.lock().unwrap() = Some(name);
+    }
+
     fn mend(&self) {
         *self.broken.lock().unwrap() = None;
+        *self.stuck.lock().unwrap() = None;
     }
 }
 
@@ -66,6 +73,10 @@ impl Worker {
         if *self.plan.broken.lock().unwrap() == Some(self.name) {
             self.note("broken");
             return Err(io::ErrorKind::NotFound.into());
+        }
+        let stuck = *self.plan.stuck.lock().unwrap() == Some(self.name);
+        if stuck {
+            std::future::pending::<()>().await;
         }
         self.note("start");
         Ok(())
