@@ -169,6 +169,9 @@ pub trait Actor: Supervisor + Send {
     }
 
     /// Asked before a message is handled: `true` sets it aside, with its reply, until this answers `false` for it.
+    ///
+    /// What is set aside is asked about again after each message. So the answer should follow from the actor and the message
+    /// alone: where a clock or a shared value changes it, that is noticed after the next message only (rule 15.3).
     fn stash_while(&self, message: &Self::Message) -> bool {
         let _ = message;
         false

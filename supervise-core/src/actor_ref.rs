@@ -46,12 +46,13 @@ impl<A> ActorRef<A> {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
-    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
+    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. Somebody
+    /// stopped it then, whoever uses the ref: a permanent child stays down (rule 14.2).
     pub fn stop(&self) {
         self.to_any().stop();
     }
 
-    /// Lets the actor stop when it has handled what was sent before.
+    /// Lets the actor stop when it has handled what was sent before. As with [`stop`](Self::stop), somebody stopped it then.
     pub fn poison(&self) {
         self.to_any().poison();
     }
@@ -266,7 +267,8 @@ impl AnyActorRef {
         cell.downcast::<Cell<A::Message>>().ok().map(ActorRef::new)
     }
 
-    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself.
+    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. Somebody
+    /// stopped it then, whoever uses the ref: a permanent child stays down (rule 14.2).
     pub fn stop(&self) {
         // So that the parent knows whom it waits for.
         let parent = self.core().parent.as_ref();
@@ -275,7 +277,7 @@ impl AnyActorRef {
         }
     }
 
-    /// Lets the actor stop when it has handled what was sent before.
+    /// Lets the actor stop when it has handled what was sent before. As with [`stop`](Self::stop), somebody stopped it then.
     pub fn poison(&self) {
         // A poison pill that finds nobody has done its work.
         let _gone = self.0.push_control(Control::PoisonPill);

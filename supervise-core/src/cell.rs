@@ -203,7 +203,8 @@ impl<M: Send + 'static> Cell<M> {
             );
             let _nothing = core.protocol().abandon();
             let mailbox = Mailbox::new(MailboxKind::Unbounded);
-            mailbox.close();
+            mailbox.close_user_lane();
+            mailbox.close_system_lane();
             ActorRef::new(Arc::new(Self { core, mailbox }))
         };
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
@@ -326,12 +327,12 @@ fn broke(me: &AnyActorRef, known: &CellProtocol) {
         child.send_system(System::Terminate);
     }
     let how = HowEnded::Aborted;
-    for watcher in known.watchers().filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
-        watcher.send_system(System::Ended { subject: me.clone(), child: None, how });
-    }
     match &core.parent {
         Some(parent) => parent.send_system(System::Ended { subject: me.clone(), child: Some(core.id), how }),
         None => core.system.root_ended(),
+    }
+    for watcher in known.watchers().filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
+        watcher.send_system(System::Ended { subject: me.clone(), child: None, how });
     }
 }
 

@@ -13,7 +13,7 @@ use crate::actor_ref::{ActorRef, AnyActorRef};
 use crate::cell::Cell;
 use crate::failure::Failure;
 use crate::props::{Factory, Props};
-use crate::supervision::ChildSpec;
+use crate::supervision::{ChildSpec, RestartType};
 use crate::unwind::drop_quietly;
 
 /// A child that its parent's type declares: a field with `#[child(..)]`.
@@ -141,8 +141,11 @@ pub(crate) trait ChildSlot: Any + Send + Sync {
 
 impl<A: Actor> ChildSlot for Slot<A> {
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec) {
-        let slot = Arc::clone(&self);
-        let mut props = Props::<A>::from_factory(Box::new(move || slot.build()));
+        let mut props = Props::<A>::from_factory(match (spec.restart, Arc::clone(&self)) {
+            // It is never made anew: what its factory holds goes with it.
+            (RestartType::Temporary, slot) => slot.take_factory(),
+            (RestartType::Transient | RestartType::Permanent, slot) => Box::new(move || slot.build()),
+        });
         if let Some(stop_timeout) = spec.stop_timeout {
             props = props.stop_timeout(stop_timeout);
         }
@@ -161,12 +164,16 @@ impl<A> Slot<A> {
         self.factory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn take_factory(&self) -> Factory<A> {
+        match self.factory().take() {
+            Some(factory) => factory,
+            None => unreachable!("a factory is there from the field's declaration on, and only its child runs it"),
+        }
+    }
+
     /// Runs the factory, outside the lock.
     fn build(&self) -> Result<A, Failure> {
-        let Some(factory) = self.factory().take() else {
-            unreachable!("a factory is there from the field's declaration on, and only its child runs it");
-        };
-        let mut running = Running { slot: self, factory: Some(factory) };
+        let mut running = Running { slot: self, factory: Some(self.take_factory()) };
         match &mut running.factory {
             Some(factory) => factory(),
             None => unreachable!("given a line above"),

@@ -74,13 +74,15 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// Requests the stop of this actor: after the current message its children stop, then it does.
+    /// Requests the stop of this actor: after the current message its children stop, then it does. This is an end by itself,
+    /// which brings a permanent child back and counts where it is significant (rules 14.2, 14.5).
     pub fn stop_self(&mut self) {
         self.me_any().send_system(System::Terminate);
     }
 
     /// Waits until the stop of this actor is requested. A handler that waits long should wait for this too: it has
-    /// the stop timeout to finish, then its future is dropped.
+    /// the stop timeout to finish, then its future is dropped. A restart that waits for the handler does not resolve it
+    /// (rule 6.1).
     ///
     /// # Cancel safety
     ///
@@ -90,8 +92,8 @@ impl<A: Actor> Context<A> {
         async move { cell.core.stop_requested().await }
     }
 
-    /// In `post_stop`: whether a handler or hook of this instance was dropped at an await point, so that its state may
-    /// be half-updated.
+    /// In `pre_restart` and `post_stop`: whether a handler of this instance was dropped at an await point, so that its
+    /// state may be half-updated (rule 6.1).
     pub fn was_aborted(&self) -> bool {
         self.aborted
     }
@@ -169,9 +171,13 @@ impl<A: Actor> Context<A> {
         self.cell.core.protocol().children().map(|(_, child)| child.clone()).collect()
     }
 
-    /// Requests the stop of an actor; of this one too.
+    /// Requests the stop of an actor. With its own ref an actor stops itself, as by [`stop_self`](Self::stop_self).
     pub fn stop<R: TypedRef>(&mut self, actor: &R) {
-        actor.actor_ref().stop();
+        if actor.actor_ref().uid() == self.cell.core.uid {
+            self.stop_self();
+        } else {
+            actor.actor_ref().stop();
+        }
     }
 
     /// Unwatches all children and requests their stop, the last one first. What `pre_restart` does by default.
@@ -185,7 +191,8 @@ impl<A: Actor> Context<A> {
     // ---- timers --------------------------------------------------------------------------------------------------
 
     /// Sends this actor a message after `delay`. A timer of the same key is replaced, and its message is not delivered
-    /// even if it is on its way. A restart cancels all timers, `Resume` keeps them.
+    /// even if it is on its way. A timer that is due while a handler waits comes after all that waits when that handler
+    /// returns (rule 15.1). A restart cancels all timers, `Resume` keeps them.
     pub fn start_timer<T: Send + 'static>(
         &mut self,
         key: impl Into<TimerKey>,

@@ -6,8 +6,9 @@
 //!   actors ───push──► system lane ─┘
 //! ```
 //!
-//! 1. The system lane never shares capacity with the user lane, and is never refused while the mailbox is open.
-//! 2. What was pushed before [`close`](Mailbox::close) is in its leftovers, what comes later is given back. Nothing is lost.
+//! 1. The system lane never shares capacity with the user lane, and is never refused while it is open.
+//! 2. Each lane is closed by itself, the user lane first. What was pushed before is left over, what comes later is given back.
+//!    Nothing is lost.
 //! 3. Between its turns the cell's runner is parked in here. Who pushes gets it, if it waits for that lane, and has to let
 //!    it run; parking looks at the lanes under the same lock.
 //! 4. No user code runs under the lock: what is refused or displaced is given back to be dropped outside.
@@ -82,7 +83,9 @@ struct Lanes<M, S, R> {
     for_user: bool,
     /// The runner was to run again while it ran.
     woken: bool,
+    /// Whether the user lane is closed.
     closed: bool,
+    system_closed: bool,
     /// Who has a message may not just leave it here: the mailbox is closed or has a bound.
     guarded: bool,
     bound: Option<Box<Bound>>,
@@ -120,13 +123,6 @@ pub(crate) enum Pushed<M, R> {
     Closed(M),
 }
 
-/// What waited when the mailbox closed.
-#[derive(Debug)]
-pub(crate) struct Leftovers<M, S> {
-    pub(crate) system: SystemLane<S>,
-    pub(crate) user: Lane<M>,
-}
-
 impl<M, S, R> Mailbox<M, S, R> {
     pub(crate) fn new(kind: MailboxKind) -> Self {
         let bound = match kind {
@@ -146,6 +142,7 @@ impl<M, S, R> Mailbox<M, S, R> {
             for_user: false,
             woken: false,
             closed: false,
+            system_closed: false,
             guarded: bound.is_some(),
             bound,
         };
@@ -224,7 +221,7 @@ impl<M, S, R> Mailbox<M, S, R> {
     /// Gives the runner, if it waited for something; or the message back.
     pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
         let mut lanes = self.lock();
-        if lanes.closed {
+        if lanes.system_closed {
             return Err(message);
         }
         lanes.system.push(message);
@@ -358,14 +355,12 @@ impl<M, S, R> Mailbox<M, S, R> {
         self.lock().runner.take()
     }
 
-    pub(crate) fn close(&self) -> Leftovers<M, S> {
+    /// Closes the user lane. Gives what waited there.
+    pub(crate) fn close_user_lane(&self) -> Lane<M> {
         let mut lanes = self.lock();
         lanes.closed = true;
         lanes.guarded = true;
-        let leftovers = Leftovers {
-            system: std::mem::replace(&mut lanes.system, SystemLane::Empty),
-            user: std::mem::replace(&mut lanes.user, Lane::new()),
-        };
+        let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
         let bound = lanes.bound.take();
         drop(lanes);
         for Waiting { waker, .. } in bound.into_iter().flat_map(|bound| bound.waiting) {
@@ -374,6 +369,14 @@ impl<M, S, R> Mailbox<M, S, R> {
         leftovers
     }
 
+    /// Closes the system lane. Gives what waited there.
+    pub(crate) fn close_system_lane(&self) -> SystemLane<S> {
+        let mut lanes = self.lock();
+        lanes.system_closed = true;
+        std::mem::replace(&mut lanes.system, SystemLane::Empty)
+    }
+
+    /// Whether the user lane is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }

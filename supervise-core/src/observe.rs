@@ -109,6 +109,11 @@ pub(crate) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {
     told(|| log::shutdown_task_failed(phase, task, failure));
 }
 
+/// Tells that a phase of the coordinated shutdown is skipped, with the tasks it would have run.
+pub(crate) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
+    told(|| log::shutdown_phase_skipped(phase, tasks));
+}
+
 /// Tells that a phase of the coordinated shutdown took too long.
 pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
     told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
@@ -239,6 +244,10 @@ mod log {
         warn!(target: TARGET, phase, task, "a shutdown task failed: {}", Chain(failure));
     }
 
+    pub(super) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
+        info!(target: TARGET, phase, ?tasks, "a shutdown phase is skipped");
+    }
+
     pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
         warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
     }
@@ -304,6 +313,8 @@ mod log {
     pub(super) fn shutdown_begins(_: &ShutdownReason) {}
 
     pub(super) fn shutdown_task_failed(_: &str, _: &str, _: &Failure) {}
+
+    pub(super) fn shutdown_phase_skipped(_: &str, _: &[&str]) {}
 
     pub(super) fn shutdown_phase_timed_out(_: &str, _: Duration, _: &[String]) {}
 }

@@ -12,7 +12,8 @@ use crate::supervision::{ChildInfo, Directive, Strategy};
 use crate::tree::{DeciderTable, Kind};
 
 pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
-type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send>;
+/// What to do about a child's failure, and under which strategy.
+type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for what the factory
 /// can fail with.
@@ -69,9 +70,19 @@ impl<A: Actor, C> Props<A, C> {
     /// the compiled one all the same.
     #[must_use]
     pub fn supervision(
-        mut self,
+        self,
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
+    ) -> Self {
+        self.supervision_for_each(strategy, move |failure, child| Ok((decide(failure, child)?, strategy)))
+    }
+
+    /// Like [`supervision`](Self::supervision), where the decider chooses a strategy for this child alone.
+    #[must_use]
+    pub(crate) fn supervision_for_each(
+        mut self,
+        strategy: Strategy,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send + 'static,
     ) -> Self {
         let policy = Policy { strategy, decide: Box::new(decide) };
         self.settings.get_or_insert_default().policy = Some(policy);

@@ -129,7 +129,7 @@ pub mod docs {
 /// | `#[pre_restart]` | `(&mut self, ctx, cause: &Failure, message: Option<..Message>)` | on the old instance of a restart; by default stops the children and runs `post_stop` |
 /// | `#[post_restart]` | `(&mut self, ctx, cause: &Failure)` | on the new instance; by default runs `pre_start` |
 /// | `#[watch]` | `(&mut self, gone: Terminated<A>, ctx)` or `Terminated` for any type | when a watched actor ended |
-/// | `#[stash_while]` | `(&self, message: &..Message) -> bool` | before each message; `true` keeps it for later |
+/// | `#[stash_while]` | `(&self, message: &..Message) -> bool` | before each message; `true` keeps it for later, to be asked about again after the next one |
 ///
 /// Hooks and watch methods return nothing or a `Result<(), E>`, may be `async`, and leave out the parameters they do not
 /// need.

@@ -415,6 +415,22 @@ async fn bkf_14_bkf_16_lim_17_the_retries_count_within_their_window(system: &Tes
     system.expect_terminated(&supervisor).await;
 }
 
+/// Rules 7.3, 13.5.
+#[supervise::test]
+async fn bkf_14_a_window_shorter_than_the_delay_is_never_exceeded(system: &TestSystem) {
+    let probe = system.probe();
+    let options = on_failure(&probe).max_retries(3).within(Duration::from_millis(10));
+    let supervisor = start(system, options, &probe).await;
+    for _ in 0..8 {
+        boom(system, &supervisor).await;
+        assert_eq!(count(&supervisor).await, 1);
+        let begun = Instant::now();
+        probe.expect(Seen::Made).await;
+        assert_eq!(begun.elapsed(), MIN, "a new row begins, and with it the delay");
+        assert_eq!(count(&supervisor).await, 0);
+    }
+}
+
 /// Rule 13.3.
 #[supervise::test]
 async fn z_37_on_stop_restarts_a_failed_child_in_place_and_at_once(system: &TestSystem) {

@@ -21,20 +21,27 @@ struct Plan {
     steps: ProbeHandle<Step>,
     /// Workers of this name cannot start.
     broken: Arc<Mutex<Option<&'static str>>>,
+    /// Workers of this name are never done with their start.
+    stuck: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Plan {
     fn new(system: &TestSystem) -> (Self, TestProbe<Step>) {
         let probe = system.probe();
-        (Self { steps: probe.handle(), broken: Arc::default() }, probe)
+        (Self { steps: probe.handle(), broken: Arc::default(), stuck: Arc::default() }, probe)
     }
 
     fn break_starts_of(&self, name: &'static str) {
         *self.broken.lock().unwrap() = Some(name);
     }
 
+    fn hold_up_starts_of(&self, name: &'static str) {
+        *self.stuck.lock().unwrap() = Some(name);
+    }
+
     fn mend(&self) {
         *self.broken.lock().unwrap() = None;
+        *self.stuck.lock().unwrap() = None;
     }
 }
 
@@ -67,6 +74,10 @@ impl Worker {
             self.note("broken");
             return Err(io::ErrorKind::NotFound.into());
         }
+        let stuck = *self.plan.stuck.lock().unwrap() == Some(self.name);
+        if stuck {
+            std::future::pending::<()>().await;
+        }
         self.note("start");
         Ok(())
     }
@@ -85,6 +96,12 @@ impl Worker {
     #[handler]
     fn leave(&self, ctx: &mut Context<Self>) {
         ctx.stop_self();
+    }
+
+    #[handler]
+    fn stop_me(&self, ctx: &mut Context<Self>) {
+        let me = ctx.me();
+        ctx.stop(&me);
     }
 
     #[handler]
@@ -156,6 +173,9 @@ use supervisor;
 #[derive(Clone, Copy)]
 enum End {
     ByItself,
+    /// By itself too, in other words.
+    StoppingItself,
+    Stopped,
     Poisoned,
     Failing,
 }
@@ -164,6 +184,8 @@ impl End {
     fn of(self, worker: &WorkerRef) {
         match self {
             Self::ByItself => worker.leave().tell().unwrap(),
+            Self::StoppingItself => worker.stop_me().tell().unwrap(),
+            Self::Stopped => worker.actor_ref().stop(),
             Self::Poisoned => worker.actor_ref().poison(),
             Self::Failing => worker.fail().tell().unwrap(),
         }

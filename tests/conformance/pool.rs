@@ -10,7 +10,9 @@ use std::time::Duration;
 use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, TooManyReplacements};
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
-use supervise::{Backoff, Count, Directive, Event, FailureKind, HowEnded, Outcome, RestartType, Strategy};
+use supervise::{
+    AutoShutdown, Backoff, Count, Directive, Event, FailureKind, HowEnded, OnLimit, Outcome, RestartType, Strategy,
+};
 use tokio::time::Instant;
 
 #[derive(Debug, thiserror::Error)]
@@ -295,6 +297,68 @@ async fn a_pool_grows_and_shrinks_and_loses_nothing(system: &TestSystem) {
     assert!(pool.work().await.is_ok());
 }
 
+/// A pool whose second worker is busy, has a failure and a piece of work before it, and is not wanted any more.
+async fn with_an_unwanted_worker(
+    system: &TestSystem,
+    options: PoolProps<Worker>,
+) -> (PoolRef<Worker>, [WorkerRef; 2]) {
+    let pool = spawn(system, options);
+    let [one, two] = &members(&pool).await[..] else { panic!("two workers") };
+    two.last(Duration::from_secs(1)).tell().unwrap();
+    two.fail().tell().unwrap();
+    two.work().tell().unwrap();
+    pool.actor_ref().resize(1);
+    assert_eq!(members(&pool).await, std::slice::from_ref(one));
+    (pool, [one.clone(), two.clone()])
+}
+
+/// Rule 13.9.
+#[supervise::test]
+async fn an_unwanted_worker_that_fails_goes_and_takes_nobody_along(system: &TestSystem) {
+    let refused = Strategy::one_for_one().max_retries(0);
+    let cases = [
+        ("permanent", RestartType::Permanent, refused, Directive::Restart),
+        ("transient", RestartType::Transient, refused.on_limit(OnLimit::Escalate), Directive::Restart),
+        ("stopped", RestartType::Permanent, Strategy::all_for_one(), Directive::Stop),
+        ("temporary", RestartType::Temporary, Strategy::all_for_one(), Directive::Restart),
+        ("escalated", RestartType::Transient, Strategy::rest_for_one(), Directive::Escalate),
+    ];
+    for (case, restart, strategy, directive) in cases {
+        let probe = system.probe();
+        let options = Pool::round_robin(2, workers(&probe)).restart(restart).strategy(strategy);
+        let options = options.decider(move |_| Some(directive));
+        let (pool, [one, two]) = with_an_unwanted_worker(system, options).await;
+        system.expect_terminated(&two).await;
+        let outcome = system.expect_decision(&two).await.outcome;
+        assert!(
+            matches!(outcome, Outcome::Stopped { children: 1 } | Outcome::LimitReached { children: 1 }),
+            "{case}"
+        );
+        assert_eq!(system.expect_dead_letter(&two).await.message, "Work", "{case}");
+        assert_eq!(members(&pool).await, [one], "{case}: the resize holds, and the other worker is the same");
+        let restarts = system.take_all(|event| matches!(event, Event::Restarted { .. })).await;
+        assert!(restarts.is_empty(), "{case}: {restarts:?}");
+        pool.actor_ref().stop();
+        system.expect_terminated(&pool).await;
+    }
+}
+
+/// Rule 13.9.
+#[supervise::test]
+async fn an_unwanted_worker_that_restarts_does_so_alone_and_finishes_its_work(system: &TestSystem) {
+    let probe = system.probe();
+    let strategy = Strategy::all_for_one().max_retries(1).count(Count::Supervisor);
+    let options = Pool::round_robin(2, workers(&probe)).restart(RestartType::Permanent).strategy(strategy);
+    let (pool, [one, two]) = with_an_unwanted_worker(system, options).await;
+    system.expect_terminated(&two).await;
+    system.expect_restarts(&two, 1).await;
+    system.expect_restarts(&one, 0).await;
+    assert_eq!(probe.all().await.len(), 1, "it did the work it had been sent");
+    // The workers that are wanted have the limit to themselves.
+    kill(system, &one).await;
+    assert_eq!(members(&pool).await, [one]);
+}
+
 #[supervise::test]
 async fn a_transient_worker_that_finished_leaves_and_the_last_one_ends_the_pool(system: &TestSystem) {
     let probe = system.probe();
@@ -385,6 +449,14 @@ async fn a_pool_of_one_keeps_a_childs_failure_from_its_siblings(system: &TestSys
     let restarts = system.take_all(|event| matches!(event, Event::Restarted { .. })).await;
     assert!(restarts.is_empty(), "{restarts:?}");
     assert_eq!(sibling.work().await.unwrap(), 0);
+}
+
+/// Rule 13.8.
+#[test]
+#[should_panic(expected = "a pool has no significant children: it stops when its last worker has left")]
+fn an_auto_shutdown_of_a_pool_is_refused() {
+    let strategy = Strategy::one_for_one().auto_shutdown(AutoShutdown::AnySignificant);
+    let _refused = Pool::round_robin(1, || Err::<Worker, Broken>(Broken)).strategy(strategy);
 }
 
 #[supervise::test]

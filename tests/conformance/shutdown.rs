@@ -15,6 +15,8 @@ use supervise::{
 };
 use tokio::time::Instant;
 
+use crate::log::Log;
+
 fn with(settings: ShutdownSettings) -> ActorSystemBuilder {
     ActorSystem::builder("test").coordinated_shutdown(settings)
 }
@@ -341,8 +343,15 @@ fn csd_13_the_tasks_of_a_skipped_phase_do_not_run() {
         for (phase, name) in [("a", "A"), ("b", "B"), ("c", "C")] {
             add(&shutdown, phase, &probe, name);
         }
+        let log = Log::open();
         shutdown.run("test").await.unwrap();
         assert_eq!(probe.all().await, ["A", "C"]);
+        let said: Vec<_> =
+            log.at(tracing::Level::INFO).into_iter().filter(|text| text.contains("skipped")).collect();
+        assert!(
+            matches!(&said[..], [one] if one.contains("phase=\"b\"") && one.contains("tasks=[\"B\"]")),
+            "{said:?}"
+        );
     });
 }
 

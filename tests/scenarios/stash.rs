@@ -2,6 +2,8 @@
 //!
 //! Rules 4.7, 15.3.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use supervise::prelude::*;
@@ -167,4 +169,40 @@ async fn what_is_set_aside_at_the_end_becomes_dead_letters_in_order(system: &Tes
         let letter = system.expect_dead_letter(&gate).await;
         assert_eq!((letter.message, letter.reason), (expected, DeadLetterReason::Stopped));
     }
+}
+
+/// Lets somebody pass while others have opened it.
+#[actor]
+struct Turnstile {
+    open: Arc<AtomicBool>,
+    passed: ProbeHandle<u32>,
+}
+
+#[actor]
+impl Turnstile {
+    #[handler]
+    fn pass(&mut self, who: u32) {
+        self.passed.note(who);
+    }
+
+    #[stash_while]
+    fn closed(&self, _: &TurnstileMessage) -> bool {
+        !self.open.load(Ordering::SeqCst)
+    }
+}
+
+#[supervise::test]
+async fn a_condition_that_others_change_is_looked_at_with_the_next_message(system: &TestSystem) {
+    let probe = system.probe();
+    let open = Arc::new(AtomicBool::new(false));
+    let (gate, handle) = (Arc::clone(&open), probe.handle());
+    let turnstile =
+        system.spawn("turnstile", move || Turnstile { open: Arc::clone(&gate), passed: handle.clone() }).unwrap();
+    turnstile.pass(1).tell().unwrap();
+    system.settle().await;
+    open.store(true, Ordering::SeqCst);
+    system.advance(Duration::from_secs(60)).await;
+    probe.expect_none().await;
+    turnstile.pass(2).tell().unwrap();
+    assert_eq!(probe.all().await, [2, 1], "the message that came is handled first");
 }

@@ -262,3 +262,16 @@ async fn the_receive_timeout_survives_a_restart_and_counts_from_there(system: &T
     assert_eq!(ticks.all().await, [1]);
     system.expect_restarts(&clock, 1).await;
 }
+
+#[supervise::test]
+async fn a_timer_that_is_due_while_a_handler_waits_comes_after_what_waits_by_then(system: &TestSystem) {
+    let probe = system.probe();
+    let handle = probe.handle();
+    let clock = system.spawn("clock", move || Clock { ticks: handle.clone() }).unwrap();
+    clock.once("key", SECOND, 1).await.unwrap();
+    clock.busy(3 * SECOND).tell().unwrap();
+    system.advance(2 * SECOND).await;
+    clock.tick(2).tell().unwrap();
+    system.advance(2 * SECOND).await;
+    assert_eq!(probe.all().await, [2, 1], "it was due a second before the message was sent");
+}

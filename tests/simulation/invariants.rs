@@ -49,7 +49,7 @@ pub(crate) enum Invariant {
     CallComesLast,
     /// I16. A supervisor decides only while it is well.
     DecidesOnlyWhenWell,
-    /// I17. An actor ends in this order: instance, lanes, parent, watchers; once.
+    /// I17. An actor ends in this order: instance, messages, parent, watchers, late watchers; once.
     EndInOrder,
     /// I18. Nobody waits for parked code without a limit once it has to restart or stop.
     StopIsBounded,
@@ -334,10 +334,14 @@ impl Watchdog {
                 Effect::Note(Note::Decided { child, directive, outcome, .. }) => {
                     watchdog.fields.decided(*child, **directive, *outcome);
                 }
-                Effect::Close if ending == 0 => ending = 1,
+                Effect::CloseUserLane if ending == 0 => ending = 1,
                 Effect::TellParent(_) if ending == 1 => ending = 2,
                 Effect::TellWatcher(..) if ending == 2 => {}
-                Effect::Close | Effect::TellParent(_) | Effect::TellWatcher(..) => {
+                Effect::CloseSystemLane if ending == 2 => ending = 3,
+                Effect::CloseUserLane
+                | Effect::TellParent(_)
+                | Effect::TellWatcher(..)
+                | Effect::CloseSystemLane => {
                     return broken(Invariant::EndInOrder, format!("{id}: {effects:?}"));
                 }
                 _ if ending > 0 && !matches!(effect, Effect::Note(_)) => {
@@ -350,7 +354,7 @@ impl Watchdog {
             }
         }
         let cell = world.cell(id);
-        if ending == 1 || (ending == 2 && (cell.watchdog.living_children > 0 || cell.closed)) {
+        if matches!(ending, 1 | 2) || (ending == 3 && (cell.watchdog.living_children > 0 || cell.closed)) {
             return broken(Invariant::EndInOrder, format!("{id}: {effects:?}"));
         }
         let already = |effect: &Effect<Id, Fault>| {

@@ -126,7 +126,8 @@ fn next_action(world: &World, chance: &mut Chance, busy: u32) -> Action {
             80..84 => Action::Tell(chance.below(Id::try_from(world.cells.len()).unwrap_or(Id::MAX))),
             84..90 if target != 0 => Action::Stop(target),
             90..94 if target != 0 => Action::Kill(target),
-            94..96 if target != 0 => Action::Poison(target),
+            94 if target != 0 => Action::Poison(target),
+            95 if target != 0 => Action::Leave(target),
             96 => Action::Wait,
             _ => Action::Fire,
         };

@@ -209,8 +209,28 @@ fn fields_of_every_restart_type() {
                 leaf(),
             ])
         };
-        let injections = [Action::Poison(2), Action::Kill(2), Action::Poison(4), Action::Kill(3), Action::Kill(1)];
+        let injections = [Action::Leave(2), Action::Kill(2), Action::Leave(4), Action::Kill(3), Action::Kill(1)];
         run(&format!("restart types, {:?}", strategy.scope), plan, 2, 0, &injections);
+    }
+}
+
+#[test]
+fn fields_that_all_have_to_end() {
+    use Verdict::{Restart, Stop};
+    let (a, b) = (A.significant(), B.restart(RestartType::Temporary).significant());
+    for strategy in [Strategy::one_for_one(), Strategy::rest_for_one()] {
+        let strategy = strategy.auto_shutdown(AutoShutdown::AllSignificant);
+        let plan = Plan {
+            pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[Restart]),
+                declaring(strategy, &[(a, 2), (b, 2), (C, 2)], &[Restart, Stop]),
+                leaf(),
+            ])
+        };
+        let injections = [2, 3].map(|id| [Action::Leave(id), Action::Stop(id), Action::Kill(id)]).concat();
+        let injections = [injections, vec![Action::Leave(4), Action::Kill(1)]].concat();
+        run(&format!("all significant, {:?}", strategy.scope), plan, 3, 0, &injections);
     }
 }
 
@@ -227,8 +247,14 @@ fn permanent_fields_and_a_limit_that_escalates() {
                 leaf(),
             ])
         };
-        let injections =
-            [Action::Poison(2), Action::Poison(3), Action::Poison(4), Action::Kill(2), Action::Kill(3)];
+        let injections = [
+            Action::Leave(2),
+            Action::Leave(3),
+            Action::Leave(4),
+            Action::Poison(2),
+            Action::Kill(2),
+            Action::Kill(3),
+        ];
         run(&format!("permanent fields, {:?}", strategy.scope), plan, 3, 0, &injections);
     }
 }

@@ -51,6 +51,8 @@ pub(crate) enum Action {
     Stop(Id),
     Kill(Id),
     Poison(Id),
+    /// Let a cell stop itself, in its turn.
+    Leave(Id),
 }
 
 #[derive(Debug, Clone)]
@@ -163,7 +165,7 @@ impl World {
             }
             Action::Wait => !self.calm,
             Action::Tell(id) => !self.calm && self.budget.messages > 0 && (id as usize) < self.cells.len(),
-            Action::Stop(id) | Action::Kill(id) | Action::Poison(id) => {
+            Action::Stop(id) | Action::Kill(id) | Action::Poison(id) | Action::Leave(id) => {
                 !self.calm
                     && self.budget.stimuli > 0
                     && self.cells.get(id as usize).is_some_and(|cell| !cell.closed)
@@ -209,6 +211,11 @@ impl World {
             Action::Poison(id) => {
                 self.budget.stimuli -= 1;
                 self.push(id, Entry::Poison);
+                Ok(())
+            }
+            Action::Leave(id) => {
+                self.budget.stimuli -= 1;
+                self.push(id, Entry::Leave);
                 Ok(())
             }
         }
@@ -291,7 +298,15 @@ impl World {
                 }
             },
             Entry::Kill => self.step(id, Input::Returned(Returned::Err(fault)), choices),
-            Entry::Poison => self.step(id, Input::Message(SystemMessage::Terminate), choices),
+            Entry::Poison => {
+                self.stop(id);
+                self.refresh(id);
+                Ok(())
+            }
+            Entry::Leave => {
+                self.send(id, SystemMessage::Terminate);
+                Ok(())
+            }
         }
     }
 

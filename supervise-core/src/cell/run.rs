@@ -9,7 +9,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use super::shell::Shell;
 use super::user_code::{self, Broken};
-use super::{Cell, System, Visit};
+use super::{Cell, Visit};
 use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
 use crate::actor_timers::{ActorTimers, Fired, Generation};
@@ -287,8 +287,9 @@ impl<A: Actor> Runner<A> {
         match control {
             Control::Terminated(subject) => self.ended(subject),
             Control::Tick(generation) => self.tick(generation),
+            // Somebody's stop, in its turn among the messages.
             Control::PoisonPill => {
-                self.step(Input::Message(System::Terminate));
+                self.ctx.me_any().stop();
                 Next::Again
             }
             Control::Kill => self.failed(Failure::killed()),
@@ -524,9 +525,10 @@ impl<A: Actor> Runner<A> {
                 }
                 failed => return self.built(failed),
             },
-            Some(Call::PreRestart { cause, own }) => {
+            Some(Call::PreRestart { cause, own, aborted }) => {
                 self.ctx.cancel_all_timers();
-                self.shell.call = Some(Call::PreRestart { cause, own });
+                self.ctx.set_aborted(aborted);
+                self.shell.call = Some(Call::PreRestart { cause, own, aborted });
                 return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {

@@ -20,7 +20,7 @@ use crate::dead_letter::DeadLetterReason;
 use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
-use crate::mailbox::{Control, Entry, Lane, Leftovers};
+use crate::mailbox::{Control, Entry, Lane};
 use crate::name::ActorName;
 use crate::observe;
 use crate::path::ActorPath;
@@ -259,8 +259,7 @@ impl<A: Actor> Shell<A> {
         }
         with_effects(|effects| {
             self.take_step(input, effects);
-            while let Some(verdict) = self.perform(effects, drop_instance) {
-                let strategy = self.strategy();
+            while let Some((verdict, strategy)) = self.perform(effects, drop_instance) {
                 let system = &self.cell.core.system;
                 let (now, heard) = (system.now(), observe::is_heard(system));
                 let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
@@ -280,12 +279,12 @@ impl<A: Actor> Shell<A> {
         &mut self,
         effects: &mut Effects,
         drop_instance: &mut dyn FnMut(),
-    ) -> Option<Result<Directive, Failure>> {
+    ) -> Option<(Result<Directive, Failure>, Strategy)> {
         let mut verdict = None;
         for effect in effects.drain(..) {
             match effect {
                 Effect::Decide(child, cause) => verdict = Some(self.decide(child, &cause)),
-                Effect::Renew(_) => verdict = Some(Ok(Directive::Restart)),
+                Effect::Renew(_) => verdict = Some((Ok(Directive::Restart), self.strategy())),
                 Effect::Report(cause) => self.report(cause),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
@@ -305,7 +304,8 @@ impl<A: Actor> Shell<A> {
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
                 Effect::DropInstance => drop_instance(),
-                Effect::Close => self.close(),
+                Effect::CloseUserLane => self.close_user_lane(),
+                Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellStarted => self.tell_of_field(System::Started),
                 Effect::TellHalted => self.tell_of_field(System::Halted),
                 Effect::StartChild(at) => self.start_child(at),
@@ -383,15 +383,18 @@ impl<A: Actor> Shell<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> Result<Directive, Failure> {
+    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Directive, Failure>, Strategy) {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info),
+            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
         });
-        decided.unwrap_or_else(|payload| Err(Failure::panic(payload)))
+        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
+            Ok((directive, strategy)) => (Ok(directive), strategy),
+            Err(failure) => (Err(failure), self.strategy()),
+        }
     }
 
     fn strategy(&self) -> Strategy {
@@ -460,13 +463,10 @@ impl<A: Actor> Shell<A> {
         drop_quietly(retry.message);
     }
 
-    /// Closes both lanes. What is left goes to dead letters, in order.
-    fn close(&mut self) {
+    /// Closes the user lane. What is left goes to dead letters, in order.
+    fn close_user_lane(&mut self) {
         self.unstash_all();
-        let Leftovers { mut system, mut user } = self.cell.mailbox.close();
-        while let Some(message) = system.pop() {
-            self.me().answer_for_the_dead(message);
-        }
+        let mut user = self.cell.mailbox.close_user_lane();
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
@@ -479,6 +479,14 @@ impl<A: Actor> Shell<A> {
             self.reaches_nobody(entry);
         }
         self.timers = None;
+    }
+
+    /// Closes the system lane, when all who had to be told of the end have been. Those who watched too late are told now.
+    fn close_system_lane(&mut self) {
+        let mut system = self.cell.mailbox.close_system_lane();
+        while let Some(message) = system.pop() {
+            self.me().answer_for_the_dead(message);
+        }
         self.ended = true;
     }
 
@@ -502,7 +510,7 @@ impl<A: Actor> Shell<A> {
 impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {
-            self.close();
+            self.close_user_lane();
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
             if std::thread::panicking() {
@@ -510,6 +518,7 @@ impl<A: Actor> Drop for Shell<A> {
             } else {
                 super::gone_with_its_runtime(&self.me(), &forgotten);
             }
+            self.close_system_lane();
             drop_quietly(forgotten);
         }
     }

@@ -105,7 +105,7 @@ impl Phase {
         self
     }
 
-    /// Lets its tasks not run at all.
+    /// Skips it: its tasks do not run. That is logged.
     #[must_use]
     pub fn skip(mut self) -> Self {
         self.enabled = false;

@@ -17,6 +17,8 @@ pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(),
     for (position, phase) in state.phases.iter().enumerate().skip(first) {
         let mut tasks = state.begin(position);
         if !phase.enabled {
+            let names: Vec<&str> = tasks.iter().map(|task| &*task.name).collect();
+            observe::shutdown_phase_skipped(&phase.name, &names);
             drop_each_quietly(tasks);
             continue;
         }

@@ -14,7 +14,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-use super::{Control, Entry, Lane, Leftovers, Mailbox, MailboxKind, Overflow, Pushed};
+use super::{Control, Entry, Lane, Mailbox, MailboxKind, Overflow, Pushed};
 
 /// What a message to the system lane wants.
 #[derive(Debug)]
@@ -153,7 +153,8 @@ impl Cell {
             System::Suspend => runner.accepts = false,
             System::Resume => runner.accepts = true,
             System::Stop => {
-                let Leftovers { mut system, user } = self.mailbox.close();
+                let user = self.mailbox.close_user_lane();
+                let mut system = self.mailbox.close_system_lane();
                 *noted(&self.system_handled) += std::iter::from_fn(|| system.pop()).count();
                 for mut lane in [std::mem::replace(&mut runner.taken, Lane::new()), user] {
                     while let Some(entry) = lane.pop() {

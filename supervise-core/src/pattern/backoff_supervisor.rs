@@ -177,7 +177,9 @@ impl<C: Actor> BackoffSupervisorProps<C> {
     }
 
     /// Also grants at most that many starts within a window, whatever quiet times lie between. It opens at an end of the
-    /// child, and anew at the first end after it has passed. Without [`max_retries`](Self::max_retries) it grants one.
+    /// child, and anew at the first end after it has passed. Without [`max_retries`](Self::max_retries) it grants one. A
+    /// window that passes after the first end of a row without another begins a new row too: one that is shorter than the
+    /// shortest delay is never exceeded, and no delay grows under it (rule 13.5).
     ///
     /// # Panics
     ///
@@ -281,8 +283,7 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
     ///
     /// Dropping the future changes nothing.
     pub async fn restart_count(&self) -> Result<u32, AskError> {
-        self.ask_visit(|supervisor, ctx| supervisor.count.count_at(&supervisor.plan.backoff, system_time(ctx)))
-            .await
+        self.ask_visit(|supervisor, ctx| supervisor.in_a_row(system_time(ctx))).await
     }
 
     /// Lets the count, and with it the delay, start anew. Does nothing where a quiet time does that
@@ -333,10 +334,22 @@ impl<C: Actor> BackoffSupervisor<C> {
         }
     }
 
+    /// How many starts in a row count at `now`. As in Pekko's `BackoffOnRestartSupervisor`, a window that passes after the
+    /// first end of a row without another ends the row, as a quiet time does.
+    fn in_a_row(&self, now: Time) -> u32 {
+        let Plan { backoff, limit, .. } = &*self.plan;
+        let count = self.count.count_at(backoff, now);
+        let passed = |within| self.count.last_failure().is_some_and(|last| now.saturating_sub(last) > within);
+        if count == 1 && limit.within.is_some_and(passed) { 0 } else { count }
+    }
+
     /// Whether the child may be started once more (rule 13.5).
     fn permits_start(&mut self, now: Time) -> bool {
-        let Plan { backoff, limit, .. } = &*self.plan;
-        let in_a_row = self.count.count_at(backoff, now);
+        let limit = &self.plan.limit;
+        let in_a_row = self.in_a_row(now);
+        if in_a_row == 0 {
+            self.count.reset();
+        }
         limit.max_retries.is_none_or(|most| in_a_row < most)
             && (limit.within.is_none() || self.ends.permit(limit, now))
     }

@@ -11,12 +11,14 @@
 //!
 //! 1. A worker keeps its name, and so its path, when it is replaced: the name is free when its end is processed.
 //! 2. A pool whose last worker has left stops.
+//! 3. A decider sees no instance. Which workers are not wanted any more, the instance leaves in `Plan::unwanted`.
 //!
 //! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
 
 use std::any::TypeId;
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::StandInRef;
@@ -36,7 +38,8 @@ use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{AskError, Request};
 use crate::supervision::{
-    BackoffCount, CREATION_BACKOFF, Directive, OnLimit, RestartStatistics, RestartType, Strategy,
+    AutoShutdown, BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics,
+    RestartType, Scope, Strategy,
 };
 
 /// Stands in for a number of workers of one kind, and supervises them.
@@ -71,6 +74,8 @@ struct Plan<C: Actor> {
     restart: RestartType,
     strategy: Strategy,
     decide: Option<Box<Decider>>,
+    /// The names of the workers that a resize let go and that have not ended yet. Invariant 3.
+    unwanted: Mutex<HashSet<String>>,
 }
 
 /// Who gets a message.
@@ -149,6 +154,7 @@ impl<C: Actor> PoolProps<C> {
             restart: RestartType::Transient,
             strategy: Strategy::one_for_one(),
             decide: None,
+            unwanted: Mutex::default(),
         };
         Self { plan }
     }
@@ -170,7 +176,15 @@ impl<C: Actor> PoolProps<C> {
 
     /// Who is affected by a failed worker, and how often restarts are granted. One-for-one without a limit by default.
     /// The limit also bounds how often permanent workers that end by themselves are replaced, all together.
+    ///
+    /// # Panics
+    ///
+    /// If the strategy has an `auto_shutdown`: that is for declared children.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
+        assert!(
+            strategy.auto_shutdown == AutoShutdown::Never,
+            "a pool has no significant children: it stops when its last worker has left, so `auto_shutdown` has no effect here"
+        );
         self.plan.strategy = strategy;
         self
     }
@@ -192,7 +206,7 @@ impl<C: Actor> PoolProps<C> {
         let decider = Arc::clone(&plan);
         Props::new(move || Pool::of(&plan))
             .mailbox(mailbox)
-            .supervision(strategy, move |failure, _| Ok(decider.decide(failure)))
+            .supervision_for_each(strategy, move |failure, worker| Ok(decider.decide(failure, worker)))
     }
 }
 
@@ -200,13 +214,25 @@ fn assert_size(size: usize) {
     assert!(size > 0, "a pool has at least one worker: to have none, stop it");
 }
 
+/// The strategy for a worker whose failures are to affect nobody else (rule 13.9).
+fn alone(strategy: Strategy) -> Strategy {
+    Strategy { scope: Scope::OneForOne, count: Count::Child, on_limit: OnLimit::Stop, ..strategy }
+}
+
 impl<C: Actor> Plan<C> {
-    fn decide(&self, failure: &Failure) -> Directive {
-        match (self.restart, decide(self.decide.as_deref(), failure)) {
-            (RestartType::Permanent, Directive::Stop) => Directive::Restart,
+    fn decide(&self, failure: &Failure, worker: &ChildInfo) -> (Directive, Strategy) {
+        let wanted = !self.unwanted().contains(&*worker.name);
+        let directive = match (self.restart, decide(self.decide.as_deref(), failure)) {
+            (_, Directive::Escalate) if !wanted => Directive::Stop,
+            (RestartType::Permanent, Directive::Stop) if wanted => Directive::Restart,
             (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
             (_, directive) => directive,
-        }
+        };
+        (directive, if wanted { self.strategy } else { alone(self.strategy) })
+    }
+
+    fn unwanted(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.unwanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -226,7 +252,8 @@ impl<C: Actor> ActorRef<Pool<C>> {
     }
 
     /// Sets the number of workers, after what was sent before. Those that are too many, the youngest, stop when they
-    /// have handled what they were sent. A restart of the pool forgets it.
+    /// have handled what they were sent; one that fails first affects nobody else, whatever the strategy says (rule 13.9).
+    /// A restart of the pool forgets it.
     ///
     /// # Panics
     ///
@@ -257,6 +284,8 @@ impl<C: Actor> ActorRef<Pool<C>> {
 
 impl<C: Actor> Pool<C> {
     fn of(plan: &Arc<Plan<C>>) -> Self {
+        // The workers of an earlier instance are gone.
+        plan.unwanted().clear();
         Self {
             plan: Arc::clone(plan),
             workers: Vec::with_capacity(plan.size),
@@ -269,7 +298,10 @@ impl<C: Actor> Pool<C> {
     /// Those that are too many finish their work (rule 13.9).
     fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
-            surplus.actor.poison();
+            if !surplus.actor.has_ended() {
+                surplus.actor.poison();
+                self.plan.unwanted().insert(surplus.name);
+            }
         }
         while self.workers.len() < size {
             self.names += 1;
@@ -382,8 +414,10 @@ impl<C: Actor> Actor for Pool<C> {
 
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let at = self.workers.iter().position(|worker| worker.actor.to_any() == *gone.subject());
-        // Not found is a worker that was one too many.
-        let Some(at) = at else { return Ok(()) };
+        let Some(at) = at else {
+            self.plan.unwanted().remove(gone.subject().name());
+            return Ok(());
+        };
         if self.plan.restart == RestartType::Permanent {
             return self.replace(at, ctx);
         }

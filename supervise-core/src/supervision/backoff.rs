@@ -167,6 +167,11 @@ impl BackoffCount {
         if forgotten { 0 } else { self.count }
     }
 
+    /// When the last failure was counted.
+    pub fn last_failure(&self) -> Option<Time> {
+        self.last_failure
+    }
+
     /// How many consecutive failures were counted.
     pub fn count(&self) -> u32 {
         self.count

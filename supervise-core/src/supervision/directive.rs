@@ -16,7 +16,8 @@ pub enum Directive {
     RestartAfter(Backoff),
     /// End the child for good.
     Stop,
-    /// Fail oneself with the same cause and let one's own parent decide.
+    /// Fail oneself with the same cause and let one's own parent decide. A handler that asked the child and returns its failure
+    /// fails on top of that: one cause may be charged twice (rule 3.6).
     Escalate,
 }
 

@@ -256,12 +256,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 && let Some(report) = self.next_deferred_failure()
             {
                 self.child_failed(report, effects);
-            } else if self.pending.is_some() && self.out.is_none() && self.wanted.is_none() {
-                match self.pending.take().map(|pending| *pending) {
-                    Some(Pending::Recreate(cause)) => self.recreate(cause, effects),
-                    Some(Pending::Halt(cause)) => self.halt(cause, effects),
-                    Some(Pending::Terminate) => self.begin_terminate(effects),
-                    None => {}
+            } else if self.out.is_none()
+                && self.wanted.is_none()
+                && let Some(pending) = self.pending.take()
+            {
+                match *pending {
+                    Pending::Recreate(cause) => self.recreate(cause, effects),
+                    Pending::Halt(cause) => self.halt(cause, effects),
+                    Pending::Terminate => self.begin_terminate(effects),
                 }
             } else {
                 self.drive(effects);
@@ -280,7 +282,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             (Out::Declare, _) => Call::Declare(self.cursor().unwrap_or_default()),
             (Out::Create, _) => Call::Create,
             (Out::PreRestart, Phase::Restarting(Goal::Rebuild(cause) | Goal::Halt(cause))) => {
-                Call::PreRestart { cause: cause.clone(), own: self.failed == Some(Perpetrator::Myself) }
+                let own = self.failed == Some(Perpetrator::Myself);
+                Call::PreRestart { cause: cause.clone(), own, aborted: self.aborted }
             }
             (Out::Rebuild, Phase::Rebuilding(cause)) => Call::Rebuild(cause.clone()),
             (Out::PostStop, _) => Call::PostStop { aborted: self.aborted },

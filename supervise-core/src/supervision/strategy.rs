@@ -51,7 +51,7 @@ pub enum AutoShutdown {
     Never,
     /// As soon as one significant child ended by itself.
     AnySignificant,
-    /// When all significant children have ended by themselves.
+    /// As soon as one significant child ended by itself and no other one is left, however those ended.
     AllSignificant,
 }
 

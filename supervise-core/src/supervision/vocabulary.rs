@@ -207,8 +207,8 @@ pub enum Effect<R, C> {
     Abort,
     /// Drop the instance and all that belongs to it.
     DropInstance,
-    /// Close both lanes, what is left goes to dead letters.
-    Close,
+    /// Close the user lane, what is left goes to dead letters.
+    CloseUserLane,
     /// Tell the parent that the instance is ready.
     TellStarted,
     /// Tell the parent that the first half of a restart is done.
@@ -220,6 +220,9 @@ pub enum Effect<R, C> {
     TellParent(HowEnded),
     /// Tell a watcher that this actor ended.
     TellWatcher(R, HowEnded),
+    /// Close the system lane. Who watched too late for [`TellWatcher`](Effect::TellWatcher) is told now, and who watches from
+    /// now on is told at once.
+    CloseSystemLane,
     /// Tell whoever listens what happened.
     Note(Note<C>),
     /// Ask the decider about a child.
@@ -246,6 +249,8 @@ pub enum Call<C> {
         cause: C,
         /// Whether its own message failed, rather than a sibling, a parent or a child.
         own: bool,
+        /// Whether a handler of this instance was aborted, so that its state may be half-updated.
+        aborted: bool,
     },
     /// The factory, unless it has run by [`Build`](Call::Build), then `post_restart` of the new instance.
     Rebuild(C),

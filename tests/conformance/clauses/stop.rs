@@ -229,6 +229,77 @@ async fn a2_a_restart_aborts_a_handler_too_and_its_future_is_dropped(system: &Te
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
+/// Says in each of its hooks that ends an instance whether it was aborted.
+#[actor]
+struct Told {
+    notes: ProbeHandle<(&'static str, bool)>,
+}
+
+#[actor]
+impl Told {
+    #[handler]
+    async fn hang(&mut self) {
+        std::future::pending::<()>().await;
+    }
+
+    #[handler]
+    async fn attend(&mut self, ctx: &mut Context<Self>) {
+        ctx.stopping().await;
+    }
+
+    #[pre_restart]
+    fn replaced(&mut self, ctx: &mut Context<Self>) {
+        self.notes.note(("pre_restart", ctx.was_aborted()));
+        self.stopped(ctx);
+    }
+
+    #[post_stop]
+    fn stopped(&mut self, ctx: &mut Context<Self>) {
+        self.notes.note(("post_stop", ctx.was_aborted()));
+    }
+}
+
+/// Rule 6.1.
+#[supervise::test]
+async fn a2_the_hooks_of_a_restart_are_told_that_the_handler_was_aborted(system: &TestSystem) {
+    let (told, voice) = (system.probe(), system.probe());
+    let boss = keeper(system, Strategy::all_for_one());
+    let handle = told.handle();
+    let stuck = child(&boss, "stuck", move || Told { notes: handle.clone() }).await;
+    let culprit = child(&boss, "culprit", PingPong::factory(&voice.handle())).await;
+    for hangs in [true, false] {
+        if hangs {
+            stuck.hang().tell().unwrap();
+        }
+        system.settle().await;
+        culprit.die("boom").tell().unwrap();
+        system.expect_decision(&culprit).await;
+        system.advance(secs(5)).await;
+        system.expect_restarts(&stuck, 1).await;
+        // The next instance has not been aborted.
+        assert_eq!(told.all().await, [("pre_restart", hangs), ("post_stop", hangs)]);
+    }
+}
+
+/// Rule 6.1.
+#[supervise::test]
+async fn a2_who_waits_for_the_stop_is_not_told_of_a_restart(system: &TestSystem) {
+    let (told, voice) = (system.probe(), system.probe());
+    let boss = keeper(system, Strategy::all_for_one());
+    let handle = told.handle();
+    let attentive = child(&boss, "attentive", move || Told { notes: handle.clone() }).await;
+    let culprit = child(&boss, "culprit", PingPong::factory(&voice.handle())).await;
+    attentive.attend().tell().unwrap();
+    system.settle().await;
+    culprit.die("boom").tell().unwrap();
+    system.expect_decision(&culprit).await;
+    system.advance(secs(4)).await;
+    told.expect_none().await;
+    system.advance(secs(1)).await;
+    assert_eq!(told.all().await, [("pre_restart", true), ("post_stop", true)]);
+    system.expect_restarts(&attentive, 1).await;
+}
+
 /// A value whose drop panics when it is armed.
 struct Bomb(Arc<AtomicU32>);
 

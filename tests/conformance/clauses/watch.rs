@@ -1,8 +1,12 @@
 //! S16: death watch.
 
+use std::future::IntoFuture;
+use std::pin::pin;
+use std::task::{Context as TaskContext, Poll, Waker};
+
 use supervise::prelude::*;
-use supervise::testkit::{ProbeHandle, TestSystem};
-use supervise::{Event, FailureKind, HowEnded, Outcome, Props};
+use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
+use supervise::{Event, FailureKind, HowEnded, Outcome, Props, Request};
 
 use crate::fixture::{Boom, PingPong, PingPongRef, Witness, WitnessRef, child, fail, how_ended, ms, secs, within};
 
@@ -295,4 +299,160 @@ async fn s16_2_an_end_that_was_before_the_question_is_told_as_it_was(system: &Te
         assert_eq!(system.expect_terminated(&scene.subject).await, HowEnded::Graceful);
     }
     assert_eq!(system.ended(&scene.subject).await, HowEnded::AlreadyGone);
+}
+
+/// What an ask comes to in its first poll, wherever that is.
+fn at_once<A: Actor, T: Send + 'static>(request: Request<'_, A, T>) -> Option<T> {
+    match pin!(request.into_future()).poll(&mut TaskContext::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => Some(answer.expect("it answers")),
+        Poll::Pending => None,
+    }
+}
+
+/// Does something when it is dropped.
+struct Last(Option<Box<dyn FnOnce() + Send>>);
+
+impl Last {
+    fn deed(deed: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(deed)))
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some(deed) = self.0.take() {
+            deed();
+        }
+    }
+}
+
+/// Is dropped together with what it was given.
+#[actor]
+struct Leaver {
+    last: Option<Last>,
+}
+
+#[actor]
+impl Leaver {
+    #[handler]
+    fn keep(&mut self, last: Last) {
+        self.last = Some(last);
+    }
+
+    #[handler]
+    fn leave(&mut self, ctx: &mut Context<Self>) {
+        ctx.stop_self();
+    }
+}
+
+/// Watches within the ask, and says what it was told.
+#[actor]
+struct Bystander {
+    parent: Option<BystanderRef>,
+    news: u32,
+    probe: ProbeHandle<(HowEnded, bool)>,
+}
+
+impl Bystander {
+    fn factory(
+        probe: &ProbeHandle<(HowEnded, bool)>,
+        parent: Option<&BystanderRef>,
+    ) -> impl FnMut() -> Self + Send + 'static {
+        let (probe, parent) = (probe.clone(), parent.cloned());
+        move || Self { parent: parent.clone(), news: 0, probe: probe.clone() }
+    }
+}
+
+#[actor]
+impl Bystander {
+    #[handler]
+    fn spawn(&mut self, ctx: &mut Context<Self>) -> Result<LeaverRef, SpawnError> {
+        ctx.spawn("child", || Leaver { last: None })
+    }
+
+    #[handler(inline)]
+    fn spawns(&mut self, ctx: &mut Context<Self>) -> bool {
+        ctx.spawn("child", || Leaver { last: None }).is_ok()
+    }
+
+    #[handler(inline)]
+    fn watch(&mut self, subject: LeaverRef, ctx: &mut Context<Self>) {
+        ctx.watch(&subject);
+    }
+
+    #[handler(inline)]
+    fn was_told(&self) -> bool {
+        self.news > 0
+    }
+
+    /// Notes whether the name of the child is free: for its parent, or by the parent's word.
+    #[watch]
+    fn gone(&mut self, gone: Terminated<Leaver>, ctx: &mut Context<Self>) {
+        self.news += 1;
+        let free = match &self.parent {
+            Some(parent) => at_once(parent.spawns()) == Some(true),
+            None => self.spawns(ctx),
+        };
+        self.probe.note((gone.how(), free));
+    }
+}
+
+/// A parent, its child, and somebody else.
+async fn a_family(
+    system: &TestSystem,
+    probe: &TestProbe<(HowEnded, bool)>,
+) -> (BystanderRef, LeaverRef, BystanderRef) {
+    let parent = system.spawn("parent", Bystander::factory(&probe.handle(), None)).unwrap();
+    let child = parent.spawn().await.unwrap();
+    let other = system.spawn("other", Bystander::factory(&probe.handle(), Some(&parent))).unwrap();
+    system.settle().await;
+    (parent, child, other)
+}
+
+/// Rules 6.3, 8.2.
+#[supervise::test]
+async fn s16_4_a_parent_that_watches_at_the_very_end_is_told_when_the_name_is_free(system: &TestSystem) {
+    system.allow_dead_letters();
+    let probe = system.probe();
+    let (parent, child, _) = a_family(system, &probe).await;
+    let (watcher, subject) = (parent.clone(), child.clone());
+    child.leave().tell().unwrap();
+    // A dead letter, dropped while the child ends.
+    child
+        .keep(Last::deed(move || {
+            assert_eq!(at_once(watcher.watch(subject)), Some(()));
+            assert_eq!(at_once(watcher.was_told()), Some(false), "the parent knows of no end yet");
+        }))
+        .tell()
+        .unwrap();
+    assert_eq!(probe.all().await, [(HowEnded::Graceful, true)]);
+}
+
+/// Rule 6.3.
+#[supervise::test]
+async fn s9_5_who_watches_at_the_very_end_is_told_after_the_dead_letters_and_the_parent(system: &TestSystem) {
+    system.allow_dead_letters();
+    for early in [true, false] {
+        let probe = system.probe();
+        let (parent, child, other) = a_family(system, &probe).await;
+        let (watcher, subject) = (other.clone(), child.clone());
+        let watch = move || assert_eq!(at_once(watcher.watch(subject)), Some(()));
+        let watcher = other.clone();
+        let look = move || assert_eq!(at_once(watcher.was_told()), Some(false), "a message waits still");
+        let (instance, messages) = if early {
+            (Last::deed(watch), [Last(None), Last::deed(look)])
+        } else {
+            (Last(None), [Last::deed(watch), Last::deed(look)])
+        };
+        child.keep(instance).tell().unwrap();
+        child.leave().tell().unwrap();
+        for message in messages {
+            child.keep(message).tell().unwrap();
+        }
+        assert_eq!(probe.all().await, [(HowEnded::AlreadyGone, true)]);
+        for actor in [parent, other] {
+            actor.actor_ref().stop();
+            system.expect_terminated(&actor).await;
+        }
+    }
 }

@@ -220,3 +220,23 @@ async fn otp_43_a_branch_that_gives_up_restarts_the_whole_tree(system: &TestSyst
     let [_, new, _] = tree.workers().await.unwrap();
     assert_ne!(new, two, "the branch's children are new incarnations");
 }
+
+/// Rules 6.1, 14.3.
+#[supervise::test]
+async fn otp_32_a_group_restart_waits_for_the_timeout_of_a_child_that_is_starting(system: &TestSystem) {
+    let (supervisor, plan, steps) = AllForOne::run(system).await;
+    let [one, _, three] = supervisor.workers().await.unwrap();
+    plan.hold_up_starts_of("three");
+    End::Failing.of(&three);
+    system.advance(Duration::from_secs(1)).await;
+    let down = [("three", "stop"), ("two", "stop"), ("one", "stop")];
+    assert_eq!(steps.all().await, [&down[..], &[("one", "start"), ("two", "start")]].concat());
+    plan.mend();
+    End::Failing.of(&one);
+    system.advance(Duration::from_secs(4)).await;
+    assert_eq!(steps.all().await, []);
+    system.advance(Duration::from_secs(2)).await;
+    let all = [("two", "stop"), ("one", "stop"), ("one", "start"), ("two", "start"), ("three", "start")];
+    assert_eq!(steps.all().await, all);
+    system.allow_failures();
+}

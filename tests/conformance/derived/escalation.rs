@@ -2,7 +2,7 @@
 
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
-use supervise::{Directive, FailureKind, Outcome, Strategy};
+use supervise::{Directive, Event, FailureKind, Outcome, Strategy};
 
 use super::{failing, restarting};
 use crate::fixture::{
@@ -159,4 +159,40 @@ async fn z_46_a_restart_is_said_once_and_an_escalation_one_level_up(system: &Tes
     system.expect_restarts(&direct, 1).await;
     system.expect_restarts(&below, 1).await;
     system.expect_restarts(&middle, 1).await;
+}
+
+/// Asks its child, fails with what the child failed with, and escalates the child's failure too.
+#[actor]
+#[supervise(on(_) = Escalate)]
+struct Relay {
+    probe: ProbeHandle<String>,
+    child: Option<PingPongRef>,
+}
+
+#[actor]
+impl Relay {
+    #[pre_start]
+    fn start(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        self.child = Some(ctx.spawn("child", PingPong::factory(&self.probe))?);
+        Ok(())
+    }
+
+    #[handler]
+    async fn relay(&mut self, why: &'static str) -> Result<(), AskError> {
+        self.child.as_ref().expect("it was spawned").die(why).await
+    }
+}
+
+/// Rule 3.6.
+#[supervise::test]
+async fn z_07_an_ask_whose_failure_is_passed_on_is_charged_beside_the_escalation(system: &TestSystem) {
+    let probe = system.probe();
+    let top = keeper_deciding(system, Strategy::one_for_one().max_retries(1), always_restart);
+    let handle = probe.handle();
+    let relay = child(&top, "relay", move || Relay { probe: handle.clone(), child: None }).await;
+    assert!(matches!(relay.relay("boom").await, Err(AskError::Failed(_))));
+    assert_eq!(system.expect_decision(&relay).await.outcome, restarting(1));
+    assert_eq!(system.expect_decision(&relay).await.outcome, Outcome::LimitReached { children: 1 });
+    assert!(relay.actor_ref().has_ended());
+    system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }

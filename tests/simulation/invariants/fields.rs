@@ -254,7 +254,9 @@ impl Fields {
             SystemMessage::Halt(_) => {
                 let early = |field: &Field| matches!(field.state, State::Halting | State::Halted);
                 let out_of_turn = !self.mixed && self.all[..at].iter().any(early);
-                if out_of_turn || self.all.iter().any(|it| it.state == State::Halting) {
+                // Nobody waits for one that is let go in the middle of its halt.
+                let another = self.all.iter().any(|it| it.state == State::Halting && !it.let_go);
+                if out_of_turn || another {
                     return broken(Invariant::FieldsGoInReverse, format!("{at} is halted: {:?}", self.all));
                 }
                 self.all[at].state = State::Halting;

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use supervise_core::supervision::{Cause, ChildId, Effect, HowEnded, SystemMessage, Time};
 
-use super::Model;
+use super::fields::Consequence;
 use super::rulings::Wait;
+use super::{Code, Instance, Model, Stage, ends_an_instance};
 use crate::fault::Fault;
 use crate::world::{Id, Message};
 
@@ -37,17 +38,27 @@ impl Model {
         let Some(id) = child else { return };
         let asked = self.children.get(&id).is_some_and(|child| child.asked_to_stop);
         self.line.retain(|other| *other != id);
-        if self.fields.ended(id, asked, self.is_stopping()) {
+        let consequence = self.fields.ended(id, asked, self.is_stopping());
+        if consequence == Consequence::MustComeBack {
             let sent = self.child(id).restarts_sent;
             self.reports.push_back((id, Fault::end_of_permanent(), sent));
             return;
         }
+        let ends_too = consequence == Consequence::Counts && self.fields.end_their_parent(self.is_replaced());
         self.children.remove(&id);
         self.stop_next_in_line();
         self.go_on();
-        if self.fields.have_lost_what_is_significant() && !self.is_stopping() {
+        if ends_too && !self.is_stopping() {
             self.stop_self();
         }
+    }
+
+    /// Whether the instance is gone, or is to go for another one.
+    fn is_replaced(&self) -> bool {
+        let builds = self.fields.are_declared() || matches!(self.code, Some(Code::Hook(_)));
+        self.stage != Stage::Living
+            || self.queue.iter().any(ends_an_instance)
+            || (self.instance != Instance::Ready && !builds)
     }
 
     pub(super) fn stop_watching(&mut self, subject: Id) {

@@ -35,7 +35,17 @@ struct Field {
     halts: u32,
     /// It is temporary, and failed.
     gives_up: bool,
-    ended_by_itself: bool,
+}
+
+/// What the end of a child brings about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Consequence {
+    /// It must come back, so that somebody decides about it.
+    MustComeBack,
+    /// It was significant, and ended by itself.
+    Counts,
+    Nothing,
 }
 
 /// Where a field's child is on its way.
@@ -57,7 +67,7 @@ enum Way {
 
 impl Field {
     fn new(spec: ChildSpec) -> Self {
-        Self { spec, child: None, way: Way::Down, owed: 0, halts: 0, gives_up: false, ended_by_itself: false }
+        Self { spec, child: None, way: Way::Down, owed: 0, halts: 0, gives_up: false }
     }
 
     fn is_down(&mut self) {
@@ -108,14 +118,16 @@ impl Fields {
         matches!(self.declaring, Some((_, Call::Rebuild(_))))
     }
 
-    pub(super) fn have_lost_what_is_significant(&self) -> bool {
-        let mut significant = self.all.iter().filter(|field| field.spec.significant);
+    /// Whether the parent ends with a significant one that has ended by itself. `anew`: all are about to be made again.
+    pub(super) fn end_their_parent(&self, anew: bool) -> bool {
+        let declared = self.declaring.as_ref().map_or(self.all.len(), |(next, _)| *next);
+        let is_down = |field: &Field| field.way == Way::Down;
+        let another = self.all.iter().any(|field| field.spec.significant && !is_down(field));
+        let another_later = self.all[declared..].iter().any(|field| field.spec.significant);
         match self.auto_shutdown {
             AutoShutdown::Never => false,
-            AutoShutdown::AnySignificant => significant.any(|field| field.ended_by_itself),
-            AutoShutdown::AllSignificant => {
-                significant.clone().count() > 0 && significant.all(|field| field.ended_by_itself)
-            }
+            AutoShutdown::AnySignificant => true,
+            AutoShutdown::AllSignificant => !another && !another_later && !anew,
         }
     }
 
@@ -149,19 +161,17 @@ impl Fields {
         }
     }
 
-    /// A child has ended, by itself unless it was `asked` to. Answers whether it must come back, so that somebody decides
-    /// about it.
-    #[must_use]
-    pub(super) fn ended(&mut self, child: ChildId, asked: bool, parent_stops: bool) -> bool {
-        let Some(field) = self.of(child) else { return false };
+    /// A child has ended, by itself unless it was `asked` to.
+    pub(super) fn ended(&mut self, child: ChildId, asked: bool, parent_stops: bool) -> Consequence {
+        let Some(field) = self.of(child) else { return Consequence::Nothing };
         if field.spec.restart == RestartType::Permanent && !asked && !parent_stops {
             field.way = Way::Missing;
             field.owed = 0;
-            return true;
+            return Consequence::MustComeBack;
         }
-        field.ended_by_itself = !asked || field.gives_up;
+        let counts = field.spec.significant && (!asked || field.gives_up);
         field.is_down();
-        false
+        if counts { Consequence::Counts } else { Consequence::Nothing }
     }
 
     /// A child is to end. Answers whether it has ended already.
@@ -247,7 +257,6 @@ impl Model {
     /// Makes a new instance. Fields are declared, and start, between the factory and the hook.
     pub(super) fn instance(&mut self, hook: Call<Fault>) {
         for field in &mut self.fields.all {
-            field.ended_by_itself = false;
             match field.way {
                 Way::ToStart | Way::Missing => {
                     if let Some(former) = field.child {

@@ -60,7 +60,7 @@ impl Model {
         match self.instance {
             Instance::Ready => {
                 let own = self.failed_by == Some(Culprit::Itself);
-                self.call(Call::PreRestart { cause, own });
+                self.call(Call::PreRestart { cause, own, aborted: self.was_aborted });
             }
             Instance::Never => {
                 self.stop_unwatched(|_| true);
@@ -124,10 +124,11 @@ impl Model {
     fn end(&mut self) {
         self.stage = Stage::Ended;
         let how = if self.ends_aborted { HowEnded::Aborted } else { HowEnded::Graceful };
-        self.does.extend([Effect::DropInstance, Effect::Close, Effect::TellParent(how)]);
+        self.does.extend([Effect::DropInstance, Effect::CloseUserLane, Effect::TellParent(how)]);
         for watcher in std::mem::take(&mut self.watchers) {
             self.does.push(Effect::TellWatcher(watcher, how));
         }
+        self.does.push(Effect::CloseSystemLane);
     }
 
     pub(super) fn call(&mut self, call: Call<Fault>) {

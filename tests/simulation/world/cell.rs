@@ -15,6 +15,7 @@ pub(crate) enum Entry {
     Terminated(Id),
     Kill,
     Poison,
+    Leave,
 }
 
 /// User code that waits at an await point.

@@ -21,7 +21,8 @@ impl World {
             Effect::Disarm(timer) => self.disarm(id, timer),
             Effect::Abort => self.cell_mut(id).abort = true,
             Effect::DropInstance => self.cell_mut(id).watchdog.instance_dropped(),
-            Effect::Close => self.close(id),
+            Effect::CloseUserLane => self.close_user_lane(id),
+            Effect::CloseSystemLane => self.close_system_lane(id),
             Effect::TellParent(how) => {
                 if let Some(parent) = self.cell(id).parent {
                     let child = Some(self.cell(id).child);
@@ -104,16 +105,12 @@ impl World {
         }
     }
 
-    fn close(&mut self, id: Id) {
+    fn close_user_lane(&mut self, id: Id) {
         let cell = self.cell_mut(id);
         cell.closed = true;
-        let system = std::mem::take(&mut cell.system);
         let user = std::mem::take(&mut cell.user);
         for (due, timer) in std::mem::take(&mut cell.timers) {
             self.timers.remove(&(due, id, timer));
-        }
-        for message in system {
-            self.answer_for_the_dead(id, &message);
         }
         for entry in user {
             self.ledger.dead += u32::from(matches!(entry, Entry::Message(_)));
@@ -122,5 +119,12 @@ impl World {
             self.cell_mut(parent).watchdog.living_children -= 1;
         }
         self.living.remove(id);
+    }
+
+    /// Nothing comes between the effects of one step, so that what is sent to a closed cell may be answered at once.
+    fn close_system_lane(&mut self, id: Id) {
+        for message in std::mem::take(&mut self.cell_mut(id).system) {
+            self.answer_for_the_dead(id, &message);
+        }
     }
 }

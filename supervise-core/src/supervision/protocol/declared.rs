@@ -59,8 +59,18 @@ struct Field {
     halts: u32,
     /// A temporary child failed, and ends for that reason rather than its supervisor's.
     gives_up: bool,
-    /// It ended by itself, which counts where it is significant.
-    ended_by_itself: bool,
+}
+
+/// What follows from the end of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum AfterEnd {
+    /// It stays in the table until it is decided what comes of it.
+    Decide,
+    /// Its parent goes on without it.
+    GoOn,
+    /// Its parent ends too.
+    ShutDown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,7 +159,6 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let Some(declared) = &mut self.declared else { return whole };
         declared.cursor = Some(0);
         for field in &mut declared.fields {
-            field.ended_by_itself = false;
             match field.state {
                 // Whatever was going on with survivors, the restart of this actor answers it.
                 State::Starting | State::Condemned | State::Halting | State::Halted => field.state = State::Up,
@@ -379,37 +388,46 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// The child of a field ended. Answers whether it stays in the table until it is decided what comes of it.
-    pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> bool {
+    /// The child of a field ended.
+    pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> AfterEnd {
         let stopping = self.is_stopping();
         let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(Child::is_dying);
         if let Some(declared) = &mut self.declared {
             declared.line.retain(|waiting| *waiting != child);
         }
-        let Some(field) = self.field_mut(child) else { return false };
+        let Some(field) = self.field_mut(child) else { return AfterEnd::GoOn };
         if field.spec.restart == RestartType::Permanent && !asked && !stopping {
             field.state = State::Gone;
             field.owed = 0;
             let restarts = self.child_mut(child).map_or(0, |child| child.restarts_sent());
             self.child_failed(Report { child, cause: C::end_of_permanent(), restarts }, effects);
-            return true;
+            return AfterEnd::Decide;
         }
-        field.ended_by_itself = !asked || field.gives_up;
+        let by_itself = !asked || field.gives_up;
+        let counts = field.spec.significant && by_itself;
         field.down();
-        false
+        if counts && self.shuts_down() { AfterEnd::ShutDown } else { AfterEnd::GoOn }
     }
 
-    /// Whether the end of significant children ends this actor now.
-    pub(super) fn shuts_down(&self) -> bool {
+    /// Whether this actor ends with a significant child that ended by itself. As in `do_auto_shutdown` of OTP's
+    /// `supervisor.erl`: where all of them have to end, it does not matter how the others did.
+    fn shuts_down(&self) -> bool {
         let Some(declared) = &self.declared else { return false };
-        let mut significant = declared.fields.iter().filter(|field| field.spec.significant).peekable();
         match declared.auto_shutdown {
             AutoShutdown::Never => false,
-            AutoShutdown::AnySignificant => significant.any(|field| field.ended_by_itself),
+            AutoShutdown::AnySignificant => true,
             AutoShutdown::AllSignificant => {
-                significant.peek().is_some() && significant.all(|field| field.ended_by_itself)
+                let starts_later = |at| declared.cursor.is_some_and(|next| next <= at) || self.makes_fields_anew();
+                let mut fields = declared.fields.iter().enumerate();
+                !fields.any(|(at, it)| it.spec.significant && (it.state != State::Down || starts_later(at)))
             }
         }
+    }
+
+    /// Whether the next thing that happens to the instance is that another one takes its place.
+    fn makes_fields_anew(&self) -> bool {
+        let without_instance = matches!(self.phase, Phase::Running) && self.instance != Instance::Live;
+        without_instance || self.is_waiting() || self.restart_is_under_way()
     }
 
     // ---- restarts ------------------------------------------------------------------------------------------------
@@ -571,7 +589,6 @@ impl Field {
             owed: 0,
             halts: 0,
             gives_up: false,
-            ended_by_itself: false,
         }
     }
 

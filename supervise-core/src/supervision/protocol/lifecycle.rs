@@ -2,6 +2,7 @@
 
 use std::hash::Hash;
 
+use super::declared::AfterEnd;
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::children::Report;
 use crate::supervision::vocabulary::{
@@ -88,22 +89,26 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let Phase::Waiting(goal) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
-        if matches!(goal, Goal::Halt(_)) {
-            return self.halted(effects);
-        }
-        // Before user code runs again, so that its failure is a new one.
-        self.suspended = self.suspended.saturating_sub(1);
-        self.failed = None;
         match goal {
-            Goal::Create => self.create_now(),
-            Goal::Halt(_) => {}
+            Goal::Halt(_) => self.halted(effects),
+            Goal::Create => {
+                self.is_answered();
+                self.create_now();
+            }
             Goal::Rebuild(cause) => {
+                self.is_answered();
                 self.mark_survivors();
                 self.phase = Phase::Rebuilding(cause);
                 self.aborted = false;
                 self.wanted = Some(self.first_call(Out::Rebuild));
             }
         }
+    }
+
+    /// The new instance answers a suspension: before user code runs again, so that its failure is a new one.
+    fn is_answered(&mut self) {
+        self.suspended = self.suspended.saturating_sub(1);
+        self.failed = None;
     }
 
     pub(super) fn parked(&mut self, effects: &mut Vec<Effect<R, C>>) {
@@ -289,12 +294,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.instance = Instance::None;
         let how = if self.aborted_by_stop { HowEnded::Aborted } else { HowEnded::Graceful };
         effects.push(Effect::DropInstance);
-        effects.push(Effect::Close);
+        effects.push(Effect::CloseUserLane);
         Self::note(effects, Note::Stopped(how));
         effects.push(Effect::TellParent(how));
         if let Some(watch) = &mut self.watch {
             effects.extend(watch.take_watchers().map(|watcher| Effect::TellWatcher(watcher, how)));
         }
+        effects.push(Effect::CloseSystemLane);
     }
 
     /// Rule 8.2.
@@ -311,7 +317,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Enqueue(subject.clone()));
         }
         let Some(id) = child else { return };
-        if self.field_ended(id, effects) {
+        let after = self.field_ended(id, effects);
+        if after == AfterEnd::Decide {
             return;
         }
         if let Some(children) = &mut self.children {
@@ -325,7 +332,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Phase::Terminating => self.finish_without_children(effects),
             _ => {}
         }
-        if self.shuts_down() {
+        if after == AfterEnd::ShutDown {
             self.terminate(effects);
         }
     }

@@ -194,7 +194,7 @@ fn half_built(children: u32) -> Actor {
 }
 
 fn pre_restart(cause: Why, own: bool) -> Does {
-    Effect::Call(Call::PreRestart { cause, own })
+    Effect::Call(Call::PreRestart { cause, own, aborted: false })
 }
 
 fn rebuild(cause: Why) -> Does {
@@ -210,8 +210,9 @@ fn decided(child: u32, cause: Why, directive: Directive, outcome: Outcome) -> Do
 }
 
 /// The end, with nobody watching.
-fn the_end(how: HowEnded) -> [Does; 4] {
-    [DropInstance, Effect::Close, Note(News::Stopped(how)), Effect::TellParent(how)]
+fn the_end(how: HowEnded) -> [Does; 5] {
+    let stopped = Note(News::Stopped(how));
+    [DropInstance, Effect::CloseUserLane, stopped, Effect::TellParent(how), Effect::CloseSystemLane]
 }
 
 const ONE_FOR_ONE: Strategy = Strategy::one_for_one();

@@ -37,7 +37,8 @@ fn a_restart_aborts_a_handler_that_takes_too_long() {
     let mut actor = parked(0);
     drive(&mut actor, Suspend);
     drive(&mut actor, Recreate(X));
-    assert_eq!(aborted(&mut actor), [pre_restart(X, false)]);
+    let hook = Effect::Call(Call::PreRestart { cause: X, own: false, aborted: true });
+    assert_eq!(aborted(&mut actor), [hook]);
 }
 
 #[test]

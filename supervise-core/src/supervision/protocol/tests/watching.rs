@@ -88,7 +88,7 @@ fn watchers_are_told_after_the_parent_and_only_those_that_still_watch() {
     }
     drive(&mut actor, Terminate);
     let mut end = back(&mut actor, Returned::Ok);
-    let mut told = end.split_off(4);
+    let mut told: Vec<_> = end.drain(4..6).collect();
     assert_eq!(end, the_end(HowEnded::Graceful));
     told.sort_by_key(|effect| matches!(effect, Effect::TellWatcher(5, _)));
     assert_eq!(told, [3, 5].map(|watcher| Effect::TellWatcher(watcher, HowEnded::Graceful)));

@@ -41,3 +41,44 @@ fn a_temporary_significant_child_that_fails_ends_its_parent() {
     assert_eq!(restarts(&mut actor, A, &ONE_FOR_ONE), [Send(A, Terminate)]);
     assert_eq!(drive(&mut actor, ended(A)), [Effect::AnnounceStop, post_stop()]);
 }
+
+#[test]
+fn the_last_significant_child_that_ends_by_itself_ends_its_parent_however_the_others_ended() {
+    let mut actor = with(&[SIGNIFICANT, SIGNIFICANT, SIGNIFICANT], AutoShutdown::AllSignificant);
+    // One was stopped, one is given up at its limit.
+    command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
+    assert_eq!(drive(&mut actor, ended(A)), []);
+    assert_eq!(restarts(&mut actor, B, &ONE_FOR_ONE.max_retries(0)), [Send(B, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(B)), []);
+    assert_eq!(drive(&mut actor, ended(C)), [Effect::AnnounceStop, post_stop()]);
+}
+
+#[test]
+fn the_last_significant_child_ends_nobody_where_somebody_stopped_it() {
+    let mut actor = with(&[SIGNIFICANT, SIGNIFICANT], AutoShutdown::AllSignificant);
+    assert_eq!(drive(&mut actor, ended(B)), []);
+    command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
+    assert_eq!(drive(&mut actor, ended(A)), []);
+}
+
+#[test]
+fn a_significant_child_that_is_to_start_yet_is_another_one() {
+    let mut actor = beginning(&[SIGNIFICANT, SIGNIFICANT], AutoShutdown::AllSignificant);
+    assert_eq!(back(&mut actor, Returned::Ok), [StartChild(0)]);
+    assert_eq!(make(&mut actor, 0), A);
+    assert_eq!(drive(&mut actor, Started(id(A))), [declare(1)]);
+    assert_eq!(drive(&mut actor, ended(A)), []);
+    start_from(&mut actor, 1, 2);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(drive(&mut actor, ended(B)), [Effect::AnnounceStop, post_stop()]);
+}
+
+#[test]
+fn significant_children_that_a_restart_makes_anew_are_others() {
+    let mut actor = with(&[SIGNIFICANT, SIGNIFICANT], AutoShutdown::AllSignificant);
+    back(&mut actor, Returned::Err(X));
+    drive(&mut actor, Recreate(X));
+    command(&mut actor, |actor, effects| actor.stop_child(id(B), effects));
+    drive(&mut actor, ended(B));
+    assert_eq!(drive(&mut actor, ended(A)), [], "both are made anew");
+}
