@@ -167,11 +167,16 @@ impl Dispatcher {
         INLINE.set(INLINE.get() - 1);
         drop(runtime);
         // Invariant 3, if the last worker went meanwhile.
-        if self.alive.load(Ordering::SeqCst) == 0
+        if self.has_gone()
             && let Some(task) = cell.unpark()
         {
             drop_quietly(task);
         }
+    }
+
+    /// Whether the last worker has gone. Until then, no task is dropped that has neither ended nor panicked.
+    pub(crate) fn has_gone(&self) -> bool {
+        self.alive.load(Ordering::SeqCst) == 0
     }
 
     /// Whether there is one worker.

@@ -512,10 +512,11 @@ impl<A: Actor> Drop for Shell<A> {
             self.close();
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
-            if std::thread::panicking() {
-                super::broke(&self.me(), &forgotten);
-            } else {
+            // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
+            if self.cell.core.system.dispatcher().has_gone() {
                 super::gone_with_its_runtime(&self.me(), &forgotten);
+            } else {
+                super::broke(&self.me(), &forgotten);
             }
             drop_quietly(forgotten);
         }
