@@ -68,7 +68,7 @@ impl Task {
     fn turn(mut self) {
         let cell = Arc::clone(&self.0.cell);
         #[cfg(feature = "testkit")]
-        cell.core().system.activity().count();
+        let _turn = cell.core().system.activity().turn(&cell);
         let job = self.0.as_mut().project();
         match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
             Ok(Poll::Pending) => {

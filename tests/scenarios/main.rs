@@ -14,5 +14,6 @@ mod port;
 mod redelivery;
 mod runtime;
 mod stash;
+mod testkit;
 mod timers;
 mod tree;
