@@ -56,6 +56,15 @@ impl Branch {
     }
 }
 
+#[supervise::test]
+async fn a_generated_ref_shows_who_it_is(system: &TestSystem) {
+    let leaf = system.spawn("leaf", || Leaf).unwrap();
+    assert_eq!(leaf.to_string(), leaf.actor_ref().to_string());
+    let (path, uid) = (leaf.actor_ref().path(), leaf.actor_ref().uid());
+    assert_eq!(format!("{leaf}"), format!("{path}#{uid}"));
+    assert_eq!(path.to_string(), "supervise://test/user/leaf");
+}
+
 /// Rules 3.1, 10.3, 11.1.
 #[supervise::test]
 async fn a_table_is_obeyed_whose_error_cannot_be_shown(system: &TestSystem) {

@@ -14,7 +14,7 @@ pub enum Gate {
 }
 #[cfg(unix)]
 #[allow(deprecated)]
-///Refers to a [`Gate`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+///Refers to a [`Gate`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 pub struct GateRef(crate::vendor::akka::ActorRef<Gate>);
 #[cfg(unix)]
@@ -32,6 +32,14 @@ impl ::core::fmt::Debug for GateRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         let _ = crate::vendor::akka::__private::has_messages::<Gate>;
         ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[cfg(unix)]
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for GateRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
     }
 }
 #[cfg(unix)]

@@ -16,7 +16,7 @@ where
     source: S,
 }
 #[allow(deprecated)]
-///Refers to a [`Reader`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+///Refers to a [`Reader`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 pub(crate) struct ReaderRef<S: Source, const N: usize>(
     ::supervise::ActorRef<Reader<S, N>>,
@@ -41,6 +41,16 @@ where
 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::fmt::Display for ReaderRef<S, N>
+where
+    S: Clone,
+{
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
     }
 }
 #[allow(deprecated)]

@@ -5,7 +5,7 @@ pub struct Feed {
     address: u8,
 }
 #[allow(deprecated)]
-///Refers to a [`Feed`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+///Refers to a [`Feed`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 pub struct FeedRef(::supervise::ActorRef<Feed>);
 #[allow(deprecated)]
@@ -21,6 +21,13 @@ impl ::core::fmt::Debug for FeedRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         let _ = ::supervise::__private::has_messages::<Feed>;
         ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for FeedRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
     }
 }
 #[allow(deprecated)]

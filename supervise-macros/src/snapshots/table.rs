@@ -15,7 +15,7 @@ A failure concerns the failed child alone. At most 10 restarts of each child wit
 | anything else | Escalate |*/
 struct Standings;
 #[allow(deprecated)]
-///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 struct StandingsRef(::supervise::ActorRef<Standings>);
 #[allow(deprecated)]
@@ -31,6 +31,13 @@ impl ::core::fmt::Debug for StandingsRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         let _ = ::supervise::__private::has_messages::<Standings>;
         ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for StandingsRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
     }
 }
 #[allow(deprecated)]

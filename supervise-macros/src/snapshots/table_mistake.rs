@@ -11,7 +11,7 @@ struct Parent {
     name: String,
 }
 #[allow(deprecated)]
-///Refers to a [`Parent`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+///Refers to a [`Parent`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 struct ParentRef(::supervise::ActorRef<Parent>);
 #[allow(deprecated)]
@@ -27,6 +27,13 @@ impl ::core::fmt::Debug for ParentRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         let _ = ::supervise::__private::has_messages::<Parent>;
         ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for ParentRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
     }
 }
 #[allow(deprecated)]

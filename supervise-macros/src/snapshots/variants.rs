@@ -15,7 +15,7 @@ enum Db {
     Closed,
 }
 #[allow(deprecated)]
-///Refers to a [`Db`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+///Refers to a [`Db`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DbRef(::supervise::ActorRef<Db>);
 #[allow(deprecated)]
@@ -31,6 +31,13 @@ impl ::core::fmt::Debug for DbRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         let _ = ::supervise::__private::has_messages::<Db>;
         ::core::fmt::Debug::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for DbRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
     }
 }
 #[allow(deprecated)]
