@@ -89,7 +89,7 @@ impl Task {
     fn turn(mut self) {
         let cell = self.cell();
         #[cfg(feature = "testkit")]
-        cell.core().system.activity().count();
+        let _turn = cell.core().system.activity().turn(&cell);
         let job = self.0.as_mut().project();
         match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
             Ok(Poll::Pending) => {
@@ -272,11 +272,16 @@ impl Dispatcher {
 
     /// Invariant 3, where the last worker went during a turn that no worker ran.
     fn after_turn_elsewhere(&self, cell: &dyn AnyCell) {
-        if self.alive.load(Ordering::SeqCst) == 0
+        if self.has_gone()
             && let Some(task) = cell.unpark()
         {
             drop_quietly(task);
         }
+    }
+
+    /// Whether the last worker has gone. Until then, no task is dropped that has neither ended nor panicked.
+    pub(crate) fn has_gone(&self) -> bool {
+        self.alive.load(Ordering::SeqCst) == 0
     }
 
     fn address(&self) -> usize {
@@ -290,6 +295,7 @@ impl Dispatcher {
         let Queues::Many(crew) = &self.queues else { return Poll::Ready(()) };
         let here = (self.address(), me);
         let outer = HERE.replace(here);
+        let outer_inline = IS_INLINE.replace(false);
         NEAR.set(here);
         BUDGET_LEFT.set(BUDGET);
         WOKE_ELSEWHERE.set(false);
@@ -315,6 +321,7 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
+        IS_INLINE.set(outer_inline);
         poll
     }
 
@@ -322,6 +329,7 @@ impl Dispatcher {
     fn work_alone(&self, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Queues::Only(queue) = &self.queues else { return Poll::Ready(()) };
         let outer = HERE.replace((self.address(), 0));
+        let outer_inline = IS_INLINE.replace(false);
         // Not empty only where a turn of another system runs a runtime of its own.
         let outer_ready =
             MADE_READY.with_borrow_mut(|tasks| if tasks.is_empty() { None } else { Some(take(tasks)) });
@@ -339,6 +347,7 @@ impl Dispatcher {
             }
         };
         HERE.set(outer);
+        IS_INLINE.set(outer_inline);
         // Out of turns.
         let refused = MADE_READY.with_borrow_mut(|tasks| {
             if !tasks.is_empty() {

@@ -239,9 +239,11 @@ impl<T> fmt::Debug for Answer<T> {
     }
 }
 
-/// Why a message was not taken. Holds the message.
+/// Why a message was not taken. Holds the message. `Send` and `Sync` for every message, so that `?` turns it into any
+/// boxed error.
 pub struct SendError<M> {
-    message: M,
+    /// Nobody locks it: a message need not be `Sync`, and this makes the error so.
+    message: Mutex<M>,
     reason: SendErrorReason,
 }
 
@@ -259,7 +261,7 @@ pub enum SendErrorReason {
 
 impl<M> SendError<M> {
     pub(crate) fn new(message: M, reason: SendErrorReason) -> Self {
-        Self { message, reason }
+        Self { message: Mutex::new(message), reason }
     }
 
     /// Why it was not taken.
@@ -269,7 +271,7 @@ impl<M> SendError<M> {
 
     /// The message.
     pub fn into_message(self) -> M {
-        self.message
+        self.message.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,20 @@
 //! Testing actors: a private system per test on a paused clock.
 //!
-//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. A test that
-//! waits for something that cannot happen fails after a virtual hour instead of hanging. To the clock, a socket, a pipe or
-//! another thread that somebody waits for is nothing that happens: let a test's actors talk to a stand-in, or run on a real clock.
+//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. To the clock, a
+//! socket, a pipe or another thread that somebody waits for is nothing that happens: let a test's actors talk to a stand-in, or
+//! run on a real clock.
+//!
+//! A test that cannot come to an end fails instead of hanging:
+//!
+//! | the test | ends |
+//! |---|---|
+//! | waits for something that does not happen | after a virtual hour; what [`TestSystem::advance`] moves does not count, but it moves the clock a million times at most |
+//! | has actors that are always busy: one that tells itself something again and again, or yields in a loop | after two million turns without a moment of rest; they are named |
+//! | has another task that yields in a loop | after a minute of real time |
+//! | waits for a task of `spawn_blocking` that does not return | after five minutes of real time in which nothing happens |
+//! | blocks its thread: a handler waits for a lock, a channel of `std` or another thread, sleeps with `std`, or computes | after five minutes of real time in one piece; the actor is named on standard error and *the process is aborted*, because nothing else can end it |
+//!
+//! Shorter pauses of real time are only that: the test takes so much longer.
 //!
 //! ```
 //! # use supervise_core::testkit;
@@ -24,14 +36,26 @@
 //! What it deliberately does not do: run on several threads. Races are for the simulator and the stress tests.
 
 mod activity;
+mod patience;
 mod probe;
+#[cfg(test)]
+mod tests;
+mod watch;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::ops::Deref;
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
+
+use self::patience::Patience;
+use self::watch::{Limits, Signs, Watch};
 
 pub(crate) use activity::{Activity, Counted};
 pub use probe::{ProbeHandle, TestProbe};
@@ -43,6 +67,7 @@ use crate::failure::Failure;
 use crate::path::ActorPath;
 use crate::supervision::{Directive, HowEnded, Outcome};
 use crate::system::{ActorSystem, ActorSystemBuilder};
+use crate::unwind::contained;
 
 /// How long a test may wait, in virtual time, before it is taken to hang.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -55,8 +80,8 @@ const QUIET_ROUNDS: u32 = 8;
 ///
 /// # Panics
 ///
-/// If the test does, or if it leaves a failure or a dead letter that it neither expected nor allowed, or if it waits
-/// for something that cannot happen.
+/// If the test does, or if it leaves a failure or a dead letter that it neither expected nor allowed, or if it
+/// [cannot come to an end](self).
 pub fn run<T>(test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
     run_with(ActorSystem::builder("test"), test)
 }
@@ -67,26 +92,67 @@ pub fn run<T>(test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
 ///
 /// As [`run`].
 pub fn run_with<T>(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    run_within(Limits::GENEROUS, watch::abort, settings, test)
+}
+
+/// Like [`run_with`]; `blocked` is called while nothing can end the test.
+fn run_within<T>(
+    limits: Limits,
+    blocked: impl FnMut(&str) + Send + 'static,
+    settings: ActorSystemBuilder,
+    test: impl AsyncFnOnce(&TestSystem) -> T,
+) -> T {
+    let signs = Arc::new(Signs::default());
+    let resting = Arc::clone(&signs);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .on_thread_park(move || resting.rest())
+        .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => panic!("no runtime for the test: {error}"),
     };
-    runtime.block_on(async {
-        let system = TestSystem::start(settings);
-        let in_time = tokio::time::timeout(PATIENCE, async {
-            let outcome = test(&system).await;
-            system.finish().await;
+    let mut watch = None;
+    let outcome = contained(|| {
+        runtime.block_on(async {
+            let system = TestSystem::start(settings);
+            let (watching, mut hangs) = Watch::begin(limits, &signs, system.activity(), blocked);
+            watch = Some(watching);
+            let patience = system.patience.clone();
+            let test = patience.within(PATIENCE, async {
+                let outcome = test(&system).await;
+                system.finish().await;
+                outcome
+            });
+            let mut test = pin!(test);
+            let in_time = poll_fn(|cx| match test.as_mut().poll(cx) {
+                Poll::Ready(in_time) => Poll::Ready(in_time),
+                Poll::Pending => match Pin::new(&mut hangs).poll(cx) {
+                    Poll::Ready(Ok(why)) => panic!("{why}"),
+                    _ => Poll::Pending,
+                },
+            });
+            in_time.await.unwrap_or_else(|| {
+                panic!(
+                    "the test waited a virtual hour: what it waits for does not happen, or not on the paused clock \
+                     (sockets and other threads do not hold it), or later (`advance` waits as long as it is told to)"
+                )
+            })
+        })
+    });
+    signs.test_is_over();
+    match outcome {
+        Ok(outcome) => {
+            drop(runtime);
             outcome
-        });
-        match in_time.await {
-            Ok(outcome) => outcome,
-            Err(_) => panic!(
-                "the test waited a virtual hour: what it waits for does not happen, or not on the paused clock \
-                 (sockets and other threads do not hold it)"
-            ),
         }
-    })
+        Err(payload) => {
+            // Without waiting for a blocking task, which may be why the test failed.
+            runtime.shutdown_background();
+            resume_unwind(payload)
+        }
+    }
 }
 
 /// How many suspensions of an actor are not answered yet. It handles messages at zero.
@@ -103,6 +169,7 @@ pub fn deferrals<R: TypedRef>(actor: &R) -> usize {
 pub struct TestSystem {
     system: ActorSystem,
     log: Rc<RefCell<Log>>,
+    patience: Patience,
 }
 
 /// The events so far that no expectation has taken.
@@ -137,7 +204,7 @@ impl TestSystem {
             failures_allowed: false,
             dead_letters_allowed: false,
         };
-        Self { system, log: Rc::new(RefCell::new(log)) }
+        Self { system, log: Rc::new(RefCell::new(log)), patience: Patience::default() }
     }
 
     /// Runs until every actor is idle, without moving time.
@@ -145,8 +212,13 @@ impl TestSystem {
         activity::settle(&self.system).await;
     }
 
-    /// Moves time, timer by timer, and lets the actors settle.
+    /// Moves time, timer by timer, and lets the actors settle. What waits meanwhile waits so much longer before it fails.
+    ///
+    /// # Panics
+    ///
+    /// At the millionth call in one test.
     pub async fn advance(&self, duration: Duration) {
+        self.patience.moves(duration);
         self.settle().await;
         tokio::time::sleep(duration).await;
         self.settle().await;
@@ -154,7 +226,7 @@ impl TestSystem {
 
     /// A probe: what actors note on its handles, the test expects from it.
     pub fn probe<T: Send + 'static>(&self) -> TestProbe<T> {
-        TestProbe::new(self.system.clone())
+        TestProbe::new(self.system.clone(), self.patience.clone())
     }
 
     /// Lets actors fail without the test expecting each failure.
@@ -174,9 +246,8 @@ impl TestSystem {
     ///
     /// If it does not end.
     pub async fn expect_terminated<R: TypedRef>(&self, actor: &R) -> HowEnded {
-        let patience = tokio::time::timeout(PATIENCE / 2, self.system.ended(actor)).await;
-        match patience {
-            Ok(how) => {
+        match self.patience.within(PATIENCE / 2, self.system.ended(actor)).await {
+            Some(how) => {
                 self.settle().await;
                 let mut log = self.log.borrow_mut();
                 log.read();
@@ -185,7 +256,7 @@ impl TestSystem {
                     _ => how,
                 }
             }
-            Err(_) => panic!("expected {} to end, it did not", actor.actor_ref().path()),
+            None => panic!("expected {} to end, it did not", actor.actor_ref().path()),
         }
     }
 

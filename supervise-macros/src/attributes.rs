@@ -2,7 +2,9 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::Attribute;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Meta, Token};
 
 use crate::syntax;
 
@@ -35,13 +37,83 @@ pub(crate) fn conditions(cfgs: &TokenStream) -> TokenStream {
     conditions
 }
 
-/// Puts `cfgs` before each of `items`.
+/// Puts `cfgs` before each of `items`. Whether to warn of deprecated methods and types is decided where the user names them.
 pub(crate) fn under(cfgs: &TokenStream, items: Vec<TokenStream>) -> TokenStream {
     let mut under = TokenStream::new();
     for item in items {
-        under.extend(quote!(#cfgs #item));
+        under.extend(quote!(#cfgs #[allow(deprecated)] #item));
     }
     under
+}
+
+/// Rewrites each `#[cfg_attr(condition, a, b)]` as one attribute for `a` and one for `b`, and a `#[cfg]` within as a `#[cfg]`
+/// alone. rustc expands those of methods and fields only after this macro, so it sees the same.
+pub(crate) fn unfold(attrs: &mut Vec<Attribute>) {
+    let mut at = 0;
+    while at < attrs.len() {
+        let unfolded = match conditional(&attrs[at]) {
+            None => None,
+            Some((_, inner)) if inner.len() == 1 && !is_cfg(&inner[0]) => None,
+            Some((condition, inner)) => {
+                Some(inner.iter().map(|inner| under_condition(&condition, inner)).collect::<Vec<_>>())
+            }
+        };
+        match unfolded {
+            // Again from the same place: what was nested is one level less deep now.
+            Some(unfolded) => drop(attrs.splice(at..=at, unfolded)),
+            None => at += 1,
+        }
+    }
+}
+
+fn is_cfg(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
+}
+
+fn under_condition(condition: &TokenStream, inner: &Attribute) -> Attribute {
+    let meta = match &inner.meta {
+        Meta::List(cfg) if cfg.path.is_ident("cfg") => {
+            let wanted = &cfg.tokens;
+            quote!(cfg(any(not(#condition), all(#wanted))))
+        }
+        meta => {
+            if let Some((nested, rest)) = conditional(inner) {
+                let rest = rest.iter().map(|attribute| &attribute.meta);
+                quote!(cfg_attr(all(#condition, #nested), #(#rest),*))
+            } else {
+                quote!(cfg_attr(#condition, #meta))
+            }
+        }
+    };
+    Attribute { meta: syntax::read(meta, Meta::parse).expect("an attribute of ours"), ..inner.clone() }
+}
+
+/// The condition and the attributes of a `#[cfg_attr]`.
+pub(crate) fn conditional(attribute: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
+    let Meta::List(list) = &attribute.meta else { return None };
+    if !list.path.is_ident("cfg_attr") {
+        return None;
+    }
+    let (condition, metas) = syntax::read(list.tokens.clone(), condition_and_attributes).ok()?;
+    let inner = metas.into_iter().map(|meta| Attribute { meta, ..attribute.clone() }).collect();
+    Some((condition, inner))
+}
+
+fn condition_and_attributes(input: ParseStream<'_>) -> syn::Result<(TokenStream, Punctuated<Meta, Token![,]>)> {
+    let mut condition = TokenStream::new();
+    while !input.peek(Token![,]) {
+        condition.extend([input.parse::<TokenTree>()?]);
+    }
+    input.parse::<Token![,]>()?;
+    Ok((condition, Punctuated::parse_terminated(input)?))
+}
+
+/// The attribute itself, or the only one in a `#[cfg_attr]`.
+pub(crate) fn innermost(attribute: &Attribute) -> Attribute {
+    match conditional(attribute) {
+        Some((_, inner)) if inner.len() == 1 => inner[0].clone(),
+        _ => attribute.clone(),
+    }
 }
 
 /// Takes the attributes that are `ours` out of `attrs`.
@@ -58,6 +130,26 @@ pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool
     taken
 }
 
+/// An attribute of ours on a user's item.
+pub(crate) struct Given {
+    pub(crate) attribute: Attribute,
+    /// Where it stands in a `#[cfg_attr]`: that condition as a `#[cfg]`.
+    pub(crate) cfg: Option<Attribute>,
+}
+
+/// Takes the attributes that are `ours` out of `attrs`, which are [unfolded](unfold), in `#[cfg_attr]`s too.
+pub(crate) fn take_given(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool) -> Vec<Given> {
+    let mut given = Vec::new();
+    for attribute in take(attrs, &|attribute| ours(&innermost(attribute))) {
+        let cfg = conditional(&attribute).map(|(condition, _)| {
+            let meta = syntax::read(quote!(cfg(#condition)), Meta::parse).expect("a `#[cfg]` of ours");
+            Attribute { meta, ..attribute.clone() }
+        });
+        given.push(Given { attribute: innermost(&attribute), cfg });
+    }
+    given
+}
+
 /// Attributes of our own.
 pub(crate) fn ours(tokens: TokenStream) -> Vec<Attribute> {
     syntax::read(tokens, Attribute::parse_outer).expect("attributes of ours")
@@ -66,6 +158,27 @@ pub(crate) fn ours(tokens: TokenStream) -> Vec<Attribute> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conditional_attributes_stand_by_themselves() {
+        for (folded, unfolded) in [
+            (quote!(#[inline] #[cfg_attr(unix, cold)]), quote!(#[inline] #[cfg_attr(unix, cold)])),
+            (quote!(#[cfg_attr(unix)]), quote!(#[cfg_attr(unix)])),
+            (quote!(#[cfg_attr(unix,)] #[cold]), quote!(#[cold])),
+            (
+                quote!(#[cfg_attr(all(a, b), doc = "text", handler(inline),)]),
+                quote!(#[cfg_attr(all(a, b), doc = "text")] #[cfg_attr(all(a, b), handler(inline))]),
+            ),
+            (
+                quote!(#[cfg_attr(a, cfg_attr(b, watch, cfg(c)))]),
+                quote!(#[cfg_attr(all(a, b), watch)] #[cfg(any(not(all(a, b)), all(c)))]),
+            ),
+        ] {
+            let mut attrs = ours(folded);
+            unfold(&mut attrs);
+            assert_eq!(quote!(#(#attrs)*).to_string(), unfolded.to_string());
+        }
+    }
 
     #[test]
     fn conditions_are_what_stands_in_the_brackets() {

@@ -56,6 +56,43 @@ impl Branch {
     }
 }
 
+/// A message that another thread cannot look at, only take.
+#[actor]
+struct Taker;
+
+#[actor]
+impl Taker {
+    #[handler]
+    fn take(&mut self, once: std::cell::Cell<u32>) -> u32 {
+        once.get()
+    }
+}
+
+#[supervise::test]
+async fn a_message_that_was_not_taken_fits_into_a_boxed_error(system: &TestSystem) {
+    fn tell(taker: &TakerRef, value: u32) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        taker.take(std::cell::Cell::new(value)).tell()?;
+        Ok(())
+    }
+    system.allow_dead_letters();
+    let taker = system.spawn("taker", || Taker).unwrap();
+    tell(&taker, 1).unwrap();
+    system.stop(&taker);
+    system.expect_terminated(&taker).await;
+    assert_eq!(tell(&taker, 2).unwrap_err().to_string(), "the actor has stopped");
+    let TakerMessage::Take { once, .. } = taker.take(std::cell::Cell::new(3)).tell().unwrap_err().into_message();
+    assert_eq!(once.get(), 3);
+}
+
+#[supervise::test]
+async fn a_generated_ref_shows_who_it_is(system: &TestSystem) {
+    let leaf = system.spawn("leaf", || Leaf).unwrap();
+    assert_eq!(leaf.to_string(), leaf.actor_ref().to_string());
+    let (path, uid) = (leaf.actor_ref().path(), leaf.actor_ref().uid());
+    assert_eq!(format!("{leaf}"), format!("{path}#{uid}"));
+    assert_eq!(path.to_string(), "supervise://test/user/leaf");
+}
+
 /// Rules 3.1, 10.3, 11.1.
 #[supervise::test]
 async fn a_table_is_obeyed_whose_error_cannot_be_shown(system: &TestSystem) {

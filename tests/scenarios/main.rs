@@ -15,5 +15,6 @@ mod port;
 mod redelivery;
 mod runtime;
 mod stash;
+mod testkit;
 mod timers;
 mod tree;

@@ -1,5 +1,7 @@
 //! A runtime that goes away, or is not all there.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use supervise::prelude::*;
 use supervise::{HowEnded, RuntimeGone, StartError};
 use tokio::runtime::{Builder, Runtime};
@@ -88,6 +90,33 @@ fn nobody_waits_for_a_system_whose_runtime_is_gone() {
             assert!(system.spawn("late", || Idle).is_err());
             mine.terminate().await;
             mine.when_terminated().await.expect("it ended as it was told to");
+        });
+    }
+}
+
+/// A runtime is often dropped by a panic of the thread that owns it. That panic is not the system's own: nobody is told
+/// that the system ended as it should. Rule 6.6.
+#[test]
+fn a_runtime_that_a_panic_drops_is_gone_all_the_same() {
+    for theirs in [current_thread, multi_thread] {
+        let theirs = theirs();
+        let (system, idle) = theirs.block_on(async {
+            let system = ActorSystem::new("theirs");
+            let idle = system.spawn("idle", || Idle).unwrap();
+            idle.ping().await.unwrap();
+            (system, idle)
+        });
+        catch_unwind(AssertUnwindSafe(|| {
+            let _theirs = theirs;
+            panic!("as told");
+        }))
+        .unwrap_err();
+        assert!(system.has_terminated());
+        assert!(idle.actor_ref().has_ended());
+        current_thread().block_on(async {
+            let failure = system.when_terminated().await.unwrap_err();
+            assert_eq!(failure.downcast_ref(), Some(&RuntimeGone { system: "theirs".to_owned() }));
+            assert!(matches!(idle.ping().await, Err(AskError::Stopped)));
         });
     }
 }

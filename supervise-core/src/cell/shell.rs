@@ -513,10 +513,11 @@ impl<A: Actor> Drop for Shell<A> {
             self.close_user_lane();
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
-            if std::thread::panicking() {
-                super::broke(&self.me(), &forgotten);
-            } else {
+            // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
+            if self.cell.core.system.dispatcher().has_gone() {
                 super::gone_with_its_runtime(&self.me(), &forgotten);
+            } else {
+                super::broke(&self.me(), &forgotten);
             }
             self.close_system_lane();
             drop_quietly(forgotten);

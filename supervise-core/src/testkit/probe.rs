@@ -5,12 +5,14 @@ use std::fmt;
 
 use tokio::sync::mpsc;
 
+use super::patience::Patience;
 use super::{PATIENCE, activity};
 use crate::system::ActorSystem;
 
 /// The test's end of a probe.
 pub struct TestProbe<T> {
     system: ActorSystem,
+    patience: Patience,
     sender: mpsc::UnboundedSender<T>,
     receiver: RefCell<mpsc::UnboundedReceiver<T>>,
 }
@@ -39,9 +41,9 @@ impl<T> fmt::Debug for ProbeHandle<T> {
 }
 
 impl<T: Send + 'static> TestProbe<T> {
-    pub(super) fn new(system: ActorSystem) -> Self {
+    pub(super) fn new(system: ActorSystem, patience: Patience) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        Self { system, sender, receiver: RefCell::new(receiver) }
+        Self { system, patience, sender, receiver: RefCell::new(receiver) }
     }
 
     /// An end for an actor to hold.
@@ -56,10 +58,10 @@ impl<T: Send + 'static> TestProbe<T> {
     /// If none comes.
     pub async fn next(&self) -> T {
         let next = std::future::poll_fn(|cx| self.receiver.borrow_mut().poll_recv(cx));
-        match tokio::time::timeout(PATIENCE / 2, next).await {
-            Ok(Some(value)) => value,
-            Ok(None) => unreachable!("the probe holds a sender itself"),
-            Err(_) => panic!("the probe expected a value, none came"),
+        match self.patience.within(PATIENCE / 2, next).await {
+            Some(Some(value)) => value,
+            Some(None) => unreachable!("the probe holds a sender itself"),
+            None => panic!("the probe expected a value, none came"),
         }
     }
 

@@ -140,7 +140,8 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         ::core::result::Result::Ok(())
     };
     let outcome = match &handler.reply {
-        Reply::Unit => quote_spanned!(mixed=> #call; #answered),
+        // It may be `#[must_use]`.
+        Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
             let mut probe = TokenStream::new();
             if matches!(ty, Type::Path(_)) {
@@ -248,7 +249,7 @@ fn outcome(call: &TokenStream, outcome: &Outcome, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let done = quote_spanned!(mixed=> ::core::result::Result::Ok(()));
     match outcome {
-        Outcome::Nothing => quote_spanned!(mixed=> #call; #done),
+        Outcome::Nothing => quote_spanned!(mixed=> let () = #call; #done),
         Outcome::Fallible(fallible) => {
             let tiers = tiers(krate);
             let matched =

@@ -89,7 +89,10 @@ fn message(block: &Block) -> TokenStream {
     let mut variants = TokenStream::new();
     for handler in &block.handlers {
         let Handler { variant, docs, .. } = handler;
-        let docs = with_default_doc(docs, &format!("The message for `{}`.", handler.ident));
+        // A deprecated handler is one that is not to be called. Its actor goes on telling its message apart from others.
+        let mut docs = docs.clone();
+        docs.retain(|attribute| !attributes::innermost(attribute).path().is_ident("deprecated"));
+        let docs = with_default_doc(&docs, &format!("The message for `{}`.", handler.ident));
         let mut fields = TokenStream::new();
         for argument in &handler.arguments {
             let (ident, ty) = (located(&argument.ident), &argument.ty);

@@ -4,11 +4,13 @@ use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, ReceiverKind, ReturnType, Signature, Type};
+use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, ReturnType, Signature, Type};
 
 use super::expand::located;
 use super::model::check_signature;
-use super::types::{check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self};
+use super::types::{
+    borrowed, check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self,
+};
 use crate::attributes;
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, written};
@@ -180,7 +182,7 @@ impl Handler {
                 let message = "a handler is called on the actor: make `&self` or `&mut self` its first parameter";
                 errors.at(&signature.ident, message);
             }
-            Some(receiver) if !matches!(receiver.kind, ReceiverKind::Reference(_, None, _)) => {
+            Some(receiver) if borrowed(receiver).is_none() => {
                 let message =
                     "the actor outlives its messages, a handler only borrows it: write `&self` or `&mut self`";
                 errors.at(receiver, message);
@@ -270,7 +272,8 @@ fn variant(handler: &Ident) -> Ident {
 fn travelling(attrs: &[Attribute]) -> Vec<Attribute> {
     let mut travelling = Vec::new();
     for attribute in attrs {
-        let path = attribute.path();
+        let innermost = attributes::innermost(attribute);
+        let path = innermost.path();
         if path.is_ident("doc") || path.is_ident("cfg") || path.is_ident("deprecated") {
             travelling.push(attribute.clone());
         }

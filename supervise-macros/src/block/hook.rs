@@ -1,11 +1,11 @@
 //! Lifecycle hooks, watch methods and the stash condition: methods that the runtime calls by itself.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Attribute, FnArg, ReceiverKind, ReturnType, Signature, Type};
+use syn::{Attribute, FnArg, ReturnType, Signature, Type};
 
 use super::handler::Fallible;
 use super::model::check_signature;
-use super::types::{check_context, is_called, is_context, is_unit, last_segment};
+use super::types::{Borrowed, borrowed, check_context, is_called, is_context, is_unit, last_segment};
 use crate::attributes;
 use crate::errors::Errors;
 use crate::settings::written;
@@ -202,7 +202,7 @@ impl Outcome {
 fn check_receiver(role: &str, signature: &Signature, errors: &mut Errors) {
     let mend = "is called on the actor: make `&mut self` or `&self` its first parameter";
     match signature.receiver() {
-        Some(receiver) if matches!(receiver.kind, ReceiverKind::Reference(_, None, _)) => {}
+        Some(receiver) if borrowed(receiver).is_some() => {}
         Some(receiver) => errors.at(receiver, format!("a {role} {mend}")),
         None => errors.at(&signature.ident, format!("a {role} {mend}")),
     }
@@ -279,7 +279,7 @@ impl Stash {
         let mut inputs = signature.inputs.iter();
         let shared = match (inputs.next(), inputs.next(), inputs.next()) {
             (Some(FnArg::Receiver(receiver)), Some(FnArg::Typed(input)), None) => {
-                matches!(receiver.kind, ReceiverKind::Reference(_, None, None))
+                borrowed(receiver) == Some(Borrowed::Shared)
                     && matches!(&*input.ty, Type::Reference(reference) if reference.mutability.is_none())
             }
             _ => false,

@@ -7,7 +7,7 @@ use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath, WherePredi
 use super::handler::Handler;
 use super::hook::{Hook, HookKind, Stash, Watch};
 use super::parse::{Block as Syntax, Member, Method};
-use crate::attributes;
+use crate::attributes::{self, Given};
 use crate::errors::{Errors, closest};
 use crate::generics::require;
 use crate::settings::written;
@@ -84,10 +84,15 @@ impl Block {
     }
 
     fn method(&mut self, method: &mut Method, errors: &mut Errors) {
+        attributes::unfold(&mut method.attrs);
         Self::near_misses(method, errors);
-        let roles = attributes::take(&mut method.attrs, &|attribute| helper(attribute).is_some());
-        if let [first, second, ..] = roles.as_slice() {
-            let (first, name) = (role(first), role(second));
+        let mut roles = attributes::take_given(&mut method.attrs, &|attribute| helper(attribute).is_some());
+        // Two under conditions may exclude each other. If they do not, rustc finds what they become twice.
+        if let [first, second, ..] = roles.as_slice()
+            && roles.iter().any(|role| role.cfg.is_none())
+        {
+            let second = &second.attribute;
+            let (first, name) = (role(&first.attribute), role(second));
             let message = if first == name {
                 format!("`#[{name}]` is given twice")
             } else {
@@ -96,29 +101,43 @@ impl Block {
                 )
             };
             errors.at(second, message);
+            roles.truncate(1);
         }
-        let [attribute, ..] = roles.as_slice() else { return };
-        // What a role asks of its methods is not the user's choice.
-        method.attrs.extend(attributes::ours(quote!(
+        if roles.is_empty() {
+            return;
+        }
+        // What a role asks of its methods is not the user's choice. The user's own attributes come after and prevail, or
+        // an `#[expect]` of one of these would find nothing.
+        let mut attrs = attributes::ours(quote!(
             #[allow(
                 clippy::needless_pass_by_ref_mut,
                 clippy::needless_pass_by_value,
                 clippy::trivially_copy_pass_by_ref,
                 clippy::unused_self
             )]
-        )));
+        ));
+        attrs.append(&mut method.attrs);
+        method.attrs = attrs;
+        for Given { attribute, cfg } in roles {
+            let mut attrs = method.attrs.clone();
+            attrs.extend(cfg);
+            self.role(&attribute, &attrs, &method.signature, errors);
+        }
+    }
+
+    /// Reads a method as what `attribute` says it is. `attrs` are its other attributes.
+    fn role(&mut self, attribute: &Attribute, attrs: &[Attribute], signature: &Signature, errors: &mut Errors) {
         let role = role(attribute);
         if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
             errors.at(attribute, format!("`#[{role}]` takes no arguments"));
         }
-        let attrs = &method.attrs;
         match (role.as_str(), HookKind::named(&role)) {
             ("handler", _) => {
-                let handler = Handler::read(attribute, attrs, &method.signature, &self.actor, errors);
+                let handler = Handler::read(attribute, attrs, signature, &self.actor, errors);
                 self.handlers.push(handler);
             }
             ("watch", _) => {
-                if let Some(watch) = Watch::read(attrs, &method.signature, errors) {
+                if let Some(watch) = Watch::read(attrs, signature, errors) {
                     self.watches.push(watch);
                 }
             }
@@ -126,7 +145,7 @@ impl Block {
                 if self.stash.is_some() {
                     errors.at(attribute, "an actor has one `#[stash_while]`: merge the two conditions");
                 }
-                self.stash = Stash::read(attrs, &method.signature, &self.message, errors);
+                self.stash = Stash::read(attrs, signature, &self.message, errors);
             }
             (_, Some(kind)) => {
                 let cfgs = attributes::cfgs(attrs);
@@ -140,7 +159,7 @@ impl Block {
                         return;
                     }
                 }
-                let hook = Hook::read(kind, cfgs, &method.signature, &self.message, errors);
+                let hook = Hook::read(kind, cfgs, signature, &self.message, errors);
                 self.hooks.push(hook);
             }
             (_, None) => {}

@@ -3,9 +3,10 @@
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::Parse;
-use syn::{GenericArgument, Path, PathArguments, Type};
+use syn::{GenericArgument, Path, PathArguments, Receiver, ReceiverKind, Type};
 
 use crate::errors::Errors;
+use crate::settings::written;
 use crate::syntax;
 
 /// The last segment of a type that is a path, with its type arguments.
@@ -41,6 +42,28 @@ pub(crate) fn is_called(name: &str, ty: &Type) -> bool {
         Some((own, _)) => own == name,
         None => false,
     }
+}
+
+/// How a method takes the actor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Borrowed {
+    Shared,
+    Mutably,
+}
+
+/// How `receiver` borrows the actor for a call, in either spelling: `&mut self` or `self: &mut Self`.
+pub(crate) fn borrowed(receiver: &Receiver) -> Option<Borrowed> {
+    let mutable = match &receiver.kind {
+        ReceiverKind::Reference(_, None, mutability) => mutability.is_some(),
+        ReceiverKind::Typed(_, ty) => match &**ty {
+            Type::Reference(reference) if reference.lifetime.is_none() && written(&reference.elem) == "Self" => {
+                reference.mutability.is_some()
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(if mutable { Borrowed::Mutably } else { Borrowed::Shared })
 }
 
 /// Whether `ty` is `()`.

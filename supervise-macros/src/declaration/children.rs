@@ -10,7 +10,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, Path, PathArguments, Type};
 
 use super::is;
-use crate::attributes;
+use crate::attributes::{self, Given};
 use crate::duration::{self, positive, spoken};
 use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, written};
@@ -73,7 +73,7 @@ pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) ->
     let mut names = Vec::new();
     let mut children = Vec::new();
     for field in fields.iter_mut() {
-        let attributes = attributes::take(&mut field.attrs, &|attribute| is(attribute, "child"));
+        let attributes = taken(field, errors);
         let [attribute, rest @ ..] = attributes.as_slice() else { continue };
         if let Some(second) = rest.first() {
             errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
@@ -87,10 +87,25 @@ pub(crate) fn read(data: &mut Data, strategy: &Strategy, errors: &mut Errors) ->
 
 fn refuse(fields: &mut Fields, mend: &str, errors: &mut Errors) {
     for field in fields.iter_mut() {
-        for attribute in &attributes::take(&mut field.attrs, &|attribute| is(attribute, "child")) {
+        for attribute in &taken(field, errors) {
             errors.at(attribute, mend);
         }
     }
+}
+
+/// Takes the `#[child]`s of a field.
+fn taken(field: &mut Field, errors: &mut Errors) -> Vec<Attribute> {
+    attributes::unfold(&mut field.attrs);
+    let mut taken = Vec::new();
+    for Given { attribute, cfg } in attributes::take_given(&mut field.attrs, &|attribute| is(attribute, "child")) {
+        if cfg.is_some() {
+            let message = "a field that is a child in some builds cannot be used in the others: \
+                           put `#[cfg]` on the field, and write `#[child(..)]` without a condition";
+            errors.at(&attribute, message);
+        }
+        taken.push(attribute);
+    }
+    taken
 }
 
 fn child(

@@ -56,8 +56,9 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
     } else {
         TokenStream::new()
     };
-    let text =
-        format!("Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.");
+    let text = format!(
+        "Refers to a [`{ident}`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`."
+    );
     let declared = Generics { where_clause: None, ..generics.clone() };
     let mut items = vec![quote_spanned! {mixed=>
         #[doc = #text]
@@ -76,16 +77,19 @@ fn reference(declaration: &Declaration) -> Vec<TokenStream> {
             }
         },
     );
-    implement(
-        generics,
-        quote_spanned!(mixed=> ::core::fmt::Debug),
-        quote_spanned! {mixed=>
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                #complete
-                ::core::fmt::Debug::fmt(&self.0, f)
-            }
-        },
-    );
+    for (name, check) in [("Debug", complete), ("Display", TokenStream::new())] {
+        let of = Ident::new(name, mixed);
+        implement(
+            generics,
+            quote_spanned!(mixed=> ::core::fmt::#of),
+            quote_spanned! {mixed=>
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    #check
+                    ::core::fmt::#of::fmt(&self.0, f)
+                }
+            },
+        );
+    }
     implement(
         generics,
         quote_spanned!(mixed=> ::core::cmp::PartialEq),

@@ -13,10 +13,12 @@ pub enum Gate {
     Closed,
 }
 #[cfg(unix)]
-///Refers to a [`Gate`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(deprecated)]
+///Refers to a [`Gate`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 pub struct GateRef(crate::vendor::akka::ActorRef<Gate>);
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::clone::Clone for GateRef {
     fn clone(&self) -> Self {
@@ -24,6 +26,7 @@ impl ::core::clone::Clone for GateRef {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for GateRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -32,6 +35,15 @@ impl ::core::fmt::Debug for GateRef {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for GateRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
+    }
+}
+#[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::PartialEq for GateRef {
     fn eq(&self, other: &Self) -> ::core::primitive::bool {
@@ -39,9 +51,11 @@ impl ::core::cmp::PartialEq for GateRef {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::Eq for GateRef {}
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::hash::Hash for GateRef {
     fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
@@ -49,6 +63,7 @@ impl ::core::hash::Hash for GateRef {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::convert::From<crate::vendor::akka::ActorRef<Gate>> for GateRef {
     fn from(actor: crate::vendor::akka::ActorRef<Gate>) -> Self {
@@ -56,6 +71,7 @@ impl ::core::convert::From<crate::vendor::akka::ActorRef<Gate>> for GateRef {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl crate::vendor::akka::TypedRef for GateRef {
     type Actor = Gate;
@@ -64,9 +80,11 @@ impl crate::vendor::akka::TypedRef for GateRef {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl crate::vendor::akka::__private::Habits for GateRef {}
 #[cfg(unix)]
+#[allow(deprecated)]
 impl GateRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]
@@ -75,6 +93,7 @@ impl GateRef {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl crate::vendor::akka::Supervisor for Gate {
     type Ref = GateRef;
@@ -107,12 +126,15 @@ impl crate::vendor::akka::Supervisor for Gate {
     }
 }
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> crate::vendor::akka::Decides<__E> for Gate {}
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl crate::vendor::akka::DecidesAll for Gate {}
 #[cfg(unix)]
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__P> crate::vendor::akka::EscalationsDecidedBy<__P> for Gate
 where

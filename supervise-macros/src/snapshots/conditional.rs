@@ -13,30 +13,32 @@ impl Feed {
         clippy::unused_self
     )]
     fn peek(&self) {}
-    #[cfg(unix)]
     #[allow(
         clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
     )]
+    #[cfg(unix)]
     fn read(&mut self) -> Result<(), UnixError> {
         todo
     }
-    #[cfg(windows)]
     #[allow(
         clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
     )]
+    #[cfg(windows)]
     fn open(&mut self) -> io::Result<()> {
         todo
     }
 }
+#[allow(deprecated)]
 #[doc(hidden)]
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
+#[allow(deprecated)]
 ///What a [`Feed`] can be told.
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -47,6 +49,7 @@ pub enum FeedMessage {
     ///The message for `read`.
     Read { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
 }
+#[allow(deprecated)]
 const _: () = {
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
         match *message {
@@ -86,7 +89,7 @@ const _: () = {
                             _,
                             (),
                         >(__ctx, __reply);
-                        Self::peek(self);
+                        let () = Self::peek(self);
                         __held.answer(__ctx, ());
                         ::core::result::Result::Ok(())
                     }
@@ -152,6 +155,7 @@ const _: () = {
         }
     }
 };
+#[allow(deprecated)]
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
@@ -185,6 +189,7 @@ impl FeedRef {
         )
     }
 }
+#[allow(deprecated)]
 const _: () = {
     trait Failure0<P> {}
     #[cfg(unix)]

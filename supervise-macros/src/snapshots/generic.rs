@@ -15,13 +15,15 @@ where
 {
     source: S,
 }
-///Refers to a [`Reader`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(deprecated)]
+///Refers to a [`Reader`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 pub(crate) struct ReaderRef<S: Source, const N: usize>(
     ::supervise::ActorRef<Reader<S, N>>,
 )
 where
     S: Clone;
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::clone::Clone for ReaderRef<S, N>
 where
@@ -31,6 +33,7 @@ where
         Self(::core::clone::Clone::clone(&self.0))
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderRef<S, N>
 where
@@ -40,6 +43,17 @@ where
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }
+#[allow(deprecated)]
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::fmt::Display for ReaderRef<S, N>
+where
+    S: Clone,
+{
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::cmp::PartialEq for ReaderRef<S, N>
 where
@@ -49,11 +63,13 @@ where
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::cmp::Eq for ReaderRef<S, N>
 where
     S: Clone,
 {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::core::hash::Hash for ReaderRef<S, N>
 where
@@ -63,6 +79,7 @@ where
         ::core::hash::Hash::hash(&self.0, state);
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<
     S: Source,
@@ -75,6 +92,7 @@ where
         Self(actor)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::TypedRef for ReaderRef<S, N>
 where
@@ -86,12 +104,14 @@ where
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::__private::Habits for ReaderRef<S, N>
 where
     S: Clone,
     S: 'static,
 {}
+#[allow(deprecated)]
 impl<S: Source, const N: usize> ReaderRef<S, N>
 where
     S: Clone,
@@ -102,6 +122,7 @@ where
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::Supervisor for Reader<S, N>
 where
@@ -127,17 +148,20 @@ where
         ::core::result::Result::Ok(::supervise::Directive::Stop)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, __E: ?::core::marker::Sized, const N: usize> ::supervise::Decides<__E>
 for Reader<S, N>
 where
     S: Clone,
 {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, const N: usize> ::supervise::DecidesAll for Reader<S, N>
 where
     S: Clone,
 {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, __P, const N: usize> ::supervise::EscalationsDecidedBy<__P>
 for Reader<S, N>
@@ -166,9 +190,11 @@ where
         None
     }
 }
+#[allow(deprecated)]
 #[doc(hidden)]
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Reader_stand_in_one_impl_block = ();
+#[allow(deprecated)]
 ///What a [`Reader`] can be told.
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -188,6 +214,7 @@ where
         ::core::marker::PhantomData<fn() -> (*const S,)>,
     ),
 }
+#[allow(deprecated)]
 const _: () = {
     fn message_name<S: Source, const N: usize>(
         message: &ReaderMessage<S, N>,
@@ -258,6 +285,7 @@ const _: () = {
         }
     }
 };
+#[allow(deprecated)]
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl<S: Source, const N: usize> ReaderRef<S, N>
@@ -283,6 +311,7 @@ where
         )
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<S: Source, __P, const N: usize> ::supervise::FailuresDecidedBy<__P> for Reader<S, N>
 where

@@ -9,13 +9,13 @@
 | `close()` |  |  |  |
 | `count()` |  | `u64` |  |*/
 impl Feed {
-    /// Fetches.
     #[allow(
         clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
     )]
+    /// Fetches.
     async fn fetch(
         &mut self,
         id: MatchId,
@@ -23,13 +23,13 @@ impl Feed {
     ) -> Result<Match, FeedError> {
         todo
     }
-    #[cfg(unix)]
     #[allow(
         clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
         clippy::unused_self
     )]
+    #[cfg(unix)]
     fn read(&self) -> io::Result<u8> {
         todo
     }
@@ -60,9 +60,11 @@ impl Feed {
     }
     fn ordinary(&self) {}
 }
+#[allow(deprecated)]
 #[doc(hidden)]
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
+#[allow(deprecated)]
 ///What a [`Feed`] can be told.
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -84,6 +86,7 @@ pub enum FeedMessage {
     ///The message for `count`.
     Count { #[doc(hidden)] __reply: ::supervise::ReplyTo<u64> },
 }
+#[allow(deprecated)]
 const _: () = {
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
         match *message {
@@ -201,7 +204,7 @@ const _: () = {
                             _,
                             (),
                         >(__ctx, __reply);
-                        Self::close(self);
+                        let () = Self::close(self);
                         __held.answer(__ctx, ());
                         ::core::result::Result::Ok(())
                     }
@@ -245,6 +248,7 @@ const _: () = {
         }
     }
 };
+#[allow(deprecated)]
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
@@ -329,6 +333,7 @@ impl FeedRef {
             .inline()
     }
 }
+#[allow(deprecated)]
 const _: () = {
     trait Failure0<P> {}
     #[cfg(unix)]

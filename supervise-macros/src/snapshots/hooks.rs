@@ -39,13 +39,16 @@ impl Feed {
         todo
     }
 }
+#[allow(deprecated)]
 #[doc(hidden)]
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
+#[allow(deprecated)]
 ///What a [`Feed`] can be told.
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {}
+#[allow(deprecated)]
 const _: () = {
     fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
         match *message {}
@@ -86,7 +89,7 @@ const _: () = {
             cause: &::supervise::Failure,
             message: ::core::option::Option<FeedMessage>,
         ) -> ::core::result::Result<(), ::supervise::Failure> {
-            Self::before(self, message, cause);
+            let () = Self::before(self, message, cause);
             ::core::result::Result::Ok(())
         }
         #[allow(clippy::needless_return, unreachable_code)]
@@ -99,7 +102,7 @@ const _: () = {
             let gone = match gone.downcast::<Other>() {
                 ::core::result::Result::Ok(gone) => {
                     return {
-                        Self::one(self, gone);
+                        let () = Self::one(self, gone);
                         ::core::result::Result::Ok(())
                     };
                 }
@@ -107,7 +110,9 @@ const _: () = {
             };
             {
                 return {
-                    ::supervise::__private::handler_future(Self::any(self, ctx, gone))
+                    let () = ::supervise::__private::handler_future(
+                            Self::any(self, ctx, gone),
+                        )
                         .await;
                     ::core::result::Result::Ok(())
                 };
@@ -121,13 +126,16 @@ const _: () = {
         }
     }
 };
+#[allow(deprecated)]
 #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
 where
     __P: ::supervise::Decides<SpawnError>,
 {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__A> ::supervise::Watches<__A> for Feed {}

@@ -12,19 +12,23 @@ impl Feed {
         1
     }
 }
+#[allow(deprecated)]
 #[doc(hidden)]
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
+#[allow(deprecated)]
 #[allow(dead_code, missing_docs, private_interfaces, private_bounds, unreachable_pub)]
 pub enum FeedMessage {
     Fetch { id: u64 },
     __Never(::core::convert::Infallible, ::core::marker::PhantomData<fn() -> ()>),
 }
+#[allow(deprecated)]
 impl ::core::fmt::Debug for FeedMessage {
     fn fmt(&self, _: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         ::core::unreachable!()
     }
 }
+#[allow(deprecated)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_variables)]
 impl FeedRef {
     ///
@@ -36,6 +40,7 @@ impl FeedRef {
         ::core::unreachable!()
     }
 }
+#[allow(deprecated)]
 impl ::supervise::Actor for Feed {
     type Message = FeedMessage;
     async fn handle(
@@ -46,6 +51,8 @@ impl ::supervise::Actor for Feed {
         ::core::unreachable!()
     }
 }
+#[allow(deprecated)]
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__A> ::supervise::Watches<__A> for Feed {}

@@ -4,15 +4,18 @@ Reached through [`FeedRef`], which has a method for each message.
 pub struct Feed {
     address: u8,
 }
-///Refers to a [`Feed`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(deprecated)]
+///Refers to a [`Feed`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 pub struct FeedRef(::supervise::ActorRef<Feed>);
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::clone::Clone for FeedRef {
     fn clone(&self) -> Self {
         Self(::core::clone::Clone::clone(&self.0))
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -20,26 +23,38 @@ impl ::core::fmt::Debug for FeedRef {
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for FeedRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::PartialEq for FeedRef {
     fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::Eq for FeedRef {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::hash::Hash for FeedRef {
     fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
         ::core::hash::Hash::hash(&self.0, state);
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::convert::From<::supervise::ActorRef<Feed>> for FeedRef {
     fn from(actor: ::supervise::ActorRef<Feed>) -> Self {
         Self(actor)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::TypedRef for FeedRef {
     type Actor = Feed;
@@ -47,8 +62,10 @@ impl ::supervise::TypedRef for FeedRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::__private::Habits for FeedRef {}
+#[allow(deprecated)]
 impl FeedRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]
@@ -56,6 +73,7 @@ impl FeedRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Feed {
     type Ref = FeedRef;
@@ -67,9 +85,12 @@ impl ::supervise::Supervisor for Feed {
         1500u64,
     );
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Feed {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::DecidesAll for Feed {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Feed {}

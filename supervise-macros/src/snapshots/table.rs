@@ -14,15 +14,18 @@ A failure concerns the failed child alone. At most 10 restarts of each child wit
 | `Panic` | Restart |
 | anything else | Escalate |*/
 struct Standings;
-///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(deprecated)]
+///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 struct StandingsRef(::supervise::ActorRef<Standings>);
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::clone::Clone for StandingsRef {
     fn clone(&self) -> Self {
         Self(::core::clone::Clone::clone(&self.0))
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for StandingsRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -30,26 +33,38 @@ impl ::core::fmt::Debug for StandingsRef {
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for StandingsRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::PartialEq for StandingsRef {
     fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::Eq for StandingsRef {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::hash::Hash for StandingsRef {
     fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
         ::core::hash::Hash::hash(&self.0, state);
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::convert::From<::supervise::ActorRef<Standings>> for StandingsRef {
     fn from(actor: ::supervise::ActorRef<Standings>) -> Self {
         Self(actor)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::TypedRef for StandingsRef {
     type Actor = Standings;
@@ -57,8 +72,10 @@ impl ::supervise::TypedRef for StandingsRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::__private::Habits for StandingsRef {}
+#[allow(deprecated)]
 impl StandingsRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]
@@ -66,6 +83,7 @@ impl StandingsRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Standings {
     type Ref = StandingsRef;
@@ -133,10 +151,13 @@ impl ::supervise::Supervisor for Standings {
         )
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Decides<FeedError> for Standings {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Decides<io::Error> for Standings {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Standings
 where

@@ -10,15 +10,18 @@ Reached through [`ParentRef`], which has a method for each message.
 struct Parent {
     name: String,
 }
-///Refers to a [`Parent`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(deprecated)]
+///Refers to a [`Parent`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 struct ParentRef(::supervise::ActorRef<Parent>);
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::clone::Clone for ParentRef {
     fn clone(&self) -> Self {
         Self(::core::clone::Clone::clone(&self.0))
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for ParentRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -26,26 +29,38 @@ impl ::core::fmt::Debug for ParentRef {
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for ParentRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::PartialEq for ParentRef {
     fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::Eq for ParentRef {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::hash::Hash for ParentRef {
     fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
         ::core::hash::Hash::hash(&self.0, state);
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::convert::From<::supervise::ActorRef<Parent>> for ParentRef {
     fn from(actor: ::supervise::ActorRef<Parent>) -> Self {
         Self(actor)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::TypedRef for ParentRef {
     type Actor = Parent;
@@ -53,8 +68,10 @@ impl ::supervise::TypedRef for ParentRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::__private::Habits for ParentRef {}
+#[allow(deprecated)]
 impl ParentRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]
@@ -62,14 +79,18 @@ impl ParentRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Parent {
     type Ref = ParentRef;
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Parent {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::DecidesAll for Parent {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Parent {}
 #[supervise(__already_read)]

@@ -14,15 +14,18 @@ enum Db {
     Open,
     Closed,
 }
-///Refers to a [`Db`]. Its methods make requests: `.await` one to ask, `.tell()` it to send.
+#[allow(deprecated)]
+///Refers to a [`Db`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DbRef(::supervise::ActorRef<Db>);
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::clone::Clone for DbRef {
     fn clone(&self) -> Self {
         Self(::core::clone::Clone::clone(&self.0))
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for DbRef {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -30,26 +33,38 @@ impl ::core::fmt::Debug for DbRef {
         ::core::fmt::Debug::fmt(&self.0, f)
     }
 }
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::core::fmt::Display for DbRef {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        ::core::fmt::Display::fmt(&self.0, f)
+    }
+}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::PartialEq for DbRef {
     fn eq(&self, other: &Self) -> ::core::primitive::bool {
         ::core::cmp::PartialEq::eq(&self.0, &other.0)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::cmp::Eq for DbRef {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::hash::Hash for DbRef {
     fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
         ::core::hash::Hash::hash(&self.0, state);
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::core::convert::From<::supervise::ActorRef<Db>> for DbRef {
     fn from(actor: ::supervise::ActorRef<Db>) -> Self {
         Self(actor)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::TypedRef for DbRef {
     type Actor = Db;
@@ -57,8 +72,10 @@ impl ::supervise::TypedRef for DbRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::__private::Habits for DbRef {}
+#[allow(deprecated)]
 impl DbRef {
     /// What every ref can do, whatever its actor handles.
     #[allow(dead_code)]
@@ -66,6 +83,7 @@ impl DbRef {
         &self.0
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Supervisor for Db {
     type Ref = DbRef;
@@ -98,8 +116,10 @@ impl ::supervise::Supervisor for Db {
         ::core::result::Result::Ok(::supervise::Directive::Escalate)
     }
 }
+#[allow(deprecated)]
 #[automatically_derived]
 impl ::supervise::Decides<DbError> for Db {}
+#[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
 #[supervise(__already_read)]

@@ -1,0 +1,170 @@
+//! Tests that hang, under a watch that does not wait for minutes.
+
+use std::sync::Mutex;
+use std::sync::mpsc;
+
+use super::*;
+use crate::actor::{Actor, Supervisor};
+use crate::actor_ref::ActorRef;
+use crate::context::Context;
+
+/// Waits for something that `std` brings.
+struct Blocking(Arc<Mutex<mpsc::Receiver<()>>>);
+
+impl Supervisor for Blocking {
+    type Ref = ActorRef<Self>;
+}
+
+impl Actor for Blocking {
+    type Message = ();
+
+    async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+        // An error says that it has come.
+        let _released = self.0.lock().unwrap().recv().is_err();
+        Ok(())
+    }
+}
+
+/// Is always busy, one way or the other.
+struct Busy;
+
+impl Supervisor for Busy {
+    type Ref = ActorRef<Self>;
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Not,
+    TellsItself,
+    Yields,
+}
+
+impl Actor for Busy {
+    type Message = Way;
+
+    async fn handle(&mut self, way: Way, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        match way {
+            Way::Not => {}
+            Way::TellsItself => ctx.me().tell(way).map_err(Failure::new)?,
+            Way::Yields => loop {
+                tokio::task::yield_now().await;
+            },
+        }
+        Ok(())
+    }
+}
+
+const NEVER: u32 = u32::MAX;
+
+const PATIENT: Limits = Limits {
+    look: Duration::from_millis(1),
+    turns: u64::MAX,
+    busy_looks: NEVER,
+    idle_looks: NEVER,
+    blocked_looks: NEVER,
+};
+
+/// What a test that must fail under these limits says.
+fn complaint(limits: Limits, test: impl AsyncFnOnce(&TestSystem)) -> String {
+    let blocked = |why: &str| panic!("{why}");
+    let failed = contained(|| {
+        run_within(limits, blocked, ActorSystem::builder("test"), test);
+    });
+    *failed.expect_err("the test fails").downcast::<String>().expect("a message")
+}
+
+#[test]
+fn actors_that_never_rest_fail_the_test_and_are_named() {
+    let limits = Limits { turns: 1000, ..PATIENT };
+    for way in [Way::TellsItself, Way::Yields] {
+        for waits_for_time in [false, true] {
+            let said = complaint(limits, async |system| {
+                system.spawn("calm", || Busy).unwrap().tell(Way::Not).unwrap();
+                system.settle().await;
+                for name in ["one", "two"] {
+                    system.spawn(name, || Busy).unwrap().tell(way).unwrap();
+                }
+                if waits_for_time {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                } else {
+                    system.settle().await;
+                }
+            });
+            assert!(said.contains("never come to rest"), "{said}");
+            assert!(said.contains("/user/one") && said.contains("/user/two"), "{said}");
+            assert!(!said.contains("/user/calm"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_task_that_never_rests_fails_the_test() {
+    for test_waits in [false, true] {
+        let said = complaint(Limits { busy_looks: 50, ..PATIENT }, async |system| {
+            let yields = async {
+                loop {
+                    tokio::task::yield_now().await;
+                }
+            };
+            if test_waits {
+                tokio::spawn(yields);
+                system.advance(Duration::from_secs(1)).await;
+            } else {
+                yields.await;
+            }
+        });
+        assert!(said.contains("something was always ready"), "{said}");
+    }
+}
+
+#[test]
+fn a_blocking_task_that_does_not_return_fails_the_test() {
+    let (release, released) = mpsc::channel::<()>();
+    let said = complaint(Limits { idle_looks: 50, ..PATIENT }, async |_| {
+        tokio::task::spawn_blocking(move || released.recv()).await.unwrap().unwrap();
+    });
+    assert!(said.contains("spawn_blocking"), "{said}");
+    drop(release);
+}
+
+/// Runs a test that blocks its thread until `release` is dropped; answers what was said about it, once that contains `expected`.
+fn report(expected: &'static str, release: mpsc::Sender<()>, test: impl AsyncFnOnce(&TestSystem)) -> String {
+    let (tell, told) = mpsc::channel();
+    let mut release = Some(release);
+    let blocked = move |why: &str| {
+        if why.contains(expected) && release.take().is_some() {
+            tell.send(why.to_owned()).unwrap();
+        }
+    };
+    let limits = Limits { blocked_looks: 50, ..PATIENT };
+    run_within(limits, blocked, ActorSystem::builder("test"), test);
+    told.try_recv().expect("nothing else lets the test end")
+}
+
+#[test]
+fn an_actor_that_blocks_the_thread_is_named() {
+    let (release, released) = mpsc::channel();
+    let released = Arc::new(Mutex::new(released));
+    let why = report("in a turn of supervise://test/user/waits", release, async |system| {
+        let waits = system.spawn("waits", move || Blocking(Arc::clone(&released))).unwrap();
+        waits.tell(()).unwrap();
+        system.settle().await;
+    });
+    assert!(why.contains("an_actor_that_blocks_the_thread_is_named"), "{why}");
+}
+
+#[test]
+fn a_test_that_blocks_its_own_thread_is_told_of() {
+    let (release, released) = mpsc::channel();
+    let why = report("no actor", release, async |_| assert!(released.recv().is_err()));
+    assert!(why.contains("has been blocked"), "{why}");
+}
+
+#[test]
+fn a_runtime_that_waits_for_a_blocking_task_is_told_of() {
+    let (release, released) = mpsc::channel::<()>();
+    let why = report("the test is over", release, async |_| {
+        drop(tokio::task::spawn_blocking(move || released.recv()));
+    });
+    assert!(why.contains("spawn_blocking"), "{why}");
+}

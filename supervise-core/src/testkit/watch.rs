@@ -1,0 +1,271 @@
+//! Fails a test that hangs where no virtual time passes. The paused clock stands still while anything is ready to run, and
+//! while a blocking task runs, so no timeout on that clock can end such a test. A thread of its own looks on in real time.
+//!
+//! | what it sees | what it takes it for | what it does |
+//! |---|---|---|
+//! | turns of actors, and never a moment in which nothing is ready | actors that never come to rest | fails the test |
+//! | the same without turns, for a while | a task that never comes to rest | fails the test |
+//! | a runtime that rests, and a clock that does not move | a blocking task that does not return | fails the test |
+//! | a runtime that does nothing at all | user code that blocks the thread | says so and aborts the process |
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::Activity;
+
+/// When the watch takes a test to hang.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// How often it looks, in real time. Looks are counted rather than time, so a process that is suspended or stands in a
+    /// debugger does not use up its limits.
+    pub(super) look: Duration,
+    /// How many turns all actors may have without a rest.
+    pub(super) turns: u64,
+    /// How many looks may find the runtime at work without a rest in between.
+    pub(super) busy_looks: u32,
+    /// How many looks may find that nothing has happened.
+    pub(super) idle_looks: u32,
+    /// How many looks the runtime may fail to notice.
+    pub(super) blocked_looks: u32,
+}
+
+/// How many turns tell which actors are busy.
+const NAMING_TURNS: u64 = 1000;
+
+impl Limits {
+    pub(super) const GENEROUS: Self = Self {
+        look: Duration::from_millis(100),
+        // Some seconds, without optimisation.
+        turns: 2_000_000,
+        // A minute.
+        busy_looks: 600,
+        // Five minutes.
+        idle_looks: 3000,
+        blocked_looks: 3000,
+    };
+}
+
+/// What the runtime tells the watch.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    /// How often nothing was ready to run.
+    rests: AtomicU64,
+    /// How many looks the runtime has noticed.
+    noticed: AtomicU64,
+    /// The virtual time at the last of them, in milliseconds.
+    clock: AtomicU64,
+    looks: Notify,
+    /// The test is over, its runtime is not yet.
+    over: AtomicBool,
+}
+
+impl Signs {
+    /// Nothing is ready to run.
+    pub(super) fn rest(&self) {
+        self.rests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn test_is_over(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Shows the watch that the runtime is alive.
+    async fn notice(self: Arc<Self>) {
+        let began = Instant::now();
+        loop {
+            self.looks.notified().await;
+            let clock = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.clock.store(clock, Ordering::Relaxed);
+            self.noticed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Watches a test until it is dropped.
+pub(super) struct Watch {
+    /// The thread ends when this is dropped.
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to watch, from within the test's runtime. The answer's second part is why the test is to fail.
+    ///
+    /// What `blocked` is given, at each look as long as it lasts, is why the test cannot end.
+    pub(super) fn begin(
+        limits: Limits,
+        signs: &Arc<Signs>,
+        activity: &Activity,
+        blocked: impl FnMut(&str) + Send + 'static,
+    ) -> (Self, oneshot::Receiver<String>) {
+        drop(tokio::spawn(Arc::clone(signs).notice()));
+        activity.record();
+        let (fail, failure) = oneshot::channel();
+        let (stop, stopped) = mpsc::channel();
+        let mut watcher = Watcher {
+            limits,
+            test: thread::current().name().unwrap_or("the test").to_owned(),
+            signs: Arc::clone(signs),
+            activity: activity.clone(),
+            fail: Some(fail),
+            blocked,
+            before: Sight::default(),
+            turns_at_rest: 0,
+            busy: 0,
+            idle: 0,
+            unnoticed: 0,
+            naming: None,
+        };
+        let thread = thread::Builder::new().name("testkit".to_owned()).spawn(move || {
+            while stopped.recv_timeout(limits.look) == Err(mpsc::RecvTimeoutError::Timeout) {
+                watcher.look();
+            }
+        });
+        match thread {
+            Ok(thread) => (Self { stop: Some(stop), thread: Some(thread) }, failure),
+            Err(error) => panic!("no thread to watch the test: {error}"),
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            // It panics only by a bug of ours, and has printed it.
+            let _ended = thread.join();
+        }
+    }
+}
+
+/// Says why the process ends, and ends it: nothing else can end code that blocks its thread.
+pub(super) fn abort(why: &str) {
+    // Not `eprintln!`, which the test harness captures and an abort forgets.
+    let _unheard = writeln!(std::io::stderr(), "\n{why}");
+    std::process::abort();
+}
+
+/// What one look sees.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sight {
+    rests: u64,
+    noticed: u64,
+    clock: u64,
+    turns: u64,
+}
+
+/// What runs on the watch's thread.
+struct Watcher<B> {
+    limits: Limits,
+    /// The test's name.
+    test: String,
+    signs: Arc<Signs>,
+    activity: Activity,
+    fail: Option<oneshot::Sender<String>>,
+    blocked: B,
+    before: Sight,
+    /// How many turns there had been when a look saw that there was a rest.
+    turns_at_rest: u64,
+    /// Looks that the runtime noticed, since the last rest.
+    busy: u32,
+    /// Looks since the last turn of an actor or the last move of the clock.
+    idle: u32,
+    /// Looks since the last one that the runtime noticed.
+    unnoticed: u32,
+    /// How many turns there had been when those of each actor began to be counted.
+    naming: Option<u64>,
+}
+
+impl<B: FnMut(&str)> Watcher<B> {
+    fn look(&mut self) {
+        let now = Sight {
+            rests: self.signs.rests.load(Ordering::Relaxed),
+            noticed: self.signs.noticed.load(Ordering::Relaxed),
+            clock: self.signs.clock.load(Ordering::Relaxed),
+            turns: self.activity.so_far(),
+        };
+        let before = std::mem::replace(&mut self.before, now);
+        let noticed = now.noticed != before.noticed;
+        self.unnoticed = if noticed { 0 } else { self.unnoticed + 1 };
+        self.idle = if (now.clock, now.turns) == (before.clock, before.turns) { self.idle + 1 } else { 0 };
+        if now.rests != before.rests {
+            (self.busy, self.turns_at_rest, self.naming) = (0, now.turns, None);
+        } else if noticed {
+            self.busy += 1;
+        }
+        self.judge(now);
+        self.signs.looks.notify_one();
+    }
+
+    fn judge(&mut self, now: Sight) {
+        let Limits { look, turns, busy_looks, idle_looks, blocked_looks } = self.limits;
+        if self.unnoticed >= blocked_looks {
+            self.report_blocked(look * self.unnoticed);
+        } else if let Some(since) = self.naming {
+            if now.turns - since >= NAMING_TURNS {
+                let names = self.activity.busiest();
+                self.fail(never_rests(now.turns - self.turns_at_rest, &names));
+            }
+        } else if now.turns - self.turns_at_rest > turns {
+            self.activity.count_by_actor();
+            self.naming = Some(now.turns);
+        } else if self.busy >= busy_looks {
+            self.fail(format!(
+                "the test never comes to rest: for {:?} something was always ready to run, and the clock, which moves only \
+                 when nothing is, stands still; a task that yields again and again does this",
+                look * self.busy
+            ));
+        } else if self.idle >= idle_looks && self.unnoticed == 0 {
+            self.fail(format!(
+                "nothing has happened for {:?}, and the clock stands still, as it does while a blocking task \
+                 (`spawn_blocking`) runs: the test waits for one that does not return",
+                look * self.idle
+            ));
+        }
+    }
+
+    fn fail(&mut self, why: String) {
+        if let Some(fail) = self.fail.take() {
+            // The test is over.
+            let _late = fail.send(why);
+        }
+    }
+
+    fn report_blocked(&mut self, time: Duration) {
+        let Self { test, signs, activity, blocked, .. } = self;
+        blocked(&if signs.over.load(Ordering::Relaxed) {
+            format!(
+                "{test}: the test is over, but its runtime has waited for {time:?} for a blocking task (`spawn_blocking`) that \
+                 does not return, or for a value that blocks when it is dropped"
+            )
+        } else {
+            let place = activity
+                .current()
+                .map_or_else(|| "in code that no actor runs".to_owned(), |actor| format!("in a turn of {actor}"));
+            format!(
+                "{test}: the test's thread has been blocked for {time:?}, {place}: it waits for a lock, a channel of \
+                 `std` or another thread, or computes without an `.await`. All actors of a test share its thread, and only \
+                 the end of the process can end this"
+            )
+        });
+    }
+}
+
+fn never_rests(turns: u64, names: &[crate::path::ActorPath]) -> String {
+    let mut why = format!(
+        "the actors of the test never come to rest: {turns} turns without a moment in which none was ready, and the clock, \
+         which moves only then, stands still; busy:"
+    );
+    for name in names {
+        // A string takes everything.
+        let _written = write!(why, " {name}");
+    }
+    why
+}

@@ -1,0 +1,21 @@
+//! Who calls a deprecated handler is warned.
+
+#![deny(deprecated)]
+
+use supervise::prelude::*;
+
+#[actor]
+struct Feed;
+
+#[actor]
+impl Feed {
+    #[handler]
+    #[deprecated(note = "use `read`")]
+    fn fetch(&self) {}
+}
+
+async fn caller(feed: FeedRef) {
+    let _ = feed.fetch().await;
+}
+
+fn main() {}
