@@ -117,7 +117,7 @@ pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
 /// Whether it was told. Invariant 1.
 fn told(mut log: impl FnMut()) -> bool {
     fn contained_once(log: &mut dyn FnMut()) -> bool {
-        // To drop what a panic gave may panic again.
+        // Forgotten, because a payload that panics when it is dropped would be logged again.
         contained(log).map_err(forget).is_ok()
     }
     contained_once(&mut log)
@@ -147,11 +147,13 @@ mod log {
             Note::Decided { cause, directive, outcome, .. } => {
                 // Who failed first, where that was further below.
                 let origin = cause.origin().map(tracing::field::display);
+                // How long it has been going on, where a restart failed.
+                let failed_restarts = Some(cause.failed_restarts()).filter(|failed| *failed > 0);
                 macro_rules! say {
                     ($level:ident) => {
                         $level!(
-                            target: TARGET, supervisor = %actor, child, origin, failure = cause.type_name(),
-                            ?directive, ?outcome, "{}", Chain(cause)
+                            target: TARGET, supervisor = %actor, child, origin, failed_restarts,
+                            failure = cause.type_name(), ?directive, ?outcome, "{}", Chain(cause)
                         )
                     };
                 }

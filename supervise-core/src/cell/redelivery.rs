@@ -12,11 +12,10 @@
 //!
 //! Rule 4.8.
 
-use std::any::Any;
 use std::collections::VecDeque;
 
 use crate::failure::Failure;
-use crate::unwind::{contained, drop_quietly};
+use crate::unwind::{Payload, contained, drop_quietly};
 
 /// A copy of a message that may be tried again.
 pub(super) struct Retry<M> {
@@ -61,10 +60,7 @@ impl<M> Retries<M> {
     }
 
     /// Takes the message that is due first, to be handled; a copy made by `duplicate` is kept. The error is a panic.
-    pub(super) fn begin_next(
-        &mut self,
-        duplicate: impl FnOnce(&M) -> Option<M>,
-    ) -> Option<Result<M, Box<dyn Any + Send>>> {
+    pub(super) fn begin_next(&mut self, duplicate: impl FnOnce(&M) -> Option<M>) -> Option<Result<M, Payload>> {
         let mut retry = self.due.pop_front()?;
         Some(match contained(|| duplicate(&retry.message)) {
             Ok(Some(copy)) => {

@@ -1,6 +1,5 @@
 //! The cell's own future: what it does next, and the user code it runs.
 
-use std::any::Any;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -21,7 +20,7 @@ use crate::mailbox::Control;
 use crate::props::{Factory, Props};
 use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
-use crate::unwind::{contained, drop_quietly};
+use crate::unwind::{Payload, contained, drop_quietly};
 
 /// How many messages a cell handles in one turn.
 const THROUGHPUT: usize = 128;
@@ -276,7 +275,7 @@ impl<A: Actor> Runner<A> {
     }
 
     #[inline]
-    fn came_up(&mut self, what: Result<CameUp<A::Message>, Box<dyn Any + Send>>) -> Next {
+    fn came_up(&mut self, what: Result<CameUp<A::Message>, Payload>) -> Next {
         match what {
             Ok(CameUp::Else) => Next::Again,
             Ok(CameUp::Nothing) => Next::Wait,

@@ -1,15 +1,14 @@
 //! Running one piece of user code so that nothing it does breaks the cell.
 
-use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
-use crate::unwind::{contained, drop_pinned};
+use crate::unwind::{Payload, contained, drop_pinned};
 
 /// Why user code has no result.
 pub(super) enum Broken {
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Payload),
     /// It was told to go at an await point.
     Aborted,
 }
