@@ -14,8 +14,9 @@
 //!
 //! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
 //!    system messages (rule 1.4).
-//! 2. The protocol's lock is held for one step, never around user code, never across an await.
-//! 3. Every drop of a user's value is contained (rule 11.2).
+//! 2. The protocol's lock is held for one step, never around user code, never across an await. What a step lets go of is
+//!    dropped when the lock is released.
+//! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::unwind::UserValue).
 
 mod redelivery;
 mod run;
@@ -26,6 +27,7 @@ mod visit;
 use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -45,6 +47,7 @@ use crate::props::Props;
 use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
 use crate::tree::Kind;
+use crate::unwind::Hold;
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
@@ -90,6 +93,26 @@ impl Cause for Failure {
 
     fn end_of_permanent() -> Self {
         Failure::new(PermanentEnded)
+    }
+}
+
+/// A cell's protocol, locked. Causes that it lets go of meanwhile are dropped when the lock is released.
+pub(crate) struct LockedProtocol<'a> {
+    protocol: MutexGuard<'a, CellProtocol>,
+    _hold: Hold,
+}
+
+impl Deref for LockedProtocol<'_> {
+    type Target = CellProtocol;
+
+    fn deref(&self) -> &CellProtocol {
+        &self.protocol
+    }
+}
+
+impl DerefMut for LockedProtocol<'_> {
+    fn deref_mut(&mut self) -> &mut CellProtocol {
+        &mut self.protocol
     }
 }
 
@@ -396,8 +419,9 @@ impl Core {
     }
 
     /// Invariant 2.
-    pub(crate) fn protocol(&self) -> MutexGuard<'_, CellProtocol> {
-        self.protocol.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn protocol(&self) -> LockedProtocol<'_> {
+        let hold = Hold::new();
+        LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {

@@ -345,8 +345,9 @@ impl<T: Send + 'static> ReplyTo<T> {
     /// Gives the reply to the asker, if there is one. For messages that are answered by hand; a handler's return value
     /// is its reply.
     pub fn answer(mut self, value: T) {
-        if let Some(slot) = self.0.take() {
-            slot.put(Ok(value));
+        match self.0.take() {
+            Some(slot) => slot.put(Ok(value)),
+            None => drop_quietly(value),
         }
     }
 
@@ -407,7 +408,7 @@ impl<T> Slot<T> {
             }
         } else {
             drop(state);
-            drop(answer);
+            drop_quietly(answer);
         }
     }
 
@@ -427,6 +428,14 @@ impl<T> Slot<T> {
             },
             SlotState::Taken => panic!("an ask was polled after it had completed"),
         }
+    }
+}
+
+/// Nobody has taken the reply (rule 11.2).
+impl<T> Drop for Slot<T> {
+    fn drop(&mut self) {
+        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        drop_quietly(std::mem::replace(state, SlotState::Taken));
     }
 }
 
