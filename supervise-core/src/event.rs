@@ -204,7 +204,10 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use allocation_counter::measure;
+
     use super::*;
+    use crate::system::ActorSystem;
 
     #[test]
     fn events_are_heard_as_long_as_somebody_listens() {
@@ -214,5 +217,37 @@ mod tests {
         assert!(stream.is_heard());
         drop(events);
         assert!(!stream.is_heard());
+    }
+    /// The room for what a subscriber may be behind is made for the first one.
+    #[tokio::test]
+    async fn a_system_that_nobody_listens_to_holds_no_events() {
+        let mut system = None;
+        let held = measure(|| system = Some(ActorSystem::new("quiet"))).bytes_current;
+        assert!(held < 64 * 1024, "an empty system holds {held} bytes");
+        let mut events = None;
+        let held = measure(|| events = system.as_ref().map(|system| system.events().subscribe())).bytes_current;
+        assert!(held > 4096 * 16, "a subscriber may be 4096 events behind, in {held} bytes");
+        // Whoever listens to a stream that was heard finds the same room.
+        let held = measure(|| drop(system.as_ref().map(|system| system.events().subscribe()))).bytes_current;
+        assert_eq!(held, 0);
+    }
+
+    /// One who never reads is left behind, and holds no more.
+    #[tokio::test]
+    async fn a_subscriber_that_never_reads_holds_a_bounded_number_of_events() {
+        let stream = EventStream::new(16, watch::Sender::new(None));
+        let mut events = stream.subscribe();
+        let publish = || {
+            for _ in 0..32 {
+                stream.publish(Event::ReportDropped {
+                    supervisor: ActorPath::from_elements("quiet", ["one"].into_iter()),
+                    failure: Failure::other("unread"),
+                });
+            }
+        };
+        publish();
+        let more = measure(|| (0..1_000).for_each(|_| publish()));
+        assert_eq!((more.count_current, more.bytes_current), (0, 0));
+        assert!(matches!(events.try_recv(), Some(Event::Missed(missed)) if missed == 32 * 1_001 - 16));
     }
 }

@@ -259,18 +259,26 @@ mod log {
         }
     }
 
-    /// A failure with all that caused it.
+    /// How many causes of a failure are written. An error's `source()` may lead back to itself.
+    const MOST_CAUSES: usize = 32;
+
+    /// A failure with what caused it.
     struct Chain<'a>(&'a Failure);
 
     impl std::fmt::Display for Chain<'_> {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             write!(f, "{}", self.0)?;
             let mut source = std::error::Error::source(self.0);
-            while let Some(error) = source {
+            for _ in 0..MOST_CAUSES {
+                let Some(error) = source else { return Ok(()) };
                 write!(f, ": {error}")?;
                 source = error.source();
             }
-            Ok(())
+            if source.is_some() {
+                write!(f, ": and further causes, not written after {MOST_CAUSES}")
+            } else {
+                Ok(())
+            }
         }
     }
 }
