@@ -36,7 +36,7 @@ use tokio::sync::Notify;
 use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, AnyActorRef};
 use crate::child::PermanentEnded;
-use crate::dead_letter::DeadLetterReason;
+use crate::dead_letter::{DeadLetterReason, Lost};
 use crate::dispatch::Task;
 use crate::failure::Failure;
 use crate::mailbox::{Control, Mailbox, MailboxKind};
@@ -44,6 +44,7 @@ use crate::name::ActorName;
 use crate::observe;
 use crate::path::{ActorPath, InvalidName, Uid, check_name};
 use crate::props::Props;
+use crate::request::{AskError, drop_because};
 use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
 use crate::tree::Kind;
@@ -424,17 +425,19 @@ impl Core {
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
+    /// A message that nobody waits for became a dead letter.
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
-        self.dead_letter_after(message, reason, Vec::new());
+        self.lost(Lost::new(message, reason, false));
     }
 
-    /// A message that was delivered as often as it may be, and failed each time.
-    pub(crate) fn quarantine(&self, message: &'static str, history: Vec<Failure>) {
-        self.dead_letter_after(message, DeadLetterReason::Quarantined, history);
+    /// A message that this actor will not handle: who asked is told why, and it is a dead letter.
+    pub(crate) fn lose<M>(&self, name: &'static str, reason: DeadLetterReason, why: AskError, message: M) {
+        let answered = drop_because(why, message);
+        self.lost(Lost::new(name, reason, answered));
     }
 
-    fn dead_letter_after(&self, message: &'static str, reason: DeadLetterReason, failures: Vec<Failure>) {
-        observe::dead_letter(&self.system, || self.path(), message, reason, failures);
+    pub(crate) fn lost(&self, lost: Lost) {
+        observe::dead_letter(&self.system, || self.path(), lost);
     }
 
     /// Waits for the stop request of this actor.

@@ -55,7 +55,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
         let entrance = self.to.enter();
-        self.to.pushed(entrance.push(self.message))
+        self.to.pushed(entrance.push(self.message), false)
     }
 
     /// Sends the message as soon as there is room for it and forgets it. Waiting senders are served in order.
@@ -81,7 +81,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         let answer = self.attach(None);
         let entrance = self.to.enter();
         let pushed = entrance.push(self.message);
-        if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed) }.map(|()| answer)
+        if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed, true) }.map(|()| answer)
     }
 
     /// Makes the slot for the answer. `asker` is woken by it, unless another polls first.
@@ -168,7 +168,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             unreachable!("the request was here a line above")
         };
         let pushed = entrance.push(request.message);
-        if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed) } {
+        if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed, true) } {
             self.0 = AskState::Done;
             return Poll::Ready(Err(refused.reason().into()));
         }
@@ -359,21 +359,26 @@ impl<T: Send + 'static> ReplyTo<T> {
 impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
+            // Who asked has the other.
+            ANSWERED.set(ANSWERED.get() || Arc::strong_count(&slot) > 1);
             slot.put(Err(WHY_DROPPED.take().unwrap_or(AskError::Stopped)));
         }
     }
 }
 
 thread_local! {
-    /// Why the message is dropped that this thread is dropping, where its actor lives on.
+    /// Why the message is dropped that this thread is dropping.
     static WHY_DROPPED: Cell<Option<AskError>> = const { Cell::new(None) };
+    /// Whether somebody waited for its answer.
+    static ANSWERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5).
-pub(crate) fn drop_because<M>(why: AskError, message: M) {
-    let outer = WHY_DROPPED.replace(Some(why));
+/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Answers whether somebody waited.
+pub(crate) fn drop_because<M>(why: AskError, message: M) -> bool {
+    let outer = (WHY_DROPPED.replace(Some(why)), ANSWERED.replace(false));
     drop_quietly(message);
-    WHY_DROPPED.set(outer);
+    WHY_DROPPED.set(outer.0);
+    ANSWERED.replace(outer.1)
 }
 
 impl<T> fmt::Debug for ReplyTo<T> {

@@ -22,8 +22,22 @@ pub(super) struct Retry<M> {
     pub(super) message: M,
     /// How often it may be delivered again.
     left: u32,
-    /// What each delivery failed with.
+    /// How often it was delivered.
+    pub(super) deliveries: u32,
+    /// What its deliveries failed with: the first, and the last ones.
     pub(super) history: Vec<Failure>,
+}
+
+/// How many failures of one message are kept, however often it may be delivered.
+const KEPT_FAILURES: usize = 16;
+
+impl<M> Retry<M> {
+    fn failed(&mut self, failure: &Failure) {
+        if self.history.len() == KEPT_FAILURES {
+            self.history.remove(1);
+        }
+        self.history.push(failure.clone());
+    }
 }
 
 /// What a message that was delivered waits for.
@@ -50,7 +64,7 @@ impl<M> Retries<M> {
 
     /// A message is about to be handled for the first time; `copy` is kept.
     pub(super) fn begin(&mut self, copy: M, may_retry: u32) {
-        let retry = Retry { message: copy, left: may_retry, history: Vec::new() };
+        let retry = Retry { message: copy, left: may_retry, deliveries: 1, history: Vec::new() };
         self.current = Some((retry, Stage::UnderWay));
     }
 
@@ -65,6 +79,7 @@ impl<M> Retries<M> {
         Some(match contained(|| duplicate(&retry.message)) {
             Ok(Some(copy)) => {
                 let message = std::mem::replace(&mut retry.message, copy);
+                retry.deliveries = retry.deliveries.saturating_add(1);
                 self.current = Some((retry, Stage::UnderWay));
                 Ok(message)
             }
@@ -80,7 +95,9 @@ impl<M> Retries<M> {
     pub(super) fn failed(&mut self, failure: Option<&Failure>) {
         if let Some((retry, stage @ Stage::UnderWay)) = &mut self.current {
             *stage = Stage::Failed;
-            retry.history.extend(failure.cloned());
+            if let Some(failure) = failure {
+                retry.failed(failure);
+            }
         }
     }
 

@@ -298,9 +298,10 @@ impl<A: Actor> Runner<A> {
         let next = match self.shell.stash(message) {
             Ok(()) => Next::Again,
             Err(message) => {
-                self.shell.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::StashFull);
                 let failure = Failure::new(StashOverflow { capacity: A::STASH_CAPACITY });
-                drop_because(AskError::Failed(failure.clone()), message);
+                let why = AskError::Failed(failure.clone());
+                let name = A::message_name(&message);
+                self.shell.cell.core.lose(name, DeadLetterReason::StashFull, why, message);
                 self.failed(failure)
             }
         };
