@@ -13,13 +13,15 @@
 use std::any::{Any, type_name};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::{forget, needs_drop};
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use pin_project_lite::pin_project;
 
 /// What a panic gave: a user's value too.
 pub(crate) type Payload = UserValue<Box<dyn Any + Send>>;
@@ -56,18 +58,40 @@ pub(crate) fn drop_pinned<F>(mut future: Pin<&mut Option<F>>) {
 }
 
 /// Polls `code` to its end; its panic becomes the error. Its future is dropped in here, contained.
-pub(crate) async fn contained_async<T>(code: impl Future<Output = T>) -> Result<T, Payload> {
-    let mut code = pin!(Some(code));
-    let result = poll_fn(|cx| match code.as_mut().as_pin_mut() {
-        Some(running) => match contained(|| running.poll(cx)) {
-            Ok(poll) => poll.map(Ok),
-            Err(payload) => Poll::Ready(Err(payload)),
-        },
-        None => unreachable!("the future is dropped only after this loop"),
-    })
-    .await;
-    drop_pinned(code);
-    result
+pub(crate) fn contained_async<F: Future>(code: F) -> impl Future<Output = Result<F::Output, Payload>> {
+    Contained { code: Some(code) }
+}
+
+pin_project! {
+    /// See [`contained_async`].
+    struct Contained<F> {
+        #[pin]
+        code: Option<F>,
+    }
+
+    impl<F> PinnedDrop for Contained<F> {
+        fn drop(this: Pin<&mut Self>) {
+            drop_pinned(this.project().code);
+        }
+    }
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = Result<F::Output, Payload>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let mut code = self.project().code;
+        let Some(running) = code.as_mut().as_pin_mut() else {
+            unreachable!("the future is dropped only at the end");
+        };
+        let result = match contained(|| running.poll(cx)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(value)) => Ok(value),
+            Err(payload) => Err(payload),
+        };
+        drop_pinned(code);
+        Poll::Ready(result)
+    }
 }
 
 /// A user's value. It may be dropped anywhere, under any lock.

@@ -20,14 +20,14 @@ use crate::mailbox::Control;
 use crate::props::{Factory, Props};
 use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
-use crate::unwind::{Payload, contained, drop_quietly};
+use crate::unwind::{Payload, UserValue, contained, drop_quietly};
 
 /// How many messages a cell handles in one turn.
 const THROUGHPUT: usize = 128;
 
 /// What only the cell's own future touches.
 pub(crate) struct Runner<A: Actor> {
-    factory: Factory<A>,
+    factory: UserValue<Factory<A>>,
     instance: Option<A>,
     ctx: Context<A>,
     shell: Shell<A>,
@@ -514,7 +514,7 @@ impl<A: Actor> Runner<A> {
         if self.instance.is_some() {
             return Ok(Ok(()));
         }
-        match contained(&mut self.factory) {
+        match contained(&mut *self.factory) {
             Ok(built) => Ok(built.map(|instance| self.instance = Some(instance))),
             Err(payload) => Err(Broken::Panicked(payload)),
         }
@@ -536,6 +536,13 @@ impl<A: Actor> Runner<A> {
             ctx.clear();
             drop_quietly(instance.take());
         });
+    }
+}
+
+/// The runtime went away under it: the instance goes on its own, so that its panic is no other value's.
+impl<A: Actor> Drop for Runner<A> {
+    fn drop(&mut self) {
+        drop_quietly(self.instance.take());
     }
 }
 

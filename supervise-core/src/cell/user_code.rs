@@ -39,6 +39,13 @@ pub(super) struct Finish<'a, F, W> {
     parked: bool,
 }
 
+/// The runtime went away under the code.
+impl<F, W> Drop for Finish<'_, F, W> {
+    fn drop(&mut self) {
+        drop_pinned(self.code.as_mut());
+    }
+}
+
 impl<F: Future, W: WhileParked> Finish<'_, F, W> {
     fn end(&mut self, result: Result<F::Output, Broken>) -> Poll<Result<F::Output, Broken>> {
         drop_pinned(self.code.as_mut());

@@ -38,6 +38,7 @@ use crate::request::{AskError, Request};
 use crate::supervision::{
     BackoffCount, CREATION_BACKOFF, Directive, OnLimit, RestartStatistics, RestartType, Strategy,
 };
+use crate::unwind::UserValue;
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///
@@ -70,7 +71,7 @@ struct Plan<C: Actor> {
     routing: Routing<C::Message>,
     restart: RestartType,
     strategy: Strategy,
-    decide: Option<Box<Decider>>,
+    decide: Option<Decider>,
 }
 
 /// Who gets a message.
@@ -177,7 +178,7 @@ impl<C: Actor> PoolProps<C> {
 
     /// Decides the workers' failures. What it has no opinion on, the [default decider](crate::default_decider) decides.
     pub fn decider(mut self, decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Self {
-        self.plan.decide = Some(Box::new(decide));
+        self.plan.decide = Some(UserValue::new(Box::new(decide)));
         self
     }
 
@@ -202,7 +203,7 @@ fn assert_size(size: usize) {
 
 impl<C: Actor> Plan<C> {
     fn decide(&self, failure: &Failure) -> Directive {
-        match (self.restart, decide(self.decide.as_deref(), failure)) {
+        match (self.restart, decide(self.decide.as_ref(), failure)) {
             (RestartType::Permanent, Directive::Stop) => Directive::Restart,
             (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
             (_, directive) => directive,

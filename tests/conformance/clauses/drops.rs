@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use supervise::prelude::*;
-use supervise::{Backoff, ChildInfo, Directive, Scope, Strategy};
+use supervise::{Backoff, ChildInfo, Directive, Props, RuntimeGone, Scope, Strategy};
 
 use crate::fixture::{Keeper, KeeperRef, child, keeping, ms, within};
 use crate::log::Log;
@@ -306,6 +306,170 @@ fn a3_what_the_drop_of_a_reply_does_is_no_failure_of_its_actor() {
             assert_eq!(malice.dropped(), 3);
             fuse.ping().await.unwrap();
             assert_eq!(starts.try_iter().count(), 1, "no restart");
+            system.terminate().await;
+        });
+    }
+}
+
+/// Holds whatever an actor can hold, all of it hostile.
+#[actor(stop_timeout = "100ms")]
+struct Hoard {
+    _own: Hostile,
+    malice: Arc<Malice>,
+}
+
+#[actor]
+impl Hoard {
+    #[handler]
+    fn gather(&mut self, subject: KeeperRef, ctx: &mut Context<Self>) {
+        let hostile = || Hostile(Arc::clone(&self.malice));
+        let me = ctx.me();
+        for key in ["one", "two"] {
+            ctx.start_timer(key, ms(1_000_000), me.take(hostile()));
+        }
+        let (me, kept) = (ctx.me(), hostile());
+        ctx.start_periodic_timer("many", ms(1_000_000), move || {
+            let _kept = &kept;
+            me.ping().into_message()
+        });
+        // Twice: what is replaced is dropped.
+        for _ in 0..2 {
+            let (me, kept) = (ctx.me(), hostile());
+            ctx.set_receive_timeout(ms(1_000_000), move || {
+                let _kept = &kept;
+                me.ping().into_message()
+            });
+        }
+        let me = ctx.me();
+        ctx.watch_with(&subject, me.take(hostile())).unwrap();
+        ctx.unwatch(&subject);
+        ctx.watch_with(&subject, me.take(hostile())).unwrap();
+    }
+
+    #[handler]
+    async fn hang(&mut self) {
+        let _first = Hostile(Arc::clone(&self.malice));
+        std::future::pending::<()>().await;
+    }
+
+    #[handler]
+    fn take(&mut self, what: Hostile) {
+        drop(what);
+    }
+
+    #[handler]
+    fn ping(&mut self) {}
+}
+
+/// How many hostile values there are when the actor hangs: what it holds, and what was replaced before.
+const HOARD: u32 = 2 + 1 + 2 + 2 + 1 + 2 + 1 + 1;
+
+/// Ends with a handler that hangs, and messages behind it.
+async fn hoard(system: &ActorSystem, malice: &Arc<Malice>) -> HoardRef {
+    malice.begin(system, None);
+    let subject = system.spawn("subject", Keeper::new).unwrap();
+    let (shared, kept, decides) = (Arc::clone(malice), Hostile(Arc::clone(malice)), Hostile(Arc::clone(malice)));
+    let props = Props::new(move || {
+        let _kept = &kept;
+        Hoard { _own: Hostile(Arc::clone(&shared)), malice: Arc::clone(&shared) }
+    });
+    let props = props.supervision(Strategy::one_for_one(), move |_, _| {
+        let _decides = &decides;
+        Ok(Directive::Stop)
+    });
+    let hoard = system.spawn_with("hoard", props).unwrap();
+    hoard.gather(subject).await.unwrap();
+    assert_eq!(malice.dropped(), 2, "a receive timeout and the message of a watch");
+    hoard.hang().tell().unwrap();
+    hoard.take(Hostile(Arc::clone(malice))).tell().unwrap();
+    tokio::time::sleep(ms(1)).await;
+    for _ in 0..2 {
+        let kept = Hostile(Arc::clone(malice));
+        system.on_termination(async move { drop(kept) }).unwrap();
+    }
+    hoard
+}
+
+/// Rules 6.3, 11.2.
+#[test]
+fn a3_whatever_an_actor_holds_is_dropped_each_on_its_own() {
+    for act in ACTS {
+        apart(&format!("{act:?}"), move || async move {
+            let system = ActorSystem::new("hoard");
+            let malice = Malice::new(act);
+            hoard(&system, &malice).await;
+            system.terminate().await;
+            assert_eq!(malice.dropped(), HOARD + 2);
+        });
+    }
+}
+
+/// Rules 6.6, 11.2.
+#[test]
+fn a3_whatever_an_actor_holds_is_dropped_each_on_its_own_with_its_runtime() {
+    let runtime =
+        || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    for act in ACTS {
+        let (going, staying) = (runtime(), runtime());
+        let malice = Malice::new(act);
+        let (system, subject) = going.block_on(async {
+            let system = ActorSystem::new("hoard");
+            (system.clone(), hoard(&system, &malice).await)
+        });
+        let log = Log::open();
+        drop(going);
+        let gone = staying.block_on(system.when_terminated()).unwrap_err();
+        assert!(gone.downcast_ref::<RuntimeGone>().is_some(), "{gone}");
+        assert!(subject.actor_ref().has_ended());
+        assert_eq!(malice.dropped(), HOARD + 2, "{act:?}");
+        let bugs: Vec<_> = log.errors().into_iter().filter(|text| text.contains("a bug in supervise")).collect();
+        assert!(bugs.is_empty(), "{bugs:?}");
+    }
+}
+
+/// A payload is a user's value too, and a panic may be one that nobody asks about. Rules 11.1, 11.2.
+#[test]
+fn a3_what_the_drop_of_a_panics_payload_does_harms_nobody() {
+    #[actor]
+    struct Thrower {
+        malice: Arc<Malice>,
+        calls: u32,
+    }
+
+    #[actor]
+    impl Thrower {
+        #[handler(redeliver = 1)]
+        fn throw(&mut self) {
+            std::panic::panic_any(Hostile(Arc::clone(&self.malice)));
+        }
+
+        #[handler]
+        fn ping(&mut self) {}
+
+        #[stash_while]
+        fn thrown(&self, message: &ThrowerMessage) -> bool {
+            if self.calls > 0 && matches!(message, ThrowerMessage::Throw { .. }) {
+                std::panic::panic_any(Hostile(Arc::clone(&self.malice)));
+            }
+            false
+        }
+    }
+
+    for act in ACTS {
+        apart(&format!("{act:?}"), move || async move {
+            let system = ActorSystem::new("payloads");
+            let malice = Malice::new(act);
+            malice.begin(&system, None);
+            let (shared, mut calls) = (Arc::clone(&malice), 0);
+            let thrower = system.spawn("thrower", move || {
+                calls += 1;
+                Thrower { malice: Arc::clone(&shared), calls: calls - 1 }
+            });
+            let thrower = thrower.unwrap();
+            thrower.throw().tell().unwrap();
+            thrower.ping().await.unwrap();
+            until(|| malice.dropped() >= 2).await;
+            thrower.ping().await.unwrap();
             system.terminate().await;
         });
     }
