@@ -336,7 +336,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             && let Some(children) = &mut self.children
         {
             let Reach { affected, grouped } = reach;
-            children.rounds.push(Round { id: round, verdict, cause: cause.clone(), affected, grouped });
+            let idle = children.add_round(Round { id: round, verdict, cause: cause.clone(), affected, grouped });
+            effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Round(idle))));
             effects.push(Effect::Arm(Timer::Round(round), delay));
         }
     }
