@@ -280,7 +280,7 @@ mod log {
         let DeadLetter { recipient, message: letter, reason, failures, deliveries } = letter;
         match failures.last() {
             None => {
-                warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered and never handled")
+                warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered and never handled");
             }
             Some(last) => warn!(
                 target: TARGET, %recipient, letter, ?reason, deliveries,

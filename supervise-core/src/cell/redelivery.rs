@@ -113,11 +113,14 @@ impl<M> Retries<M> {
         }
     }
 
-    /// The actor was restarted: the failed message is due. Given back if it may not be delivered again.
+    /// The actor was restarted: the failed message is due. Given back if it may not be delivered again, or so many are due,
+    /// which the actor would set aside, that there is no `room` for another.
     #[must_use = "a message that is given back goes to quarantine"]
-    pub(super) fn restarted(&mut self) -> Option<Retry<M>> {
+    pub(super) fn restarted(&mut self, room: usize) -> Option<Retry<M>> {
         let (mut retry, _) = self.current.take()?;
-        let Some(left) = retry.left.checked_sub(1) else { return Some(retry) };
+        let Some(left) = retry.left.checked_sub(1).filter(|_| self.due.len() < room.max(1)) else {
+            return Some(retry);
+        };
         retry.left = left;
         self.due.push_front(retry);
         None
@@ -127,5 +130,26 @@ impl<M> Retries<M> {
     pub(super) fn close(&mut self) -> impl Iterator<Item = Retry<M>> + use<M> {
         let current = self.current.take().map(|(retry, _)| retry);
         current.into_iter().chain(std::mem::take(&mut self.due))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_due_as_the_stash_may_hold() {
+        let mut retries = Retries::new();
+        let mut fail = |message: u32| {
+            retries.begin(message, 5);
+            retries.failed(Some(&Failure::other("again")));
+            retries.restarted(2).map(|spent| (spent.message, spent.deliveries))
+        };
+        assert_eq!([fail(1), fail(2), fail(3)], [None, None, Some((3, 1))]);
+        assert_eq!(retries.due.len(), 2);
+        // Where there is no stash there is room for the one that is tried at once.
+        let mut retries = Retries::new();
+        retries.begin(1, 1);
+        assert!(retries.restarted(0).is_none());
     }
 }

@@ -476,7 +476,7 @@ impl<A: Actor> Runner<A> {
     fn built(&mut self, outcome: Outcome) -> Next {
         if matches!(outcome, Ok(Ok(()))) {
             self.shell.unstash_all();
-            let spent = self.shell.aside.as_mut().and_then(|aside| aside.retries.restarted());
+            let spent = self.shell.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
             if let Some(retry) = spent {
                 self.shell.quarantine(retry);
             }

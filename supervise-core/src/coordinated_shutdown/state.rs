@@ -22,9 +22,12 @@ pub(crate) struct ShutdownState {
     finished: watch::Sender<Option<Result<(), ShutdownError>>>,
 }
 
+/// What a task does.
+type Work = dyn Future<Output = Result<(), Failure>> + Send;
+
 pub(super) struct Task {
     pub(super) name: Name,
-    pub(super) run: UserValue<Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>>,
+    pub(super) run: UserValue<Pin<Box<Work>>>,
 }
 
 impl ShutdownState {

@@ -6,7 +6,10 @@ use std::thread;
 use allocation_counter::measure;
 
 use super::*;
-use crate::supervision::{Call, Effect, Input, Protocol, Returned, SystemMessage};
+use crate::name::ActorName;
+use crate::supervision::{
+    Call, ChildId, Directive, Effect, Input, Protocol, Returned, Ruling, Strategy, SystemMessage, Time,
+};
 
 type Actor = Protocol<u32, Failure>;
 type Does = Effect<u32, Failure>;
@@ -152,5 +155,36 @@ fn failures_within_failures_are_dropped_one_after_another() {
             failure = Failure::new(Wrapped(failure));
         }
         drop(failure);
+    });
+}
+
+/// Rules 3.6 and 10.2.
+#[test]
+fn an_escalation_through_any_number_of_levels_adds_nothing() {
+    on_a_small_stack(|| {
+        let mut failure = Failure::other("deep").at_initialization();
+        let grown = measure(|| {
+            for level in 0..10_000_u64 {
+                let mut above = Protocol::<u32, Failure>::new(0);
+                step(&mut above, Input::Begin);
+                step(&mut above, Input::Returned(Returned::Ok));
+                above.spawn(&ActorName::from("child"), |_, _| 1).unwrap();
+                let report = SystemMessage::Failed { child: ChildId(0), cause: failure.clone() };
+                step(&mut above, Input::Message(report));
+                failure.escalated(|| ActorPath::from_elements("deep", [&*level.to_string()].into_iter()));
+                let strategy = Strategy::one_for_one();
+                let verdict = Ok(Directive::Escalate);
+                let ruling = Ruling { verdict, strategy: &strategy, now: Time::ZERO, draw: 0.0 };
+                let effects = step(&mut above, Input::Decided(ruling));
+                let up = effects.into_iter().find_map(|effect| match effect {
+                    Effect::Report(cause) => Some(cause),
+                    _ => None,
+                });
+                failure = up.unwrap();
+            }
+        });
+        assert!(grown.bytes_current < 1_024, "{} bytes for the origin", grown.bytes_current);
+        assert_eq!(failure.origin().map(ToString::to_string).as_deref(), Some("supervise://deep/0"));
+        assert_eq!((failure.stage(), &*failure.to_string()), (Stage::Initialization, "deep"));
     });
 }
