@@ -9,6 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::mem::needs_drop;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -439,8 +440,13 @@ impl<T> Slot<T> {
 /// Nobody has taken the reply (rule 11.2).
 impl<T> Drop for Slot<T> {
     fn drop(&mut self) {
+        if !needs_drop::<T>() {
+            return;
+        }
         let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        drop_quietly(std::mem::replace(state, SlotState::Taken));
+        if let SlotState::Full(Ok(_)) = state {
+            drop_quietly(std::mem::replace(state, SlotState::Taken));
+        }
     }
 }
 

@@ -135,7 +135,7 @@ impl<T> Drop for UserValue<T> {
         if needs_drop::<T>()
             && let Some(value) = self.0.take()
         {
-            if HELD.get() == 0 {
+            if HELD.get() < HOLD {
                 let _alone = Hold::new();
                 drop_quietly(value);
             } else {
@@ -146,13 +146,15 @@ impl<T> Drop for UserValue<T> {
 }
 
 thread_local! {
-    /// How many [`Hold`]s there are.
+    /// How many [`Hold`]s there are, times [`HOLD`], and whether [values wait](SOME_WAIT): looked at together, because every
+    /// step of every actor does so.
     static HELD: Cell<usize> = const { Cell::new(0) };
-    /// Whether values wait.
-    static SOME_WAIT: Cell<bool> = const { Cell::new(false) };
     /// The values that wait, with the names of their types.
     static WAITING: RefCell<VecDeque<(Box<dyn Any>, &'static str)>> = const { RefCell::new(VecDeque::new()) };
 }
+
+const SOME_WAIT: usize = 1;
+const HOLD: usize = 2;
 
 /// While there is one, this thread holds a lock, or runs a destructor. Dropped after the lock is released.
 pub(crate) struct Hold {
@@ -163,7 +165,7 @@ pub(crate) struct Hold {
 impl Hold {
     #[inline]
     pub(crate) fn new() -> Self {
-        HELD.set(HELD.get() + 1);
+        HELD.set(HELD.get() + HOLD);
         Self { thread: PhantomData }
     }
 }
@@ -171,10 +173,11 @@ impl Hold {
 impl Drop for Hold {
     #[inline]
     fn drop(&mut self) {
-        if HELD.get() == 1 && SOME_WAIT.get() {
-            drop_waiting();
+        let held = HELD.get();
+        if held == HOLD | SOME_WAIT {
+            return drop_waiting();
         }
-        HELD.set(HELD.get() - 1);
+        HELD.set(held - HOLD);
     }
 }
 
@@ -183,7 +186,7 @@ fn drop_later<T: 'static>(value: T) {
     let mut value = Some((Box::new(value) as Box<dyn Any>, type_name::<T>()));
     let kept = WAITING.try_with(|waiting| waiting.borrow_mut().extend(value.take()));
     match kept {
-        Ok(()) => SOME_WAIT.set(true),
+        Ok(()) => HELD.set(HELD.get() | SOME_WAIT),
         // The thread ends: nobody will come back for it.
         Err(_) => drop_quietly(value),
     }
@@ -197,5 +200,5 @@ fn drop_waiting() {
             drop_panicked(payload, type_name);
         }
     }
-    SOME_WAIT.set(false);
+    HELD.set(0);
 }
