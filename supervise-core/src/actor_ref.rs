@@ -13,11 +13,11 @@ use tokio::task::coop::consume_budget;
 
 use crate::actor::Actor;
 use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, with_effects};
-use crate::dead_letter::DeadLetterReason;
+use crate::dead_letter::{DeadLetterReason, Lost};
 use crate::dispatch::Task;
 use crate::mailbox::{Control, Entrance, Mailbox, Pushed};
 use crate::path::{ActorPath, Uid};
-use crate::request::{AskError, SendError, SendErrorReason, drop_because};
+use crate::request::{AskError, SendError, SendErrorReason};
 use crate::supervision::Effect;
 
 /// A ref to an actor of type `A`. Cheap to clone; dropping it stops nobody.
@@ -112,7 +112,7 @@ impl<A: Actor> ActorRef<A> {
     #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         let entrance = self.mailbox().enter();
-        self.pushed(entrance.push(message))
+        self.pushed(entrance.push(message), false)
     }
 
     /// Where a message may be left. What became of it is for [`pushed`](Self::pushed) or [`pushed_inline`](Self::pushed_inline).
@@ -121,41 +121,47 @@ impl<A: Actor> ActorRef<A> {
         self.mailbox().enter()
     }
 
-    /// If the actor was idle, it has its turn before this returns.
+    /// An ask. If the actor was idle, it has its turn before this returns.
     pub(crate) fn pushed_inline(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
         match pushed {
             Pushed::Taken(Some(task)) => {
                 self.core().system.dispatcher().run_inline(task, &self.core().system);
                 Ok(())
             }
-            pushed => self.refused(pushed),
+            pushed => self.refused(pushed, true),
         }
     }
 
+    /// A message that was `asked` or told.
     #[inline]
-    pub(crate) fn pushed(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+    pub(crate) fn pushed(
+        &self,
+        pushed: Pushed<A::Message, Task>,
+        asked: bool,
+    ) -> Result<(), SendError<A::Message>> {
         match pushed {
             Pushed::Taken(None) => Ok(()),
             Pushed::Taken(task) => {
                 self.core().run(task);
                 Ok(())
             }
-            refused => self.refused(refused),
+            refused => self.refused(refused, asked),
         }
     }
 
     #[cold]
-    fn refused(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
+    fn refused(&self, pushed: Pushed<A::Message, Task>, asked: bool) -> Result<(), SendError<A::Message>> {
         match pushed {
             Pushed::Taken(_) => Ok(()),
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
-                self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+                let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, asked);
+                self.core().lost(lost);
                 Err(SendError::new(message, SendErrorReason::Stopped))
             }
             Pushed::Displaced(message) => {
-                self.core().dead_letter(A::message_name(&message), DeadLetterReason::MailboxFull);
-                drop_because(AskError::MailboxFull, message);
+                let name = A::message_name(&message);
+                self.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
                 Ok(())
             }
         }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::timers::{Timers, later};
+use crate::unwind::UserValue;
 
 /// No timer repeats faster than this, and none counts idle time finer; the clock is no finer.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
@@ -29,7 +30,7 @@ pub type TimerKey = Cow<'static, str>;
 pub(crate) struct Generation(u64);
 
 /// The timers of one actor.
-pub(crate) struct ActorTimers<M> {
+pub(crate) struct ActorTimers<M: 'static> {
     due: Timers,
     keyed: HashMap<TimerKey, Keyed<M>>,
     keys: HashMap<Generation, TimerKey>,
@@ -37,21 +38,24 @@ pub(crate) struct ActorTimers<M> {
     next: u64,
 }
 
-struct Keyed<M> {
+struct Keyed<M: 'static> {
     generation: Generation,
     what: What<M>,
 }
 
-enum What<M> {
-    Once(M),
-    Every { interval: Duration, next: Instant, make: Box<dyn FnMut() -> M + Send> },
+/// Makes a message.
+type Make<M> = UserValue<Box<dyn FnMut() -> M + Send>>;
+
+enum What<M: 'static> {
+    Once(UserValue<M>),
+    Every { interval: Duration, next: Instant, make: Make<M> },
 }
 
 /// The receive timeout.
-struct Idle<M> {
+struct Idle<M: 'static> {
     after: Duration,
     generation: Generation,
-    make: Box<dyn FnMut() -> M + Send>,
+    make: Make<M>,
     /// A message that counts is being handled: the idle time begins after it.
     over: bool,
 }
@@ -68,36 +72,29 @@ impl<M> ActorTimers<M> {
 
     // ---- keyed timers --------------------------------------------------------------------------------------------
 
-    pub(crate) fn start_once(&mut self, key: TimerKey, delay: Duration, message: M) -> Option<Replaced<M>> {
-        self.start(key, later(Instant::now(), delay), What::Once(message))
+    pub(crate) fn start_once(&mut self, key: TimerKey, delay: Duration, message: M) {
+        self.start(key, later(Instant::now(), delay), What::Once(UserValue::new(message)));
     }
 
-    pub(crate) fn start_every(
-        &mut self,
-        key: TimerKey,
-        interval: Duration,
-        make: Box<dyn FnMut() -> M + Send>,
-    ) -> Option<Replaced<M>> {
+    pub(crate) fn start_every(&mut self, key: TimerKey, interval: Duration, make: Box<dyn FnMut() -> M + Send>) {
         let interval = interval.max(SHORTEST_INTERVAL);
         let next = later(Instant::now(), interval);
-        self.start(key, next, What::Every { interval, next, make })
+        self.start(key, next, What::Every { interval, next, make: UserValue::new(make) });
     }
 
-    fn start(&mut self, key: TimerKey, at: Instant, what: What<M>) -> Option<Replaced<M>> {
-        let replaced = self.cancel(&key);
+    fn start(&mut self, key: TimerKey, at: Instant, what: What<M>) {
+        self.cancel(&key);
         let generation = self.generation();
         self.due.set(generation.0, at);
         self.keys.insert(generation, key.clone());
         self.keyed.insert(key, Keyed { generation, what });
-        replaced
     }
 
-    /// What was cancelled is given back, to be dropped where a panic is contained.
-    pub(crate) fn cancel(&mut self, key: &str) -> Option<Replaced<M>> {
-        let Keyed { generation, what } = self.keyed.remove(key)?;
-        self.keys.remove(&generation);
-        self.due.cancel(generation.0);
-        Some(Replaced(what))
+    pub(crate) fn cancel(&mut self, key: &str) {
+        if let Some(keyed) = self.keyed.remove(key) {
+            self.keys.remove(&keyed.generation);
+            self.due.cancel(keyed.generation.0);
+        }
     }
 
     pub(crate) fn is_active(&self, key: &str) -> bool {
@@ -105,11 +102,11 @@ impl<M> ActorTimers<M> {
     }
 
     /// Cancels all keyed timers. The receive timeout stays.
-    pub(crate) fn cancel_all(&mut self) -> Vec<Replaced<M>> {
+    pub(crate) fn cancel_all(&mut self) {
         for generation in self.keys.drain().map(|(generation, _)| generation) {
             self.due.cancel(generation.0);
         }
-        self.keyed.drain().map(|(_, keyed)| Replaced(keyed.what)).collect()
+        self.keyed.clear();
     }
 
     // ---- the receive timeout -------------------------------------------------------------------------------------
@@ -118,7 +115,7 @@ impl<M> ActorTimers<M> {
         let after = after.max(SHORTEST_INTERVAL);
         self.clear_idle();
         let generation = self.generation();
-        self.idle = Some(Idle { after, generation, make, over: false });
+        self.idle = Some(Idle { after, generation, make: UserValue::new(make), over: false });
         self.due.set(generation.0, later(Instant::now(), after));
     }
 
@@ -184,7 +181,7 @@ impl<M> ActorTimers<M> {
             What::Once(_) => {
                 let key = self.keys.remove(&generation)?;
                 match self.keyed.remove(&key)?.what {
-                    What::Once(message) => message,
+                    What::Once(message) => message.into_inner(),
                     What::Every { .. } => return None,
                 }
             }
@@ -199,9 +196,6 @@ pub(crate) struct Fired<M> {
     /// By the receive timeout.
     pub(crate) by_idleness: bool,
 }
-
-/// What a cancelled timer held; only to be dropped.
-pub(crate) struct Replaced<M>(What<M>);
 
 impl<M> fmt::Debug for ActorTimers<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

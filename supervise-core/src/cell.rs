@@ -14,8 +14,9 @@
 //!
 //! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
 //!    system messages (rule 1.4).
-//! 2. The protocol's lock is held for one step, never around user code, never across an await.
-//! 3. Every drop of a user's value is contained (rule 11.2).
+//! 2. The protocol's lock is held for one step, never around user code, never across an await. What a step lets go of is
+//!    dropped when the lock is released.
+//! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::unwind::UserValue).
 
 mod redelivery;
 mod run;
@@ -26,6 +27,7 @@ mod visit;
 use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -34,7 +36,7 @@ use tokio::sync::Notify;
 use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, AnyActorRef};
 use crate::child::PermanentEnded;
-use crate::dead_letter::DeadLetterReason;
+use crate::dead_letter::{DeadLetterReason, Lost};
 use crate::dispatch::{self, Task};
 use crate::failure::Failure;
 use crate::mailbox::{Control, Mailbox, MailboxKind};
@@ -42,9 +44,11 @@ use crate::name::ActorName;
 use crate::observe;
 use crate::path::{ActorPath, InvalidName, Uid, check_name};
 use crate::props::Props;
+use crate::request::{AskError, drop_because};
 use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
 use crate::tree::Kind;
+use crate::unwind::Hold;
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
@@ -90,6 +94,26 @@ impl Cause for Failure {
 
     fn end_of_permanent() -> Self {
         Failure::new(PermanentEnded)
+    }
+}
+
+/// A cell's protocol, locked. Causes that it lets go of meanwhile are dropped when the lock is released.
+pub(crate) struct LockedProtocol<'a> {
+    protocol: MutexGuard<'a, CellProtocol>,
+    _hold: Hold,
+}
+
+impl Deref for LockedProtocol<'_> {
+    type Target = CellProtocol;
+
+    fn deref(&self) -> &CellProtocol {
+        &self.protocol
+    }
+}
+
+impl DerefMut for LockedProtocol<'_> {
+    fn deref_mut(&mut self) -> &mut CellProtocol {
+        &mut self.protocol
     }
 }
 
@@ -392,21 +416,24 @@ impl Core {
     }
 
     /// Invariant 2.
-    pub(crate) fn protocol(&self) -> MutexGuard<'_, CellProtocol> {
-        self.protocol.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn protocol(&self) -> LockedProtocol<'_> {
+        let hold = Hold::new();
+        LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
+    /// A message that nobody waits for became a dead letter.
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
-        self.dead_letter_after(message, reason, Vec::new());
+        self.lost(Lost::new(message, reason, false));
     }
 
-    /// A message that was delivered as often as it may be, and failed each time.
-    pub(crate) fn quarantine(&self, message: &'static str, history: Vec<Failure>) {
-        self.dead_letter_after(message, DeadLetterReason::Quarantined, history);
+    /// A message that this actor will not handle: who asked is told why, and it is a dead letter.
+    pub(crate) fn lose<M>(&self, name: &'static str, reason: DeadLetterReason, why: AskError, message: M) {
+        let answered = drop_because(why, message);
+        self.lost(Lost::new(name, reason, answered));
     }
 
-    fn dead_letter_after(&self, message: &'static str, reason: DeadLetterReason, failures: Vec<Failure>) {
-        observe::dead_letter(&self.system, || self.path(), message, reason, failures);
+    pub(crate) fn lost(&self, lost: Lost) {
+        observe::dead_letter(&self.system, || self.path(), lost);
     }
 
     /// Waits for the stop request of this actor.

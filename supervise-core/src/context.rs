@@ -15,7 +15,7 @@ use crate::props::Props;
 use crate::request::{AskError, ErasedSlot, Request};
 use crate::supervision::{Protocol, WatchKind};
 use crate::system::ActorSystem;
-use crate::unwind::drop_quietly;
+use crate::unwind::UserValue;
 
 /// An actor's view of itself and its surroundings.
 pub struct Context<A: Actor> {
@@ -34,8 +34,8 @@ pub struct Context<A: Actor> {
 }
 
 /// What an instance wants to be sent when an actor ends.
-struct WatchMessage<M> {
-    message: M,
+struct WatchMessage<M: 'static> {
+    message: UserValue<M>,
     /// The instance that chose it is gone: the next one may choose its own.
     inherited: bool,
 }
@@ -199,7 +199,7 @@ impl<A: Actor> Context<A> {
         delay: Duration,
         message: Request<'_, A, T>,
     ) {
-        drop_quietly(self.timers().start_once(key.into(), delay, message.into_message()));
+        self.timers().start_once(key.into(), delay, message.into_message());
     }
 
     /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
@@ -212,13 +212,13 @@ impl<A: Actor> Context<A> {
         interval: Duration,
         message: impl FnMut() -> A::Message + Send + 'static,
     ) {
-        drop_quietly(self.timers().start_every(key.into(), interval, Box::new(message)));
+        self.timers().start_every(key.into(), interval, Box::new(message));
     }
 
     /// Cancels a timer. Its message is not delivered even if it is on its way.
     pub fn cancel_timer(&mut self, key: &str) {
         if let Some(timers) = &mut self.timers {
-            drop_quietly(timers.cancel(key));
+            timers.cancel(key);
         }
     }
 
@@ -286,15 +286,17 @@ impl<A: Actor> Context<A> {
         if earlier.is_some() && !inherited {
             return Err(AlreadyWatched { subject: subject.path() });
         }
-        let message = WatchMessage { message: message.into_message(), inherited: false };
-        drop_quietly(self.watch_messages.get_or_insert_default().insert(subject, message));
+        let message = WatchMessage { message: UserValue::new(message.into_message()), inherited: false };
+        self.watch_messages.get_or_insert_default().insert(subject, message);
         Ok(())
     }
 
     /// Takes a watch back. News of the actor's end that is on its way is not delivered.
     pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
         let subject = subject.actor_ref().to_any();
-        self.take_watch_message(&subject);
+        if let Some(messages) = &mut self.watch_messages {
+            messages.remove(&subject);
+        }
         self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
     }
 
@@ -324,7 +326,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.as_mut()?.remove(subject).map(|message| message.message)
+        self.watch_messages.as_mut()?.remove(subject).map(|message| message.message.into_inner())
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -357,7 +359,7 @@ impl<A: Actor> Context<A> {
     /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody.
     pub(crate) fn cancel_all_timers(&mut self) {
         if let Some(timers) = &mut self.timers {
-            timers.cancel_all().into_iter().for_each(drop_quietly);
+            timers.cancel_all();
         }
     }
 
@@ -370,7 +372,7 @@ impl<A: Actor> Context<A> {
         self.aborted = false;
         if let Some(messages) = &mut self.watch_messages {
             let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
-            messages.extract_if(|subject, _| !watched.contains(subject)).for_each(drop_quietly);
+            messages.retain(|subject, _| watched.contains(subject));
             for message in messages.values_mut() {
                 message.inherited = true;
             }

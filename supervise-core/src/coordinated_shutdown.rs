@@ -30,6 +30,7 @@ use crate::actor_ref::TypedRef;
 use crate::failure::Failure;
 use crate::request::Request;
 use crate::system::ActorSystem;
+use crate::unwind::UserValue;
 use crate::{dispatch, observe};
 
 pub use phases::{InvalidPhases, Phase};
@@ -117,7 +118,7 @@ impl CoordinatedShutdown {
         name: impl Into<Cow<'static, str>>,
         task: impl Future<Output = impl TaskOutcome> + Send + 'static,
     ) -> Result<ShutdownTask, AddTaskError> {
-        let run = Box::pin(async move { task.await.into_result() });
+        let run = UserValue::new(Box::pin(async move { task.await.into_result() }) as _);
         let id = self.state().add(phase, Task { name: name.into(), run })?;
         Ok(ShutdownTask { system: self.system.clone(), id })
     }

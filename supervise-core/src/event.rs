@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 use std::task::Poll;
 
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::path::ActorPath;
 use crate::supervision::{Directive, Hook, HowEnded, Outcome};
 use crate::system::End;
+use crate::unwind::Hold;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -103,43 +104,66 @@ pub enum Event {
 /// The events of one system.
 #[derive(Debug)]
 pub struct EventStream {
-    sender: broadcast::Sender<Event>,
-    /// Whether anybody ever listened. Until then no actor takes the lock under which listeners are counted.
-    was_heard: AtomicBool,
+    capacity: usize,
+    /// Appears with the first subscriber, because it has room for all events that one may be behind. Until then no actor takes
+    /// the lock under which subscribers are counted.
+    sender: OnceLock<broadcast::Sender<Event>>,
     end: watch::Sender<End>,
 }
 
 impl EventStream {
     /// The stream of a system that tells `end` how it ended.
     pub(crate) fn new(capacity: usize, end: watch::Sender<End>) -> Self {
-        Self { sender: broadcast::Sender::new(capacity.max(1)), was_heard: AtomicBool::new(false), end }
+        Self { capacity: capacity.max(1), sender: OnceLock::new(), end }
     }
 
     /// Listens from now on.
     pub fn subscribe(&self) -> Events {
-        let receiver = self.sender.subscribe();
-        // What happens before is for nobody, and whatever follows from this call sees it.
-        self.was_heard.store(true, Ordering::Relaxed);
-        Events { receiver, end: self.end.subscribe() }
+        let sender = self.sender.get_or_init(|| broadcast::Sender::new(self.capacity));
+        Events { receiver: Receiver(Some(sender.subscribe())), end: self.end.subscribe() }
     }
 
     /// Whether anybody listens.
     pub(crate) fn is_heard(&self) -> bool {
-        self.was_heard.load(Ordering::Relaxed) && self.sender.receiver_count() > 0
+        self.sender.get().is_some_and(|sender| sender.receiver_count() > 0)
     }
 
     pub(crate) fn publish(&self, event: Event) {
-        // An error says that nobody listens any more.
-        let _unheard = self.sender.send(event);
+        if let Some(sender) = self.sender.get() {
+            // What it displaces is displaced under a lock.
+            let _hold = Hold::new();
+            // An error says that nobody listens any more.
+            let _unheard = sender.send(event);
+        }
     }
 }
 
 /// A subscription to the events of a system. Dropping it ends it.
 #[derive(Debug)]
 pub struct Events {
-    receiver: broadcast::Receiver<Event>,
+    receiver: Receiver,
     /// So that nobody waits for more.
     end: watch::Receiver<End>,
+}
+
+/// What is left when it goes is dropped under a lock.
+#[derive(Debug)]
+struct Receiver(Option<broadcast::Receiver<Event>>);
+
+impl Receiver {
+    fn get(&mut self) -> &mut broadcast::Receiver<Event> {
+        match &mut self.0 {
+            Some(receiver) => receiver,
+            None => unreachable!("only its drop takes it"),
+        }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _hold = Hold::new();
+        self.0 = None;
+    }
 }
 
 impl Events {
@@ -150,7 +174,7 @@ impl Events {
     /// No event is lost when the future is dropped.
     pub async fn recv(&mut self) -> Option<Event> {
         let next = {
-            let mut next = pin!(self.receiver.recv());
+            let mut next = pin!(self.receiver.get().recv());
             let mut end = pin!(self.end.wait_for(Option::is_some));
             poll_fn(|cx| match next.as_mut().poll(cx) {
                 Poll::Ready(next) => Poll::Ready(Some(next)),
@@ -170,7 +194,7 @@ impl Events {
 
     /// The next event that is there already.
     pub fn try_recv(&mut self) -> Option<Event> {
-        match self.receiver.try_recv() {
+        match self.receiver.get().try_recv() {
             Ok(event) => Some(event),
             Err(TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
             Err(TryRecvError::Empty | TryRecvError::Closed) => None,
@@ -180,7 +204,10 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use allocation_counter::measure;
+
     use super::*;
+    use crate::system::ActorSystem;
 
     #[test]
     fn events_are_heard_as_long_as_somebody_listens() {
@@ -190,5 +217,37 @@ mod tests {
         assert!(stream.is_heard());
         drop(events);
         assert!(!stream.is_heard());
+    }
+    /// The room for what a subscriber may be behind is made for the first one.
+    #[tokio::test]
+    async fn a_system_that_nobody_listens_to_holds_no_events() {
+        let mut system = None;
+        let held = measure(|| system = Some(ActorSystem::new("quiet"))).bytes_current;
+        assert!(held < 64 * 1024, "an empty system holds {held} bytes");
+        let mut events = None;
+        let held = measure(|| events = system.as_ref().map(|system| system.events().subscribe())).bytes_current;
+        assert!(held > 4096 * 16, "a subscriber may be 4096 events behind, in {held} bytes");
+        // Whoever listens to a stream that was heard finds the same room.
+        let held = measure(|| drop(system.as_ref().map(|system| system.events().subscribe()))).bytes_current;
+        assert_eq!(held, 0);
+    }
+
+    /// One who never reads is left behind, and holds no more.
+    #[tokio::test]
+    async fn a_subscriber_that_never_reads_holds_a_bounded_number_of_events() {
+        let stream = EventStream::new(16, watch::Sender::new(None));
+        let mut events = stream.subscribe();
+        let publish = || {
+            for _ in 0..32 {
+                stream.publish(Event::ReportDropped {
+                    supervisor: ActorPath::from_elements("quiet", ["one"].into_iter()),
+                    failure: Failure::other("unread"),
+                });
+            }
+        };
+        publish();
+        let more = measure(|| (0..1_000).for_each(|_| publish()));
+        assert_eq!((more.count_current, more.bytes_current), (0, 0));
+        assert!(matches!(events.try_recv(), Some(Event::Missed(missed)) if missed == 32 * 1_001 - 16));
     }
 }

@@ -1,6 +1,7 @@
 //! A failure: what left a handler, a hook, a factory or a decider instead of success.
 //!
-//! Keeps the user's value as it was thrown, so that a table can match on its type and a guard can look inside.
+//! Keeps the user's value as it was thrown, so that a table can match on its type and a guard can look inside. What it keeps of
+//! what happened before is bounded: the original, and a count.
 //! What is done about a failure is not decided here but in [`supervision`](crate::supervision).
 //!
 //! Rule 2.1.
@@ -12,6 +13,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::path::ActorPath;
+use crate::unwind::{Payload, UserValue};
 
 /// Why an actor failed. Cheap to clone; all clones share the cause.
 ///
@@ -75,7 +77,7 @@ impl Failure {
     }
 
     fn typed<E: fmt::Display + Send + Sync + 'static>(error: E, source: SourceOf<E>) -> Self {
-        Self::of(Typed { error, source })
+        Self::of(Typed { error: UserValue::new(error), source })
     }
 
     fn of(cause: impl Cause + 'static) -> Self {
@@ -83,13 +85,13 @@ impl Failure {
     }
 
     /// A failure from a caught panic's payload.
-    pub(crate) fn panic(payload: Box<dyn Any + Send>) -> Self {
-        let text = match payload.downcast::<&'static str>() {
+    pub(crate) fn panic(payload: Payload) -> Self {
+        let text = match payload.into_inner().downcast::<&'static str>() {
             Ok(text) => Cow::Borrowed(*text),
             Err(payload) => match payload.downcast::<String>() {
                 Ok(text) => Cow::Owned(*text),
                 Err(payload) => {
-                    crate::unwind::drop_quietly(payload);
+                    drop(UserValue::new(payload));
                     Cow::Borrowed("a panic without a text")
                 }
             },
@@ -109,12 +111,29 @@ impl Failure {
 
     /// This failure as one that kept its actor from starting.
     pub(crate) fn at_initialization(self) -> Self {
-        Self::of(Staged { stage: Stage::Initialization, cause: self, original: None })
+        Self::of(Staged { stage: Stage::Initialization, cause: self.bare(), restarts: None })
     }
 
-    /// This failure as one that broke a restart, which was for `original`.
-    pub(crate) fn at_restart(self, original: Self) -> Self {
-        Self::of(Staged { stage: Stage::PostRestart, cause: self, original: Some(original) })
+    /// This failure as one that broke a restart, which was for `last`.
+    pub(crate) fn at_restart(self, last: Self) -> Self {
+        let (original, before) = match last.restarts() {
+            Some(restarts) => (restarts.original.clone(), restarts.failed),
+            None => (last, 0),
+        };
+        let restarts = FailedRestarts { original, failed: before.saturating_add(1) };
+        Self::of(Staged { stage: Stage::PostRestart, cause: self.bare(), restarts: Some(restarts) })
+    }
+
+    /// Without its stage, so that a stage is never put around another, however often a failure is passed on.
+    fn bare(self) -> Self {
+        match self.0.cause.staged() {
+            Some(staged) => staged.cause.clone(),
+            None => self,
+        }
+    }
+
+    fn restarts(&self) -> Option<&FailedRestarts> {
+        self.0.cause.staged()?.restarts.as_ref()
     }
 
     /// When it happened.
@@ -132,13 +151,16 @@ impl Failure {
         self.stage() != Stage::Running
     }
 
-    /// What the restart that failed was for, back to the first failure of the chain.
+    /// What the restart that failed was for: where several have failed in a row, the failure before the first of them.
+    /// The failures between that one and this one are not kept, but [counted](Self::failed_restarts).
     pub fn original(&self) -> &Self {
-        let mut failure = self;
-        while let Some(original) = failure.0.cause.staged().and_then(|staged| staged.original.as_ref()) {
-            failure = original;
-        }
-        failure
+        self.restarts().map_or(self, |restarts| &restarts.original)
+    }
+
+    /// How many restarts have failed in a row since the [`original`](Self::original), this one included. Zero for a failure
+    /// of no restart. Rule 4.6.
+    pub fn failed_restarts(&self) -> u32 {
+        self.restarts().map_or(0, |restarts| restarts.failed)
     }
 
     /// The user's error, if it is an `E`.
@@ -169,11 +191,10 @@ impl Failure {
 
     /// What went wrong, apart from when.
     fn root(&self) -> &Known<dyn Cause> {
-        let mut known = &*self.0;
-        while let Some(staged) = known.cause.staged() {
-            known = &*staged.cause.0;
+        match self.0.cause.staged() {
+            Some(staged) => &staged.cause.0,
+            None => &self.0,
         }
-        known
     }
 }
 
@@ -220,8 +241,8 @@ trait Cause: Send + Sync {
     }
 }
 
-struct Typed<E> {
-    error: E,
+struct Typed<E: 'static> {
+    error: UserValue<E>,
     source: SourceOf<E>,
 }
 
@@ -235,11 +256,11 @@ impl<E: fmt::Display + Send + Sync + 'static> Cause for Typed<E> {
     }
 
     fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.error, f)
+        fmt::Display::fmt(&*self.error, f)
     }
 
     fn error(&self) -> Option<&dyn Any> {
-        Some(&self.error)
+        Some(&*self.error)
     }
 
     fn source(&self) -> Option<&(dyn Error + 'static)> {
@@ -298,9 +319,16 @@ impl Cause for DeathPact {
 /// A failure that happened while there was no instance.
 struct Staged {
     stage: Stage,
+    /// [Bare](Failure::bare).
     cause: Failure,
-    /// What a restart was for, when the restart itself failed.
-    original: Option<Failure>,
+    /// Where it broke a restart.
+    restarts: Option<FailedRestarts>,
+}
+
+/// The restarts that have failed in a row. One more takes no more room.
+struct FailedRestarts {
+    original: Failure,
+    failed: u32,
 }
 
 impl Cause for Staged {
@@ -320,3 +348,6 @@ impl Cause for Staged {
         Some(self)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::guardian::Guardian;
 use crate::request::{self, ReplyTo};
 use crate::tree::ActorType;
+use crate::unwind::drop_quietly;
 
 /// Gives the reply to a slot that was taken out of its message.
 pub struct Held<A: Actor, T>(fn(&mut Context<A>, T));
@@ -22,10 +23,9 @@ pub struct Held<A: Actor, T>(fn(&mut Context<A>, T));
 /// Takes the reply slot out of a message and keeps it where it survives the handler's panic or abort.
 pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) -> Held<A, T> {
     ctx.hold(reply.erase());
-    Held(|ctx, value| {
-        if let Some(slot) = ctx.take_held() {
-            request::answer(slot, value);
-        }
+    Held(|ctx, value| match ctx.take_held() {
+        Some(slot) => request::answer(slot, value),
+        None => drop_quietly(value),
     })
 }
 

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crate::cell::Core;
 use crate::coordinated_shutdown::ShutdownReason;
-use crate::dead_letter::{DeadLetter, DeadLetterReason};
+use crate::dead_letter::{DeadLetter, DeadLetterReason, Line, Lost};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::path::ActorPath;
-use crate::supervision::{ChildId, Note, Strategy};
+use crate::supervision::{ChildId, LogLevel, Note, Strategy};
 use crate::system::SystemCore;
 use crate::unwind::contained;
 
@@ -64,19 +64,57 @@ pub(crate) fn note(
 }
 
 /// Tells that a message reached nobody.
-pub(crate) fn dead_letter(
-    system: &SystemCore,
-    recipient: impl FnOnce() -> ActorPath,
-    message: &'static str,
-    reason: DeadLetterReason,
-    failures: Vec<Failure>,
-) {
-    if !is_heard(system) {
+pub(crate) fn dead_letter(system: &SystemCore, recipient: impl FnOnce() -> ActorPath, lost: Lost) {
+    let heard = system.events().is_heard();
+    let loudness = loudness(system, &lost);
+    if !heard && loudness.is_none() {
         return;
     }
-    let letter = DeadLetter { recipient: recipient(), message, reason, failures };
-    told(|| log::dead_letter(&letter));
-    system.events().publish(Event::DeadLetter(letter));
+    let Lost { message, reason, failures, deliveries, .. } = lost;
+    let letter = DeadLetter { recipient: recipient(), message, reason, failures, deliveries };
+    match loudness {
+        None => {}
+        Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter)),
+        Some(LogLevel::Info) => _ = told(|| log::dead_letter(&letter)),
+        Some(_) => _ = told(|| log::quiet_dead_letter(&letter)),
+    }
+    if heard {
+        system.events().publish(Event::DeadLetter(letter));
+    }
+}
+
+/// How loudly a dead letter is logged, if at all. What is to be said besides is said here.
+///
+/// Rule 10.4.
+fn loudness(system: &SystemCore, lost: &Lost) -> Option<LogLevel> {
+    let on = |level| contained(|| log::is_on_at(level)).unwrap_or(false);
+    let quietly = || on(LogLevel::Debug).then_some(LogLevel::Debug);
+    if lost.reason == DeadLetterReason::Quarantined {
+        return on(LogLevel::Warn).then_some(LogLevel::Warn);
+    }
+    if lost.answered || !on(LogLevel::Info) {
+        return quietly();
+    }
+    if system.is_ending() {
+        system.dead_letters().miss();
+        return quietly();
+    }
+    let line = system.dead_letters().count(system.now());
+    match line {
+        Line::Missed => return quietly(),
+        Line::Own { missed: 0 } => {}
+        Line::Own { missed } => _ = told(|| log::dead_letters_missed(missed)),
+        Line::Last => _ = told(log::dead_letters_pause),
+    }
+    Some(LogLevel::Info)
+}
+
+/// Tells, at the end of a system, how many dead letters had no line.
+pub(crate) fn dead_letters_end(system: &SystemCore) {
+    let missed = system.dead_letters().take_missed();
+    if missed > 0 {
+        told(|| log::dead_letters_missed(missed));
+    }
 }
 
 /// Tells that a user's value panicked while it was dropped.
@@ -122,7 +160,7 @@ pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
 /// Whether it was told. Invariant 1.
 fn told(mut log: impl FnMut()) -> bool {
     fn contained_once(log: &mut dyn FnMut()) -> bool {
-        // To drop what a panic gave may panic again.
+        // Forgotten, because a payload that panics when it is dropped would be logged again.
         contained(log).map_err(forget).is_ok()
     }
     contained_once(&mut log)
@@ -135,7 +173,7 @@ mod log {
     use tracing::{Level, debug, enabled, error, info, trace, warn};
 
     use crate::coordinated_shutdown::ShutdownReason;
-    use crate::dead_letter::DeadLetter;
+    use crate::dead_letter::{DeadLetter, MOST_LINES, WINDOW};
     use crate::failure::Failure;
     use crate::path::ActorPath;
     use crate::supervision::{Directive, Log, LogLevel, Note, Outcome, Strategy};
@@ -146,17 +184,29 @@ mod log {
         enabled!(target: TARGET, Level::ERROR)
     }
 
+    pub(super) fn is_on_at(level: LogLevel) -> bool {
+        match level {
+            LogLevel::Error => enabled!(target: TARGET, Level::ERROR),
+            LogLevel::Warn => enabled!(target: TARGET, Level::WARN),
+            LogLevel::Info => enabled!(target: TARGET, Level::INFO),
+            LogLevel::Debug => enabled!(target: TARGET, Level::DEBUG),
+            LogLevel::Trace => enabled!(target: TARGET, Level::TRACE),
+        }
+    }
+
     pub(super) fn note(actor: &ActorPath, note: &Note<Failure>, child: Option<&ActorPath>, strategy: &Strategy) {
         let child = child.map(tracing::field::display);
         match note {
             Note::Decided { cause, directive, outcome, .. } => {
                 // Who failed first, where that was further below.
                 let origin = cause.origin().map(tracing::field::display);
+                // How long it has been going on, where a restart failed.
+                let failed_restarts = Some(cause.failed_restarts()).filter(|failed| *failed > 0);
                 macro_rules! say {
                     ($level:ident) => {
                         $level!(
-                            target: TARGET, supervisor = %actor, child, origin, failure = cause.type_name(),
-                            ?directive, ?outcome, "{}", Chain(cause)
+                            target: TARGET, supervisor = %actor, child, origin, failed_restarts,
+                            failure = cause.type_name(), ?directive, ?outcome, "{}", Chain(cause)
                         )
                     };
                 }
@@ -210,11 +260,35 @@ mod log {
     }
 
     pub(super) fn dead_letter(letter: &DeadLetter) {
-        let DeadLetter { recipient, message: letter, reason, failures } = letter;
+        let DeadLetter { recipient, message: letter, reason, .. } = letter;
+        info!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody");
+    }
+
+    pub(super) fn quiet_dead_letter(letter: &DeadLetter) {
+        let DeadLetter { recipient, message: letter, reason, .. } = letter;
+        debug!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody");
+    }
+
+    pub(super) fn dead_letters_pause() {
+        info!(
+            target: TARGET,
+            "{MOST_LINES} messages reached nobody within {WINDOW:?}: for the rest of this time, the others are counted, and \
+             logged at debug level"
+        );
+    }
+
+    pub(super) fn dead_letters_missed(missed: u64) {
+        info!(target: TARGET, missed, "{missed} more messages reached nobody and were logged at debug level only");
+    }
+
+    pub(super) fn quarantined(letter: &DeadLetter) {
+        let DeadLetter { recipient, message: letter, reason, failures, deliveries } = letter;
         match failures.last() {
-            None => info!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody"),
+            None => {
+                warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered and never handled");
+            }
             Some(last) => warn!(
-                target: TARGET, %recipient, letter, ?reason, deliveries = failures.len(),
+                target: TARGET, %recipient, letter, ?reason, deliveries,
                 "a message failed at every delivery: {}", Chain(last)
             ),
         }
@@ -266,18 +340,26 @@ mod log {
         }
     }
 
-    /// A failure with all that caused it.
+    /// How many causes of a failure are written. An error's `source()` may lead back to itself.
+    const MOST_CAUSES: usize = 32;
+
+    /// A failure with what caused it.
     struct Chain<'a>(&'a Failure);
 
     impl std::fmt::Display for Chain<'_> {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             write!(f, "{}", self.0)?;
             let mut source = std::error::Error::source(self.0);
-            while let Some(error) = source {
+            for _ in 0..MOST_CAUSES {
+                let Some(error) = source else { return Ok(()) };
                 write!(f, ": {error}")?;
                 source = error.source();
             }
-            Ok(())
+            if source.is_some() {
+                write!(f, ": and further causes, not written after {MOST_CAUSES}")
+            } else {
+                Ok(())
+            }
         }
     }
 }
@@ -290,9 +372,13 @@ mod log {
     use crate::dead_letter::DeadLetter;
     use crate::failure::Failure;
     use crate::path::ActorPath;
-    use crate::supervision::{Note, Strategy};
+    use crate::supervision::{LogLevel, Note, Strategy};
 
     pub(super) fn is_on() -> bool {
+        false
+    }
+
+    pub(super) fn is_on_at(_: LogLevel) -> bool {
         false
     }
 
@@ -301,6 +387,14 @@ mod log {
     pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
 
     pub(super) fn dead_letter(_: &DeadLetter) {}
+
+    pub(super) fn quiet_dead_letter(_: &DeadLetter) {}
+
+    pub(super) fn dead_letters_pause() {}
+
+    pub(super) fn dead_letters_missed(_: u64) {}
+
+    pub(super) fn quarantined(_: &DeadLetter) {}
 
     pub(super) fn drop_panicked(_: &str) {}
 

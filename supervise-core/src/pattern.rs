@@ -75,9 +75,10 @@ use crate::actor_ref::TypedRef;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::supervision::{Directive, Time, default_decider};
+use crate::unwind::UserValue;
 
 /// A decider that may have no opinion.
-type Decider = dyn Fn(&Failure) -> Option<Directive> + Send + Sync;
+type Decider = UserValue<Box<dyn Fn(&Failure) -> Option<Directive> + Send + Sync>>;
 
 fn decide(own: Option<&Decider>, failure: &Failure) -> Directive {
     own.and_then(|own| own(failure)).unwrap_or_else(|| default_decider(failure))

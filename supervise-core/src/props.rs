@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 use crate::tree::{DeciderTable, Kind};
+use crate::unwind::UserValue;
 
 pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
 /// What to do about a child's failure, and under which strategy.
@@ -20,7 +21,7 @@ type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy),
 ///
 /// What is not set here is as the actor's type declares it.
 pub struct Props<A: Actor, C = Infallibly> {
-    pub(crate) factory: Factory<A>,
+    pub(crate) factory: UserValue<Factory<A>>,
     pub(crate) mailbox: MailboxKind,
     pub(crate) settings: Option<Box<Settings>>,
     cause: PhantomData<fn() -> C>,
@@ -36,7 +37,7 @@ pub(crate) struct Settings {
 /// A strategy and decider chosen at run time, in place of the compiled table.
 pub(crate) struct Policy {
     pub(crate) strategy: Strategy,
-    pub(crate) decide: Decider,
+    pub(crate) decide: UserValue<Decider>,
 }
 
 impl<A: Actor, C> Props<A, C> {
@@ -49,7 +50,7 @@ impl<A: Actor, C> Props<A, C> {
     }
 
     pub(crate) fn from_factory(factory: Factory<A>) -> Self {
-        Self { factory, mailbox: A::MAILBOX, settings: None, cause: PhantomData }
+        Self { factory: UserValue::new(factory), mailbox: A::MAILBOX, settings: None, cause: PhantomData }
     }
 
     /// Sets where messages wait.
@@ -84,7 +85,7 @@ impl<A: Actor, C> Props<A, C> {
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send + 'static,
     ) -> Self {
-        let policy = Policy { strategy, decide: Box::new(decide) };
+        let policy = Policy { strategy, decide: UserValue::new(Box::new(decide)) };
         self.settings.get_or_insert_default().policy = Some(policy);
         self
     }

@@ -9,6 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::mem::needs_drop;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -56,7 +57,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
         let entrance = self.to.enter();
-        self.to.pushed(entrance.push(self.message))
+        self.to.pushed(entrance.push(self.message), false)
     }
 
     /// Sends the message as soon as there is room for it and forgets it. Waiting senders are served in order.
@@ -82,7 +83,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         let answer = self.attach(None);
         let entrance = self.to.enter();
         let pushed = entrance.push(self.message);
-        if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed) }.map(|()| answer)
+        if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed, true) }.map(|()| answer)
     }
 
     /// Makes the slot for the answer. `asker` is woken by it, unless another polls first.
@@ -169,7 +170,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             unreachable!("the request was here a line above")
         };
         let pushed = entrance.push(request.message);
-        if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed) } {
+        if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed, true) } {
             self.0 = AskState::Done;
             return Poll::Ready(Err(refused.reason().into()));
         }
@@ -348,8 +349,9 @@ impl<T: Send + 'static> ReplyTo<T> {
     /// Gives the reply to the asker, if there is one. For messages that are answered by hand; a handler's return value
     /// is its reply.
     pub fn answer(mut self, value: T) {
-        if let Some(slot) = self.0.take() {
-            slot.put(Ok(value));
+        match self.0.take() {
+            Some(slot) => slot.put(Ok(value)),
+            None => drop_quietly(value),
         }
     }
 
@@ -361,21 +363,26 @@ impl<T: Send + 'static> ReplyTo<T> {
 impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
+            // Who asked has the other.
+            ANSWERED.set(ANSWERED.get() || Arc::strong_count(&slot) > 1);
             slot.put(Err(WHY_DROPPED.take().unwrap_or(AskError::Stopped)));
         }
     }
 }
 
 thread_local! {
-    /// Why the message is dropped that this thread is dropping, where its actor lives on.
+    /// Why the message is dropped that this thread is dropping.
     static WHY_DROPPED: Cell<Option<AskError>> = const { Cell::new(None) };
+    /// Whether somebody waited for its answer.
+    static ANSWERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5).
-pub(crate) fn drop_because<M>(why: AskError, message: M) {
-    let outer = WHY_DROPPED.replace(Some(why));
+/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Answers whether somebody waited.
+pub(crate) fn drop_because<M>(why: AskError, message: M) -> bool {
+    let outer = (WHY_DROPPED.replace(Some(why)), ANSWERED.replace(false));
     drop_quietly(message);
-    WHY_DROPPED.set(outer);
+    WHY_DROPPED.set(outer.0);
+    ANSWERED.replace(outer.1)
 }
 
 impl<T> fmt::Debug for ReplyTo<T> {
@@ -410,7 +417,7 @@ impl<T> Slot<T> {
             }
         } else {
             drop(state);
-            drop(answer);
+            drop_quietly(answer);
         }
     }
 
@@ -429,6 +436,19 @@ impl<T> Slot<T> {
                 }
             },
             SlotState::Taken => panic!("an ask was polled after it had completed"),
+        }
+    }
+}
+
+/// Nobody has taken the reply (rule 11.2).
+impl<T> Drop for Slot<T> {
+    fn drop(&mut self) {
+        if !needs_drop::<T>() {
+            return;
+        }
+        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::Full(Ok(_)) = state {
+            drop_quietly(std::mem::replace(state, SlotState::Taken));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::actor::{Actor, RefOf};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::cell::Cell;
 use crate::context::Context;
-use crate::dead_letter::DeadLetterReason;
+use crate::dead_letter::{DeadLetterReason, Lost};
 use crate::observe;
 use crate::path::ActorPath;
 use crate::request::{Request, SendErrorReason};
@@ -244,13 +244,8 @@ impl<A: Actor> SelectionOf<A> {
         let system = &self.selection.here.core().system;
         let nobody = RefOf::<A>::from(Cell::nobody(system, ""));
         let message = request(&nobody).into_message();
-        observe::dead_letter(
-            system,
-            || self.selection.path(),
-            A::message_name(&message),
-            DeadLetterReason::NotFound,
-            Vec::new(),
-        );
+        let lost = Lost::new(A::message_name(&message), DeadLetterReason::NotFound, false);
+        observe::dead_letter(system, || self.selection.path(), lost);
     }
 }
 

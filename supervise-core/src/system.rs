@@ -7,7 +7,7 @@
 //! ```
 
 use std::fmt;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -18,11 +18,13 @@ use crate::actor::{Actor, Built, RefOf};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
 use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
+use crate::dead_letter::LineCount;
 use crate::dispatch::{self, Dispatcher};
 use crate::event::EventStream;
 use crate::failure::Failure;
 use crate::guardian::Guardian;
 use crate::mailbox::Mailbox;
+use crate::observe;
 use crate::path::{InvalidName, check_system_name};
 use crate::props::Props;
 use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time, stopping_decider};
@@ -51,6 +53,7 @@ pub(crate) struct SystemCore {
     root_failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
+    dead_letters: Mutex<LineCount>,
     #[cfg(feature = "testkit")]
     activity: crate::testkit::Activity,
 }
@@ -315,6 +318,7 @@ impl ActorSystemBuilder {
             root_failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
+            dead_letters: Mutex::default(),
             #[cfg(feature = "testkit")]
             activity: crate::testkit::Activity::default(),
         });
@@ -392,6 +396,17 @@ impl SystemCore {
         &self.events
     }
 
+    /// Held for a line.
+    pub(crate) fn dead_letters(&self) -> MutexGuard<'_, LineCount> {
+        self.dead_letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the top-level actors end, or have ended.
+    pub(crate) fn is_ending(&self) -> bool {
+        let user = self.guardians.get().and_then(|guardians| guardians.user.upgrade());
+        user.is_none_or(|user| user.core().protocol().is_stopping())
+    }
+
     pub(crate) fn shutdown(&self) -> &ShutdownState {
         &self.shutdown
     }
@@ -442,7 +457,7 @@ impl SystemCore {
     ///
     /// Rule 9.3.
     pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
-        crate::observe::root_failed(&failure);
+        observe::root_failed(&failure);
         let _first = self.root_failure.set(failure);
         root.send_system(System::Terminate);
     }
@@ -475,6 +490,7 @@ impl SystemCore {
     }
 
     fn announce_end(&self) {
+        observe::dead_letters_end(self);
         let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }

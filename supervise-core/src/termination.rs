@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::failure::Failure;
 use crate::observe;
 use crate::system::ActorSystem;
-use crate::unwind::contained_async;
+use crate::unwind::{UserValue, contained_async};
 
 impl ActorSystem {
     /// Runs `callback` after the last actor has ended, before [`when_terminated`](Self::when_terminated) completes.
@@ -32,7 +32,7 @@ impl ActorSystem {
         &self,
         callback: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), SystemTerminated> {
-        if self.core().termination().add(Box::pin(callback)) {
+        if self.core().termination().add(UserValue::new(Box::pin(callback))) {
             Ok(())
         } else {
             Err(SystemTerminated { system: self.name().to_owned() })
@@ -93,7 +93,7 @@ impl TerminationHook {
     pub fn done(self) {}
 }
 
-type Callback = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Callback = UserValue<Pin<Box<dyn Future<Output = ()> + Send>>>;
 
 /// The hooks and callbacks of one system.
 pub(crate) struct Termination {
@@ -158,7 +158,7 @@ impl Callbacks {
     /// Runs them, the last one registered first.
     pub(crate) async fn run(self) {
         for callback in self.0.into_iter().rev() {
-            if let Err(payload) = contained_async(callback).await {
+            if let Err(payload) = contained_async(callback.into_inner()).await {
                 observe::termination_callback_failed(&Failure::panic(payload));
             }
         }

@@ -150,7 +150,7 @@ fn run_within<T>(
         Err(payload) => {
             // Without waiting for a blocking task, which may be why the test failed.
             runtime.shutdown_background();
-            resume_unwind(payload)
+            resume_unwind(payload.into_inner())
         }
     }
 }

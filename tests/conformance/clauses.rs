@@ -4,6 +4,7 @@
 mod asks;
 mod bounds;
 mod creation;
+mod drops;
 mod restart;
 mod stop;
 mod strategies;

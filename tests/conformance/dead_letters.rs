@@ -37,24 +37,75 @@ async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSys
     assert_eq!(messages, [("Ping", DeadLetterReason::Stopped), ("Kill", DeadLetterReason::Stopped)]);
 }
 
-/// There is no sender to tell: recipient, message and reason are what is said, asked or told.
-/// Rules 1.7, 10.1.
+/// There is no sender to tell: recipient, message and reason are what is said. Who asked has an answer, and needs no line.
+/// Rules 1.7, 10.1, 10.4.
 #[supervise::test]
 async fn dlt_03_dlt_04_a_dead_letter_is_logged_as_information(system: &TestSystem) {
     let log = Log::open();
     let actor = ended(system).await;
     assert!(actor.ping().tell().is_err());
     assert!(matches!(actor.ping().await, Err(AskError::Stopped)));
-    let said = log.at(Level::INFO);
-    assert_eq!(said.len(), 2, "{said:?}");
-    for text in said {
-        assert!(
-            text.contains("reached nobody") && text.contains("/user/actor") && text.contains("Ping"),
-            "{text}"
-        );
+    for level in [Level::INFO, Level::DEBUG] {
+        let said = reached_nobody(&log, level);
+        let [said] = &said[..] else { panic!("{said:?}") };
+        assert!(said.contains("/user/actor") && said.contains("Ping"), "{said}");
     }
     system.expect_dead_letter(&actor).await;
     system.expect_dead_letter(&actor).await;
+}
+
+fn reached_nobody(log: &Log, level: Level) -> Vec<String> {
+    log.at(level).into_iter().filter(|said| said.contains("a message reached nobody")).collect()
+}
+
+/// The lines about dead letters as a whole.
+fn summaries(log: &Log) -> Vec<String> {
+    log.at(Level::INFO).into_iter().filter(|said| said.contains("messages reached nobody")).collect()
+}
+
+/// Rule 10.4.
+#[supervise::test]
+async fn s24_ten_dead_letters_have_a_line_and_the_others_are_counted(system: &TestSystem) {
+    let log = Log::open();
+    let actor = ended(system).await;
+    let lose = |messages: usize| (0..messages).for_each(|_| assert!(actor.ping().tell().is_err()));
+    lose(9);
+    assert_eq!((reached_nobody(&log, Level::INFO).len(), summaries(&log).len()), (9, 0));
+    lose(1_000);
+    assert_eq!(reached_nobody(&log, Level::INFO).len(), 10);
+    assert_eq!(reached_nobody(&log, Level::DEBUG).len(), 999);
+    let [pause] = &summaries(&log)[..] else { panic!("{:?}", summaries(&log)) };
+    assert!(pause.contains("10 messages reached nobody within 300s"), "{pause}");
+    system.advance(secs(299)).await;
+    lose(1);
+    assert_eq!(reached_nobody(&log, Level::INFO).len(), 10);
+    system.advance(secs(1)).await;
+    lose(1);
+    assert_eq!(reached_nobody(&log, Level::INFO).len(), 11);
+    let [_, missed] = &summaries(&log)[..] else { panic!("{:?}", summaries(&log)) };
+    assert!(missed.contains("1000 more messages reached nobody"), "{missed}");
+    // The event stream has one each.
+    let letters = system.take_all(|event| matches!(event, Event::DeadLetter(_))).await;
+    assert_eq!(letters.len(), 9 + 1_000 + 1 + 1);
+    system.terminate().await;
+    assert_eq!(summaries(&log).len(), 2, "nothing is left to be said");
+}
+
+/// One that is left in a mailbox is like one that comes too late.
+/// Rule 10.4.
+#[supervise::test]
+async fn s24_an_ask_that_is_answered_by_its_actors_end_has_no_line(system: &TestSystem) {
+    let log = Log::open();
+    let probe = system.probe();
+    let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
+    let asked = actor.ping().ask().unwrap();
+    drop(actor.ping().ask().unwrap());
+    actor.ping().tell().unwrap();
+    system.stop(&actor);
+    assert!(matches!(asked.await, Err(AskError::Stopped)));
+    assert_eq!(reached_nobody(&log, Level::INFO).len(), 2, "one was told, and one has nobody who waits");
+    assert_eq!(reached_nobody(&log, Level::DEBUG).len(), 1);
+    system.allow_dead_letters();
 }
 
 /// Takes its time to end, so that others are gone before the system is.
@@ -69,9 +120,9 @@ impl Slow {
     }
 }
 
-/// Rule 10.1.
+/// Rules 10.1, 10.4.
 #[supervise::test]
-async fn dlt_07_dead_letters_are_logged_while_the_system_ends(system: &TestSystem) {
+async fn dlt_07_dead_letters_are_counted_while_the_system_ends(system: &TestSystem) {
     let log = Log::open();
     let probe = system.probe();
     let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
@@ -80,9 +131,12 @@ async fn dlt_07_dead_letters_are_logged_while_the_system_ends(system: &TestSyste
     let ((), ()) = tokio::join!(system.terminate(), async {
         tokio::time::sleep(ms(500)).await;
         assert!(actor.ping().tell().is_err());
+        assert!(actor.ping().tell().is_err());
     });
-    assert_eq!(log.at(Level::INFO).len(), 1);
-    system.expect_dead_letter(&actor).await;
+    assert_eq!(reached_nobody(&log, Level::DEBUG).len(), 2);
+    let [said] = &log.at(Level::INFO)[..] else { panic!("{:?}", log.at(Level::INFO)) };
+    assert!(said.contains("2 more messages reached nobody"), "{said}");
+    system.allow_dead_letters();
 }
 
 /// Rules 10.1, 16.2.

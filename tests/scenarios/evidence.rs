@@ -259,6 +259,49 @@ async fn a_panic_in_the_future_of_an_aborted_handler_is_logged(system: &TestSyst
     assert!(errors.iter().any(|text| text.contains("panicked while it was dropped")), "{errors:?}");
 }
 
+/// Rule 10.2.
+#[supervise::test]
+async fn the_causes_of_an_error_are_logged_up_to_a_number(system: &TestSystem) {
+    /// Its cause is itself.
+    #[derive(Debug, Default)]
+    struct Circle(std::sync::atomic::AtomicU32);
+
+    impl std::fmt::Display for Circle {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            let written = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            assert!(written < 1_000, "it goes on for ever");
+            f.write_str("around")
+        }
+    }
+
+    impl std::error::Error for Circle {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(self)
+        }
+    }
+
+    #[actor]
+    struct Walker;
+
+    #[actor]
+    impl Walker {
+        #[handler]
+        fn walk(&mut self) -> Result<(), Circle> {
+            Err(Circle::default())
+        }
+    }
+
+    system.allow_failures();
+    let log = Log::open();
+    let walker = system.spawn("walker", || Walker).unwrap();
+    walker.walk().tell().unwrap();
+    system.settle().await;
+    let errors = log.errors();
+    let [said] = &*errors else { panic!("{errors:?}") };
+    assert_eq!(said.matches("around").count(), 33, "the error and 32 causes: {said}");
+    assert!(said.contains("around: and further causes, not written after 32"), "{said}");
+}
+
 /// Rule 10.1.
 #[supervise::test]
 async fn a_message_that_failed_each_time_is_a_warning_with_its_failure(system: &TestSystem) {

@@ -201,3 +201,34 @@ async fn a_stopped_actor_puts_its_failed_message_into_quarantine(system: &TestSy
     let letter = system.expect_dead_letter(&worker).await;
     assert_eq!((letter.reason, letter.failures.len()), (DeadLetterReason::Quarantined, 1));
 }
+
+/// Rules 4.8, 10.1.
+#[supervise::test]
+async fn of_many_deliveries_the_first_and_the_last_failures_are_kept(system: &TestSystem) {
+    #[actor]
+    struct Stubborn {
+        life: u32,
+    }
+
+    #[actor]
+    impl Stubborn {
+        #[handler(redeliver = 99)]
+        fn job(&mut self) -> Result<(), Attempt> {
+            Err(Attempt(self.life))
+        }
+    }
+
+    system.allow_failures();
+    let mut life = 0;
+    let stubborn = system.spawn("stubborn", move || {
+        life += 1;
+        Stubborn { life }
+    });
+    let stubborn = stubborn.unwrap();
+    stubborn.job().tell().unwrap();
+    let letter = system.expect_dead_letter(&stubborn).await;
+    assert_eq!((letter.reason, letter.deliveries), (DeadLetterReason::Quarantined, 100));
+    let kept: Vec<_> =
+        letter.failures.iter().map(|failure| failure.downcast_ref::<Attempt>().unwrap().0).collect();
+    assert_eq!(kept, std::iter::once(1).chain(86..=100).collect::<Vec<_>>());
+}

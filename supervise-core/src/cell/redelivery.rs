@@ -12,19 +12,32 @@
 //!
 //! Rule 4.8.
 
-use std::any::Any;
 use std::collections::VecDeque;
 
 use crate::failure::Failure;
-use crate::unwind::{contained, drop_quietly};
+use crate::unwind::{Payload, contained, drop_quietly};
 
 /// A copy of a message that may be tried again.
 pub(super) struct Retry<M> {
     pub(super) message: M,
     /// How often it may be delivered again.
     left: u32,
-    /// What each delivery failed with.
+    /// How often it was delivered.
+    pub(super) deliveries: u32,
+    /// What its deliveries failed with: the first, and the last ones.
     pub(super) history: Vec<Failure>,
+}
+
+/// How many failures of one message are kept, however often it may be delivered.
+const KEPT_FAILURES: usize = 16;
+
+impl<M> Retry<M> {
+    fn failed(&mut self, failure: &Failure) {
+        if self.history.len() == KEPT_FAILURES {
+            self.history.remove(1);
+        }
+        self.history.push(failure.clone());
+    }
 }
 
 /// What a message that was delivered waits for.
@@ -51,7 +64,7 @@ impl<M> Retries<M> {
 
     /// A message is about to be handled for the first time; `copy` is kept.
     pub(super) fn begin(&mut self, copy: M, may_retry: u32) {
-        let retry = Retry { message: copy, left: may_retry, history: Vec::new() };
+        let retry = Retry { message: copy, left: may_retry, deliveries: 1, history: Vec::new() };
         self.current = Some((retry, Stage::UnderWay));
     }
 
@@ -61,14 +74,12 @@ impl<M> Retries<M> {
     }
 
     /// Takes the message that is due first, to be handled; a copy made by `duplicate` is kept. The error is a panic.
-    pub(super) fn begin_next(
-        &mut self,
-        duplicate: impl FnOnce(&M) -> Option<M>,
-    ) -> Option<Result<M, Box<dyn Any + Send>>> {
+    pub(super) fn begin_next(&mut self, duplicate: impl FnOnce(&M) -> Option<M>) -> Option<Result<M, Payload>> {
         let mut retry = self.due.pop_front()?;
         Some(match contained(|| duplicate(&retry.message)) {
             Ok(Some(copy)) => {
                 let message = std::mem::replace(&mut retry.message, copy);
+                retry.deliveries = retry.deliveries.saturating_add(1);
                 self.current = Some((retry, Stage::UnderWay));
                 Ok(message)
             }
@@ -84,7 +95,9 @@ impl<M> Retries<M> {
     pub(super) fn failed(&mut self, failure: Option<&Failure>) {
         if let Some((retry, stage @ Stage::UnderWay)) = &mut self.current {
             *stage = Stage::Failed;
-            retry.history.extend(failure.cloned());
+            if let Some(failure) = failure {
+                retry.failed(failure);
+            }
         }
     }
 
@@ -100,11 +113,14 @@ impl<M> Retries<M> {
         }
     }
 
-    /// The actor was restarted: the failed message is due. Given back if it may not be delivered again.
+    /// The actor was restarted: the failed message is due. Given back if it may not be delivered again, or so many are due,
+    /// which the actor would set aside, that there is no `room` for another.
     #[must_use = "a message that is given back goes to quarantine"]
-    pub(super) fn restarted(&mut self) -> Option<Retry<M>> {
+    pub(super) fn restarted(&mut self, room: usize) -> Option<Retry<M>> {
         let (mut retry, _) = self.current.take()?;
-        let Some(left) = retry.left.checked_sub(1) else { return Some(retry) };
+        let Some(left) = retry.left.checked_sub(1).filter(|_| self.due.len() < room.max(1)) else {
+            return Some(retry);
+        };
         retry.left = left;
         self.due.push_front(retry);
         None
@@ -114,5 +130,26 @@ impl<M> Retries<M> {
     pub(super) fn close(&mut self) -> impl Iterator<Item = Retry<M>> + use<M> {
         let current = self.current.take().map(|(retry, _)| retry);
         current.into_iter().chain(std::mem::take(&mut self.due))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_due_as_the_stash_may_hold() {
+        let mut retries = Retries::new();
+        let mut fail = |message: u32| {
+            retries.begin(message, 5);
+            retries.failed(Some(&Failure::other("again")));
+            retries.restarted(2).map(|spent| (spent.message, spent.deliveries))
+        };
+        assert_eq!([fail(1), fail(2), fail(3)], [None, None, Some((3, 1))]);
+        assert_eq!(retries.due.len(), 2);
+        // Where there is no stash there is room for the one that is tried at once.
+        let mut retries = Retries::new();
+        retries.begin(1, 1);
+        assert!(retries.restarted(0).is_none());
     }
 }

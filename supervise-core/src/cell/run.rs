@@ -1,6 +1,5 @@
 //! The cell's own future: what it does next, and the user code it runs.
 
-use std::any::Any;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -22,14 +21,14 @@ use crate::mailbox::Control;
 use crate::props::{Factory, Props};
 use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
-use crate::unwind::{contained, drop_quietly};
+use crate::unwind::{Payload, UserValue, contained, drop_quietly};
 
 /// How many messages a cell handles in one turn, and how many system messages.
 pub(super) const THROUGHPUT: u32 = 128;
 
 /// What only the cell's own future touches.
 pub(crate) struct Runner<A: Actor> {
-    factory: Factory<A>,
+    factory: UserValue<Factory<A>>,
     instance: Option<A>,
     ctx: Context<A>,
     shell: Shell<A>,
@@ -345,7 +344,7 @@ impl<A: Actor> Runner<A> {
     }
 
     #[inline]
-    fn came_up(&mut self, what: Result<CameUp<A::Message>, Box<dyn Any + Send>>) -> Next {
+    fn came_up(&mut self, what: Result<CameUp<A::Message>, Payload>) -> Next {
         match what {
             Ok(CameUp::Else) => Next::Again,
             Ok(CameUp::Nothing) => Next::Wait,
@@ -368,9 +367,10 @@ impl<A: Actor> Runner<A> {
         let next = match self.shell.stash(message) {
             Ok(()) => Next::Again,
             Err(message) => {
-                self.shell.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::StashFull);
                 let failure = Failure::new(StashOverflow { capacity: A::STASH_CAPACITY });
-                drop_because(AskError::Failed(failure.clone()), message);
+                let why = AskError::Failed(failure.clone());
+                let name = A::message_name(&message);
+                self.shell.cell.core.lose(name, DeadLetterReason::StashFull, why, message);
                 self.failed(failure)
             }
         };
@@ -546,7 +546,7 @@ impl<A: Actor> Runner<A> {
     fn built(&mut self, outcome: Outcome) -> Next {
         if matches!(outcome, Ok(Ok(()))) {
             self.shell.unstash_all();
-            let spent = self.shell.aside.as_mut().and_then(|aside| aside.retries.restarted());
+            let spent = self.shell.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
             if let Some(retry) = spent {
                 self.shell.quarantine(retry);
             }
@@ -584,7 +584,7 @@ impl<A: Actor> Runner<A> {
         if self.instance.is_some() {
             return Ok(Ok(()));
         }
-        match contained(&mut self.factory) {
+        match contained(&mut *self.factory) {
             Ok(built) => Ok(built.map(|instance| self.instance = Some(instance))),
             Err(payload) => Err(Broken::Panicked(payload)),
         }
@@ -606,6 +606,13 @@ impl<A: Actor> Runner<A> {
             ctx.clear();
             drop_quietly(instance.take());
         });
+    }
+}
+
+/// The runtime went away under it: the instance goes on its own, so that its panic is no other value's.
+impl<A: Actor> Drop for Runner<A> {
+    fn drop(&mut self) {
+        drop_quietly(self.instance.take());
     }
 }
 

@@ -16,7 +16,7 @@ use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
 use crate::child::{ChildSlot, Declare, UndeclaredChild};
 use crate::context::Context;
-use crate::dead_letter::DeadLetterReason;
+use crate::dead_letter::{DeadLetterReason, Lost};
 use crate::death_watch::Terminated;
 use crate::dispatch;
 use crate::failure::Failure;
@@ -25,6 +25,7 @@ use crate::name::ActorName;
 use crate::observe;
 use crate::path::ActorPath;
 use crate::props::{Policy, Settings};
+use crate::request::AskError;
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Timer,
 };
@@ -459,8 +460,11 @@ impl<A: Actor> Shell<A> {
     // ---- redelivery ----------------------------------------------------------------------------------------------
 
     pub(super) fn quarantine(&self, retry: Retry<A::Message>) {
-        self.cell.core.quarantine(A::message_name(&retry.message), retry.history);
-        drop_quietly(retry.message);
+        let Retry { message, history, deliveries, .. } = retry;
+        let name = A::message_name(&message);
+        drop_quietly(message);
+        let reason = DeadLetterReason::Quarantined;
+        self.cell.core.lost(Lost { message: name, reason, failures: history, deliveries, answered: false });
     }
 
     /// Closes the user lane. What is left goes to dead letters, in order.
@@ -494,8 +498,8 @@ impl<A: Actor> Shell<A> {
     fn reaches_nobody(&self, entry: Entry<A::Message>) {
         match entry {
             Entry::Message(message) => {
-                self.cell.core.dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-                drop_quietly(message);
+                let name = A::message_name(&message);
+                self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // Whoever waits for its answer learns that there is none.

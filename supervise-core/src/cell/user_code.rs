@@ -1,15 +1,14 @@
 //! Running one piece of user code so that nothing it does breaks the cell.
 
-use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
-use crate::unwind::{contained, drop_pinned};
+use crate::unwind::{Payload, contained, drop_pinned};
 
 /// Why user code has no result.
 pub(super) enum Broken {
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Payload),
     /// It was told to go at an await point.
     Aborted,
 }
@@ -38,6 +37,13 @@ pub(super) struct Finish<'a, F, W> {
     code: Pin<&'a mut Option<F>>,
     meanwhile: &'a mut W,
     parked: bool,
+}
+
+/// The runtime went away under the code.
+impl<F, W> Drop for Finish<'_, F, W> {
+    fn drop(&mut self) {
+        drop_pinned(self.code.as_mut());
+    }
 }
 
 impl<F: Future, W: WhileParked> Finish<'_, F, W> {

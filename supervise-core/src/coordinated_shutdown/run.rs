@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use tokio::task::JoinSet;
 
 use super::phases::{OnFailure, Planned};
-use super::state::{Task, drop_each_quietly};
+use super::state::Task;
 use super::{Name, Phase, ShutdownError};
 use crate::failure::Failure;
 use crate::observe;
 use crate::system::ActorSystem;
-use crate::unwind::contained_async;
+use crate::unwind::{UserValue, contained_async};
 
 pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(), ShutdownError> {
     let state = system.core().shutdown();
@@ -19,7 +19,6 @@ pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(),
         if !phase.enabled {
             let names: Vec<&str> = tasks.iter().map(|task| &*task.name).collect();
             observe::shutdown_phase_skipped(&phase.name, &names);
-            drop_each_quietly(tasks);
             continue;
         }
         if phase.name == Phase::ACTOR_SYSTEM_TERMINATE && state.terminates_system {
@@ -34,10 +33,10 @@ pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(),
 
 /// What the last phase does of its own.
 fn terminate(system: ActorSystem) -> Task {
-    let run = Box::pin(async move {
+    let run = UserValue::new(Box::pin(async move {
         system.user_guardian().stop();
         system.when_terminated().await
-    });
+    }) as _);
     Task { name: Cow::Borrowed("stop all actors"), run }
 }
 
@@ -48,7 +47,7 @@ async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownErro
     let mut running = JoinSet::new();
     for (at, Task { name, run }) in tasks.into_iter().enumerate() {
         names.push(Some(name));
-        running.spawn(async move { (at, contained_async(run).await) });
+        running.spawn(async move { (at, contained_async(run.into_inner()).await) });
     }
     let mut aborted = None;
     let all_done = async {

@@ -10,7 +10,7 @@ use super::phases::Phases;
 use super::progress::{Progress, Run};
 use super::{AddTaskError, InvalidShutdown, Name, ShutdownError, ShutdownReason, ShutdownSettings, UnknownPhase};
 use crate::failure::Failure;
-use crate::unwind::drop_quietly;
+use crate::unwind::UserValue;
 
 /// The coordinated shutdown of one system.
 pub(crate) struct ShutdownState {
@@ -22,14 +22,12 @@ pub(crate) struct ShutdownState {
     finished: watch::Sender<Option<Result<(), ShutdownError>>>,
 }
 
+/// What a task does.
+type Work = dyn Future<Output = Result<(), Failure>> + Send;
+
 pub(super) struct Task {
     pub(super) name: Name,
-    pub(super) run: Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>,
-}
-
-/// One by one: a panic while another one unwinds would end the process.
-pub(super) fn drop_each_quietly(tasks: Vec<Task>) {
-    tasks.into_iter().for_each(drop_quietly);
+    pub(super) run: UserValue<Pin<Box<Work>>>,
 }
 
 impl ShutdownState {
@@ -62,9 +60,7 @@ impl ShutdownState {
 
     pub(super) fn cancel(&self, id: u64) -> bool {
         let task = self.lock().cancel(id);
-        let in_time = task.is_some();
-        drop_quietly(task);
-        in_time
+        task.is_some()
     }
 
     pub(super) fn reason(&self) -> Option<ShutdownReason> {
@@ -99,7 +95,7 @@ impl ShutdownState {
     /// The phases before this one do not run.
     pub(super) fn leave_out_until(&self, position: usize) {
         let never_run = self.lock().begin(position);
-        drop_each_quietly(never_run);
+        drop(never_run);
     }
 
     /// The system has ended. If it did so without a shutdown, there will be none.

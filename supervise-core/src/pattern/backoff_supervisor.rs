@@ -48,7 +48,7 @@ use crate::request::AskError;
 use crate::supervision::{
     Backoff, BackoffCount, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
 };
-use crate::unwind::drop_quietly;
+use crate::unwind::{UserValue, drop_quietly};
 
 /// Stands in for one child, and starts it anew after a delay that grows each time.
 ///
@@ -75,8 +75,8 @@ enum Trigger {
     Failure,
 }
 
-type Answer<M> = dyn Fn(M) + Send + Sync;
-type Predicate<M> = dyn Fn(&M) -> bool + Send + Sync;
+type Answer<M> = UserValue<Box<dyn Fn(M) + Send + Sync>>;
+type Predicate<M> = UserValue<Box<dyn Fn(&M) -> bool + Send + Sync>>;
 
 struct Plan<C: Actor> {
     name: String,
@@ -84,9 +84,9 @@ struct Plan<C: Actor> {
     trigger: Trigger,
     backoff: Backoff,
     limit: Limit,
-    decide: Option<Box<Decider>>,
-    while_stopped: Option<Box<Answer<C::Message>>>,
-    final_stop: Option<Box<Predicate<C::Message>>>,
+    decide: Option<Decider>,
+    while_stopped: Option<Answer<C::Message>>,
+    final_stop: Option<Predicate<C::Message>>,
     /// The child is being stopped because it failed, to be started again. Invariant 3.
     failed: AtomicBool,
 }
@@ -192,7 +192,7 @@ impl<C: Actor> BackoffSupervisorProps<C> {
 
     /// Decides the child's failures. What it has no opinion on, the [default decider](crate::default_decider) decides.
     pub fn decider(mut self, decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Self {
-        self.plan.decide = Some(Box::new(decide));
+        self.plan.decide = Some(UserValue::new(Box::new(decide)));
         self
     }
 
@@ -205,7 +205,7 @@ impl<C: Actor> BackoffSupervisorProps<C> {
     /// By default they become dead letters. Either way the asker of a message that is dropped unanswered learns that
     /// the actor has stopped.
     pub fn while_stopped(mut self, answer: impl Fn(C::Message) + Send + Sync + 'static) -> Self {
-        self.plan.while_stopped = Some(Box::new(answer));
+        self.plan.while_stopped = Some(UserValue::new(Box::new(answer)));
         self
     }
 
@@ -226,7 +226,7 @@ impl<C: Actor> BackoffSupervisorProps<C> {
     /// A message after which the child is not started again: the supervisor stops when the child does. Without a child
     /// it stops at once, and the message is no dead letter.
     pub fn final_stop(mut self, is_final: impl Fn(&C::Message) -> bool + Send + Sync + 'static) -> Self {
-        self.plan.final_stop = Some(Box::new(is_final));
+        self.plan.final_stop = Some(UserValue::new(Box::new(is_final)));
         self
     }
 
@@ -248,7 +248,7 @@ impl<C: Actor> BackoffSupervisorProps<C> {
 
 impl<C: Actor> Plan<C> {
     fn decide(&self, failure: &Failure) -> Directive {
-        match (self.trigger, decide(self.decide.as_deref(), failure)) {
+        match (self.trigger, decide(self.decide.as_ref(), failure)) {
             (Trigger::Failure, Directive::Restart | Directive::RestartAfter(_)) => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop

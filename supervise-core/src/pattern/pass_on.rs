@@ -8,7 +8,7 @@ use crate::actor::Actor;
 use crate::actor_ref::{ActorRef, TypedRef};
 use crate::context::Context;
 use crate::dead_letter::DeadLetterReason;
-use crate::request::{SendError, SendErrorReason};
+use crate::request::{AskError, SendError, SendErrorReason};
 use crate::unwind::drop_quietly;
 
 /// Passes a message on. A bounded mailbox without room is waited for, so that a pattern holds up its senders as the
@@ -46,8 +46,8 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
 
 /// A message that a pattern has nobody for.
 pub(super) fn to_dead_letters<S: Actor>(message: S::Message, ctx: &Context<S>) {
-    ctx.me().actor_ref().core().dead_letter(S::message_name(&message), DeadLetterReason::Stopped);
-    drop_quietly(message);
+    let name = S::message_name(&message);
+    ctx.me().actor_ref().core().lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
 }
 
 /// A message that nobody waits to send again: a dead letter, where there is no room for it.
@@ -57,10 +57,10 @@ pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>
     let message = refused.into_message();
     match reason {
         // A dead letter already.
-        SendErrorReason::Stopped => {}
+        SendErrorReason::Stopped => drop_quietly(message),
         SendErrorReason::MailboxFull => {
-            to.core().dead_letter(C::message_name(&message), DeadLetterReason::MailboxFull);
+            let name = C::message_name(&message);
+            to.core().lose(name, DeadLetterReason::MailboxFull, AskError::Stopped, message);
         }
     }
-    drop_quietly(message);
 }

@@ -41,6 +41,7 @@ use crate::supervision::{
     AutoShutdown, BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics,
     RestartType, Scope, Strategy,
 };
+use crate::unwind::UserValue;
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///
@@ -73,7 +74,7 @@ struct Plan<C: Actor> {
     routing: Routing<C::Message>,
     restart: RestartType,
     strategy: Strategy,
-    decide: Option<Box<Decider>>,
+    decide: Option<Decider>,
     /// The names of the workers that a resize let go and that have not ended yet. Invariant 3.
     unwanted: Mutex<HashSet<String>>,
 }
@@ -191,7 +192,7 @@ impl<C: Actor> PoolProps<C> {
 
     /// Decides the workers' failures. What it has no opinion on, the [default decider](crate::default_decider) decides.
     pub fn decider(mut self, decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Self {
-        self.plan.decide = Some(Box::new(decide));
+        self.plan.decide = Some(UserValue::new(Box::new(decide)));
         self
     }
 
@@ -222,7 +223,7 @@ fn alone(strategy: Strategy) -> Strategy {
 impl<C: Actor> Plan<C> {
     fn decide(&self, failure: &Failure, worker: &ChildInfo) -> (Directive, Strategy) {
         let wanted = !self.unwanted().contains(&*worker.name);
-        let directive = match (self.restart, decide(self.decide.as_deref(), failure)) {
+        let directive = match (self.restart, decide(self.decide.as_ref(), failure)) {
             (_, Directive::Escalate) if !wanted => Directive::Stop,
             (RestartType::Permanent, Directive::Stop) if wanted => Directive::Restart,
             (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,

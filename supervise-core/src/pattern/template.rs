@@ -9,6 +9,7 @@ use crate::cell::{Cell, NewName, SpawnError};
 use crate::context::Context;
 use crate::mailbox::MailboxKind;
 use crate::props::Props;
+use crate::unwind::UserValue;
 
 /// What the template of a pattern may return: the actor, a `Result` of it, or [`Props`] where it needs settings of its
 /// own or is a pattern itself.
@@ -50,13 +51,13 @@ impl<A: Actor, C> Blueprint for Props<A, C> {
 }
 
 pub(super) struct Template<C: Actor> {
-    props: Box<dyn Fn() -> Props<C> + Send + Sync>,
+    props: UserValue<Box<dyn Fn() -> Props<C> + Send + Sync>>,
 }
 
 impl<C: Actor> Template<C> {
     pub(super) fn new<B: Blueprint<Actor = C>>(template: impl Fn() -> B + Send + Sync + 'static) -> Self {
         let template = Arc::new(template);
-        Self { props: Box::new(move || B::props(&template)) }
+        Self { props: UserValue::new(Box::new(move || B::props(&template))) }
     }
 
     /// Where the children's messages wait.

@@ -145,6 +145,9 @@ pub(crate) struct Round<C> {
     pub(crate) grouped: bool,
 }
 
+/// So many names are not worth looking through.
+const LITTLE: usize = 16;
+
 /// All children of one actor.
 #[derive(Debug, Clone)]
 pub(crate) struct Children<R, C> {
@@ -159,8 +162,10 @@ pub(crate) struct Children<R, C> {
     pub(crate) deciding: Option<Report<C>>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
-    /// Delayed restarts, the round's cause with whom it affects.
-    pub(crate) rounds: Vec<Round<C>>,
+    /// Delayed restarts.
+    rounds: Vec<Round<C>>,
+    /// How many children the rounds name, those counted that do not wait any more.
+    named: usize,
     next_round: u64,
 }
 
@@ -175,12 +180,13 @@ impl<R, C> Default for Children<R, C> {
             deciding: None,
             restarts: RestartStatistics::default(),
             rounds: Vec::new(),
+            named: 0,
             next_round: 0,
         }
     }
 }
 
-/// The index by name follows from the rest.
+/// The index by name and the count of names follow from the rest.
 impl<R: Hash, C: Hash> Hash for Children<R, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self {
@@ -192,6 +198,7 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             deciding,
             restarts,
             rounds,
+            named: _,
             next_round,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
@@ -301,11 +308,48 @@ impl<R: Clone, C> Children<R, C> {
         self.next_round
     }
 
+    /// The rounds that wait for their delay.
+    pub(super) fn rounds(&self) -> impl Iterator<Item = &Round<C>> {
+        self.rounds.iter()
+    }
+
+    /// Lets a round wait for its delay. Gives the rounds that nobody waits for any more.
+    ///
+    /// A child waits for one round at most. Those that other rounds have taken over, or that ended, are looked for when they are
+    /// more than the others: so what the rounds hold stays within the number of children, however many are opened.
+    #[must_use]
+    pub(crate) fn add_round(&mut self, round: Round<C>) -> Vec<u64> {
+        self.named += round.affected.len();
+        self.rounds.push(round);
+        let mut idle = Vec::new();
+        if self.named <= LITTLE.max(2 * self.in_start_order.places().len()) {
+            return idle;
+        }
+        let children = &self.in_start_order;
+        self.rounds.retain_mut(|round| {
+            let waits = |id: &ChildId| {
+                children.get(*id).and_then(Child::delayed).is_some_and(|delayed| delayed.round == round.id)
+            };
+            match &mut round.affected {
+                Affected::One(id) if waits(id) => return true,
+                Affected::Many(ids) => ids.retain(waits),
+                Affected::One(_) => round.affected = Affected::Many(Vec::new()),
+            }
+            if round.affected.is_empty() {
+                idle.push(round.id);
+            }
+            !round.affected.is_empty()
+        });
+        self.named = self.rounds.iter().map(|round| round.affected.len()).sum();
+        idle
+    }
+
     /// The round's delay is over: the round, with those who still wait for it from `first` on, and the suspensions each
     /// is owed.
     pub(crate) fn take_round(&mut self, round: u64, first: ChildId) -> Option<(Round<C>, Vec<Owed>)> {
         let at = self.rounds.iter().position(|open| open.id == round)?;
         let due = self.rounds.swap_remove(at);
+        self.named -= due.affected.len();
         let waiting = due.affected.iter().filter(|id| **id >= first).filter_map(|&id| {
             let child = self.in_start_order.get_mut(id)?;
             child.delayed().filter(|delayed| delayed.round == round)?;

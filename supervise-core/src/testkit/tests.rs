@@ -70,7 +70,7 @@ fn complaint(limits: Limits, test: impl AsyncFnOnce(&TestSystem)) -> String {
     let failed = contained(|| {
         run_within(limits, blocked, ActorSystem::builder("test"), test);
     });
-    *failed.expect_err("the test fails").downcast::<String>().expect("a message")
+    *failed.expect_err("the test fails").into_inner().downcast::<String>().expect("a message")
 }
 
 #[test]

@@ -6,10 +6,11 @@ use crate::fault::Fault;
 use crate::world::Id;
 
 /// Whether two steps do the same: to each actor, and to themselves, the same in the same order. Between different actors
-/// no order is promised. No time runs for code that is about to be dropped.
+/// no order is promised. No time runs for code that is about to be dropped. When a round is forgotten that nobody waits for is not
+/// told apart; one that somebody waits for is missed when it is due.
 pub(crate) fn agree(some: &[Effect<Id, Fault>], others: &[Effect<Id, Fault>], aborts: bool) -> bool {
     let counts = |effect: &&Effect<Id, Fault>| match effect {
-        Effect::Note(_) => false,
+        Effect::Note(_) | Effect::Disarm(Timer::Round(_)) => false,
         Effect::Arm(Timer::Abort, _) | Effect::Disarm(Timer::Abort) => !aborts,
         _ => true,
     };

@@ -199,7 +199,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let Some(child) = children.find_mut(id).filter(|child| !child.is_dying()) else { return false };
         if let Some(delayed) = child.delayed() {
             let waits_for = |round: &Round<C>| round.id == delayed.round && round.verdict == Verdict::Restart;
-            let joins = children.rounds.iter().any(waits_for);
+            let joins = children.rounds().any(waits_for);
             if let (true, Some(child)) = (joins, children.find_mut(id)) {
                 child.history_mut().delayed = Some(Delayed { owed: delayed.owed + 1, ..delayed });
             }
@@ -322,7 +322,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             && let Some(children) = &mut self.children
         {
             let Reach { affected, grouped } = reach;
-            children.rounds.push(Round { id: round, verdict, cause: cause.clone(), affected, grouped });
+            let idle = children.add_round(Round { id: round, verdict, cause: cause.clone(), affected, grouped });
+            effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Round(idle))));
             effects.push(Effect::Arm(Timer::Round(round), delay));
         }
     }

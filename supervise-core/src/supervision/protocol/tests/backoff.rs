@@ -160,3 +160,32 @@ fn a_survivor_of_a_restart_that_is_over_is_restarted_when_its_delay_is() {
     fails(&mut actor, A, &DELAYED);
     assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X))]);
 }
+
+/// A parent that restarts again and again takes its child out of a round each time.
+#[test]
+fn rounds_that_nobody_waits_for_are_forgotten() {
+    let mut actor = running(2);
+    let (mut open, mut most) = (0_usize, 0);
+    let mut count = |effects: &[Does]| {
+        for effect in effects {
+            match effect {
+                Effect::Arm(Timer::Round(_), _) => open += 1,
+                Effect::Disarm(Timer::Round(_)) => open -= 1,
+                _ => {}
+            }
+            most = most.max(open);
+        }
+    };
+    for _ in 0..10_000 {
+        count(&fails(&mut actor, A, &GROUP));
+        back(&mut actor, Returned::Err(Y));
+        drive(&mut actor, Recreate(Y));
+        back(&mut actor, Returned::Ok);
+        back(&mut actor, Returned::Ok);
+    }
+    assert!(most < 20, "{most} rounds at a time, and two children");
+    // The last one is as good as the first.
+    let last = fails(&mut actor, B, &GROUP);
+    let Some(Effect::Arm(Timer::Round(round), _)) = last.last() else { panic!("{last:?}") };
+    assert_eq!(due(&mut actor, *round), [Send(A, Recreate(X)), Send(B, Recreate(X))]);
+}
