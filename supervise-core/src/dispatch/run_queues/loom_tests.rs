@@ -162,6 +162,13 @@ impl Model {
     }
 }
 
+/// For three threads that all wake one another: with two preemptions these models take many minutes.
+fn model_with_one_preemption(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(1);
+    builder.check(model);
+}
+
 fn join(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
         thread.join().unwrap();
@@ -218,7 +225,7 @@ fn a_task_does_not_wait_for_the_turn_that_queued_it_while_another_worker_sleeps(
 
 #[test]
 fn a_task_behind_another_does_not_wait_for_its_worker_while_another_sleeps() {
-    loom::model(|| {
+    model_with_one_preemption(|| {
         let model = Model::new(2, &[Turn::Push(&[1, 2]), Turn::WaitFor(2), Turn::Nothing]);
         model.queues.push_from_outside(Some(0), 0).unwrap();
         let mut threads = Model::start(&model, 1);
@@ -245,7 +252,7 @@ fn a_task_does_not_wait_where_every_worker_is_busy_and_a_thread_is_not() {
 /// The scout of the first worker may rely on the second one, which then blocks its thread.
 #[test]
 fn a_worker_that_was_relied_on_looks_at_all_queues() {
-    loom::model(|| {
+    model_with_one_preemption(|| {
         let turns = &[Turn::PushAndWait(&[1]), Turn::Nothing, Turn::Yield, Turn::WaitFor(1)];
         let model = Model::new(2, turns);
         model.queues.workers[0].push(0).unwrap();
