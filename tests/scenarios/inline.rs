@@ -2,8 +2,8 @@
 
 use std::future::IntoFuture;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use supervise::prelude::*;
@@ -155,4 +155,145 @@ fn an_inline_handler_runs_in_its_own_runtime_wherever_it_is_asked_from() {
     };
     assert_eq!(id, runtime.handle().id());
     runtime.block_on(system.terminate());
+}
+
+tokio::task_local! {
+    /// Who asks.
+    static ASKER: &'static str;
+}
+
+/// Notes in whose context its code runs.
+#[actor]
+struct Witness {
+    seen: Arc<Mutex<Vec<(&'static str, bool)>>>,
+}
+
+impl Witness {
+    fn note(&self, what: &'static str) {
+        self.seen.lock().unwrap().push((what, ASKER.try_get().is_ok()));
+    }
+}
+
+#[actor]
+impl Witness {
+    #[pre_start]
+    fn start(&mut self) {
+        self.note("pre_start");
+    }
+
+    #[handler]
+    fn told(&mut self) {
+        self.note("told");
+    }
+
+    #[handler]
+    fn sync(&mut self) {}
+
+    #[handler(inline)]
+    fn ask_inline(&mut self) {}
+
+    /// While it runs, another message comes.
+    #[handler(inline)]
+    fn interrupted(&mut self, ctx: &mut Context<Self>) {
+        self.note("asked");
+        WitnessRef::from(ctx.me()).told().tell().unwrap();
+    }
+
+    #[handler(inline)]
+    fn fail(&mut self, ctx: &mut Context<Self>) -> Result<(), NoSuchThing> {
+        self.note("asked");
+        WitnessRef::from(ctx.me()).told().tell().unwrap();
+        Err(NoSuchThing)
+    }
+
+    #[handler]
+    async fn wait(&mut self) -> u32 {
+        self.note("asked");
+        tokio::task::yield_now().await;
+        self.note("waited");
+        7
+    }
+}
+
+async fn witness(system: &TestSystem) -> (WitnessRef, impl Fn() -> Vec<(&'static str, bool)>) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let witness = system.spawn("witness", {
+        let seen = Arc::clone(&seen);
+        move || Witness { seen: Arc::clone(&seen) }
+    });
+    system.settle().await;
+    (witness.unwrap(), move || std::mem::take(&mut *seen.lock().unwrap()))
+}
+
+/// Rule 1.8.
+#[supervise::test]
+async fn an_inline_ask_leaves_what_others_send_meanwhile_to_a_worker(system: &TestSystem) {
+    let (witness, seen) = witness(system).await;
+    ASKER.sync_scope("alice", || at_once(witness.interrupted())).unwrap().unwrap();
+    assert_eq!(seen(), [("pre_start", false), ("asked", true)], "the other message has not been handled here");
+    system.settle().await;
+    assert_eq!(seen(), [("told", false)]);
+}
+
+/// Rule 1.8. Bob's messages come at any time, also between Alice's message and the turn that she gives the actor.
+#[test]
+fn no_message_of_others_sees_the_askers_context() {
+    const MESSAGES: usize = 40_000;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let system = runtime.block_on(async { ActorSystem::new("two-senders") });
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let witness = system.spawn("witness", {
+        let seen = Arc::clone(&seen);
+        move || Witness { seen: Arc::clone(&seen) }
+    });
+    let witness = witness.unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let alice = runtime.spawn(ASKER.scope("alice", {
+        let (witness, over) = (witness.clone(), Arc::clone(&over));
+        async move {
+            let mut inline = 0;
+            while !over.load(Ordering::SeqCst) {
+                inline += usize::from(at_once(witness.ask_inline()).is_some());
+                witness.sync().await.unwrap();
+            }
+            inline
+        }
+    }));
+    for message in 1..=MESSAGES {
+        witness.told().tell().unwrap();
+        if message % 8 == 0 {
+            // Lets the actor become idle.
+            runtime.block_on(async { witness.sync().await }).unwrap();
+        }
+    }
+    over.store(true, Ordering::SeqCst);
+    let inline = runtime.block_on(alice).unwrap();
+    assert!(inline > 0, "the actor was never idle");
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    let told: Vec<_> = seen.iter().filter(|(what, _)| *what == "told").collect();
+    assert_eq!(told.len(), MESSAGES);
+    assert!(told.iter().all(|(_, in_askers_context)| !in_askers_context), "of {inline} inline asks");
+    runtime.block_on(system.terminate());
+}
+
+/// Rule 1.8.
+#[supervise::test]
+async fn what_follows_from_an_inline_failure_does_not_run_in_the_askers_context(system: &TestSystem) {
+    system.allow_failures();
+    let (witness, seen) = witness(system).await;
+    let answer = ASKER.sync_scope("alice", || at_once(witness.fail()));
+    assert!(matches!(answer, Some(Err(AskError::Failed(_)))), "the asker is told at once");
+    assert_eq!(seen(), [("pre_start", false), ("asked", true)]);
+    system.expect_restarts(&witness, 1).await;
+    system.settle().await;
+    assert_eq!(seen(), [("pre_start", false), ("told", false)]);
+}
+
+/// Rule 1.8.
+#[supervise::test]
+async fn a_handler_that_may_wait_runs_on_a_worker_also_where_it_is_asked_inline(system: &TestSystem) {
+    let (witness, seen) = witness(system).await;
+    let answer = ASKER.scope("alice", witness.wait().inline().into_future()).await;
+    assert_eq!(answer.unwrap(), 7);
+    assert_eq!(seen(), [("pre_start", false), ("asked", false), ("waited", false)]);
 }

@@ -9,6 +9,7 @@ mod log;
 
 mod bounded;
 mod evidence;
+mod fair;
 mod inline;
 mod parallel;
 mod port;

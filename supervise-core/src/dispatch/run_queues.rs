@@ -357,3 +357,54 @@ impl<T> Worker<T> {
         }
     }
 }
+
+#[cfg(all(test, not(supervise_loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::task::Wake;
+
+    use super::*;
+
+    /// A worker's task that nobody polls.
+    struct Worker;
+
+    impl Wake for Worker {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    fn task(poll: Poll<Option<Taken<u32>>>) -> Taken<u32> {
+        match poll {
+            Poll::Ready(Some(taken)) => taken,
+            other => panic!("no task: {other:?}"),
+        }
+    }
+
+    /// The task that it was called for may be in the other queue.
+    #[test]
+    fn a_worker_that_steals_says_whether_a_task_waits_in_any_queue() {
+        let queues = RunQueues::new(3);
+        queues.push_here(0, 7).unwrap();
+        queues.push_here(1, 8).unwrap();
+        let waker = Waker::from(Arc::new(Worker));
+        let cx = Context::from_waker(&waker);
+        assert_eq!(task(queues.next(2, &cx)), Taken { task: 7, more: true });
+        assert_eq!(task(queues.next(2, &cx)), Taken { task: 8, more: false });
+        assert!(queues.next(2, &cx).is_pending());
+    }
+
+    #[test]
+    fn more_workers_than_a_word_has_bits_can_be_woken() {
+        let queues = RunQueues::new(130);
+        let waker = Waker::from(Arc::new(Worker));
+        let cx = Context::from_waker(&waker);
+        for me in [3, 64, 129] {
+            assert!(queues.next(me, &cx).is_pending());
+        }
+        let woken = (0..3).map(|task| {
+            assert!(queues.push_from_outside(Some(129), task).unwrap(), "one sleeps");
+            [3, 64, 129].into_iter().filter(|me| !queues.sleeps(*me)).collect::<Vec<_>>()
+        });
+        assert_eq!(woken.collect::<Vec<_>>(), [vec![129], vec![3, 129], vec![3, 64, 129]]);
+        assert!(!queues.push_from_outside(None, 3).unwrap(), "nobody sleeps any more");
+    }
+}
