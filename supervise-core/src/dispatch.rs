@@ -208,7 +208,7 @@ impl Dispatcher {
     /// Starts the workers. Once for each system.
     pub(crate) fn start(system: &Arc<SystemCore>) {
         match &system.dispatcher().queues {
-            Queues::Only(_) => Resident::start(system, |dispatcher, cx| dispatcher.work_alone(cx)),
+            Queues::Only(_) => Resident::start(system, Self::work_alone),
             Queues::Many(crew) => {
                 let _once = crew.system.set(Arc::downgrade(system));
                 for me in 0..crew.queues.workers() {

@@ -196,13 +196,13 @@ impl Witness {
     #[handler(inline)]
     fn interrupted(&mut self, ctx: &mut Context<Self>) {
         self.note("asked");
-        WitnessRef::from(ctx.me()).told().tell().unwrap();
+        ctx.me().told().tell().unwrap();
     }
 
     #[handler(inline)]
     fn fail(&mut self, ctx: &mut Context<Self>) -> Result<(), NoSuchThing> {
         self.note("asked");
-        WitnessRef::from(ctx.me()).told().tell().unwrap();
+        ctx.me().told().tell().unwrap();
         Err(NoSuchThing)
     }
 
