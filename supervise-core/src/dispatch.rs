@@ -85,8 +85,8 @@ impl Task {
         Arc::clone(self.0.as_mut().project().cell)
     }
 
-    /// Polls the cell once. Parks it, or queues it again where something has come meanwhile.
-    fn turn(mut self) {
+    /// Polls the cell once. Parks it, or queues it again where something has come meanwhile. Answers whether it is queued again.
+    fn turn(mut self) -> bool {
         let cell = self.cell();
         #[cfg(feature = "testkit")]
         let _turn = cell.core().system.activity().turn(&cell);
@@ -95,6 +95,7 @@ impl Task {
             Ok(Poll::Pending) => {
                 if let Err(again) = cell.park(self) {
                     cell.core().system.dispatcher().ready(again);
+                    return true;
                 }
             }
             Ok(Poll::Ready(())) => drop(self),
@@ -103,6 +104,7 @@ impl Task {
                 drop_quietly(self);
             }
         }
+        false
     }
 }
 
@@ -174,7 +176,7 @@ pub(crate) fn is_inline() -> bool {
 /// Wakes an asker.
 ///
 /// If the asker is a task of tokio's, the task may now lie in the slot of this thread that other threads cannot steal from. The
-/// worker returns to tokio before it begins another turn, so that the asker never waits for a turn of somebody else.
+/// worker returns to tokio before it gives another actor its turn, so that the asker never waits for that actor.
 pub(crate) fn wake_asker(asker: Waker) {
     let before = WOKE_ELSEWHERE.replace(true);
     asker.wake();
@@ -263,7 +265,7 @@ impl Dispatcher {
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
         INLINE_TURNS.set(INLINE_TURNS.get() + 1);
         let outer = IS_INLINE.replace(true);
-        task.turn();
+        let _again = task.turn();
         IS_INLINE.set(outer);
         INLINE_TURNS.set(INLINE_TURNS.get() - 1);
         drop(runtime);
@@ -303,17 +305,18 @@ impl Dispatcher {
             crew.tell_both_scouts(me);
         }
         let poll = loop {
-            match crew.queues.next(me, cx) {
+            let again = match crew.queues.next(me, cx) {
                 Poll::Ready(Some(Taken { task, more })) => {
                     if more {
                         crew.tell_both_scouts(me);
                     }
-                    task.turn();
+                    task.turn()
                 }
                 Poll::Ready(None) => break Poll::Ready(()),
                 Poll::Pending => break Poll::Pending,
-            }
-            let is_awaited = WOKE_ELSEWHERE.get() && crew.queues.any_waits();
+            };
+            // The actor's own next turn does not count: a loop by hand would go on with its next message too.
+            let is_awaited = WOKE_ELSEWHERE.get() && crew.queues.waiting() > usize::from(again);
             if turn_spends_the_budget() || is_awaited {
                 crew.queues.yields(me);
                 cx.waker().wake_by_ref();
@@ -338,7 +341,9 @@ impl Dispatcher {
         let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
         let poll = loop {
             match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
-                Some(task) => task.turn(),
+                Some(task) => {
+                    let _again = task.turn();
+                }
                 None => break rest,
             }
             if turn_spends_the_budget() {
@@ -462,7 +467,7 @@ impl Crew {
             self.start_scout();
         }
         let cell = task.cell();
-        task.turn();
+        let _again = task.turn();
         cell.core().system.dispatcher().after_turn_elsewhere(&*cell);
         self.look(None);
     }

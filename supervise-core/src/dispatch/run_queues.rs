@@ -181,8 +181,13 @@ impl<T> RunQueues<T> {
         if self.workers.iter().any(comes) { Look::Fine } else { Look::AllBusy }
     }
 
+    /// How many tasks wait in all queues: a hint.
+    pub(super) fn waiting(&self) -> usize {
+        self.workers.iter().map(|worker| worker.waiting.load(Ordering::Relaxed)).sum()
+    }
+
     /// Whether a task waits in any queue: a hint.
-    pub(super) fn any_waits(&self) -> bool {
+    fn any_waits(&self) -> bool {
         self.workers.iter().any(Worker::has_some)
     }
 
