@@ -1,4 +1,4 @@
-//! A handler that blocks its thread holds up nobody who could run on another one.
+//! A handler that blocks its thread holds up nobody who could run on another one. Rule 1.10.
 //!
 //! The tests wait for events, never for times: a handler blocks until something else has happened, which cannot happen if that
 //! waits for the handler.
