@@ -121,14 +121,15 @@ impl<A: Actor> ActorRef<A> {
         self.mailbox().enter()
     }
 
-    /// An ask. If the actor was idle, it has its turn before this returns.
+    /// An ask. If the actor was idle, it has its turn before this returns: not where another message may have displaced this one,
+    /// because that turn is for the asker's own message alone.
     pub(crate) fn pushed_inline(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
         match pushed {
-            Pushed::Taken(Some(task)) => {
+            Pushed::Taken(Some(task)) if !self.mailbox().displaces() => {
                 self.core().system.dispatcher().run_inline(task, &self.core().system);
                 Ok(())
             }
-            pushed => self.refused(pushed, true),
+            pushed => self.pushed(pushed, true),
         }
     }
 

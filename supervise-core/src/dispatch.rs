@@ -11,7 +11,8 @@
 //!
 //! 1. A [`Task`] exists once for each cell that has not ended: it is parked, queued or having its turn.
 //! 2. A worker lets tokio's other tasks run when it has spent its budget, its own or tokio's.
-//! 3. When the last worker goes, with its runtime or because the system has ended, all tasks that are left go too.
+//! 3. When the workers go, with their runtime or because the system has ended, all tasks that are left go too: those that are
+//!    parked or queued at once, and those in a turn after it. Rule 6.6.
 //! 4. An asker may give a parked actor its turn on the asker's own stack, for its own message alone
 //!    ([`run_inline`](Dispatcher::run_inline)).
 //! 5. A task never waits for a turn that blocks its thread while another thread of the runtime is idle, unless it is the
@@ -27,6 +28,8 @@
 //!
 //! A turn in `block_in_place` keeps its worker busy, while tokio replaces the thread. When the scouts find that all workers
 //! may be busy like this, they start a spare: a tokio task for one turn.
+//!
+//! Rules 1.9 and 1.10.
 //!
 //! This module does not know what a turn does. Which worker takes which task is decided by [`RunQueues`], and by
 //! [`OnlyQueue`] on a current-thread runtime.
@@ -53,7 +56,7 @@ use crate::cell::AnyCell;
 use crate::failure::Failure;
 use crate::observe;
 use crate::system::SystemCore;
-use crate::unwind::{contained, drop_quietly};
+use crate::unwind::{UserValue, contained, drop_quietly};
 
 /// How many messages and turns a worker gives the actors before it lets tokio's other tasks run.
 const BUDGET: u32 = 128;
@@ -81,21 +84,22 @@ impl Task {
         Self(Box::pin(Job { cell, waker, body }))
     }
 
-    fn cell(&mut self) -> Arc<dyn AnyCell> {
-        Arc::clone(self.0.as_mut().project().cell)
-    }
-
     /// Polls the cell once. Parks it, or queues it again where something has come meanwhile. Answers whether it is queued again.
     fn turn(mut self) -> bool {
-        let cell = self.cell();
+        let cell = Arc::clone(self.0.as_mut().project().cell);
         #[cfg(feature = "testkit")]
         let _turn = cell.core().system.activity().turn(&cell);
         let job = self.0.as_mut().project();
         match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
             Ok(Poll::Pending) => {
+                let dispatcher = cell.core().system.dispatcher();
                 if let Err(again) = cell.park(self) {
-                    cell.core().system.dispatcher().ready(again);
+                    dispatcher.ready(again);
                     return true;
+                }
+                // Whoever ends the dispatcher says so before looking for parked tasks: one of the two takes it.
+                if dispatcher.has_gone() {
+                    drop(cell.unpark().map(UserValue::new));
                 }
             }
             Ok(Poll::Ready(())) => drop(self),
@@ -117,8 +121,10 @@ impl fmt::Debug for Task {
 /// The workers of one system and what they have to do.
 pub(crate) struct Dispatcher {
     queues: Queues,
-    /// How many workers there are still.
+    /// How many residents there are still.
     alive: AtomicUsize,
+    /// The runtime drops its tasks, or the last resident has done what was left. Nothing runs any more.
+    gone: AtomicBool,
 }
 
 enum Queues {
@@ -201,10 +207,15 @@ impl Dispatcher {
     /// Without workers yet.
     pub(crate) fn new(runtime: &Handle) -> Self {
         if matches!(runtime.runtime_flavor(), RuntimeFlavor::CurrentThread) {
-            return Self { queues: Queues::Only(OnlyQueue::new()), alive: AtomicUsize::new(1) };
+            return Self::of(Queues::Only(OnlyQueue::new()), 1);
         }
         let workers = runtime.metrics().num_workers();
-        Self { queues: Queues::Many(Crew::new(workers)), alive: AtomicUsize::new(workers) }
+        // Each worker, and its two scouts.
+        Self::of(Queues::Many(Crew::new(workers)), 3 * workers)
+    }
+
+    fn of(queues: Queues, residents: usize) -> Self {
+        Self { queues, alive: AtomicUsize::new(residents), gone: AtomicBool::new(false) }
     }
 
     /// Starts the workers. Once for each system.
@@ -216,12 +227,10 @@ impl Dispatcher {
                 for me in 0..crew.queues.workers() {
                     Resident::start(system, move |dispatcher, cx| dispatcher.work(me, cx));
                     for scout in 0..2 {
-                        let system = Arc::clone(system);
-                        drop(system.runtime().clone().spawn(poll_fn(move |cx| {
-                            system.dispatcher().crew().map_or(Poll::Ready(()), |crew| crew.scout(me, scout, cx))
-                        })));
+                        Resident::start(system, move |dispatcher, cx| dispatcher.scout(me, scout, cx));
                     }
                 }
+                crew.displace();
             }
         }
     }
@@ -250,17 +259,15 @@ impl Dispatcher {
                 crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
             }
         };
-        if let Err(task) = queued {
-            drop_quietly(task);
-        }
+        // In a loop: dropping an actor may wake the next one.
+        drop(queued.map_err(UserValue::new));
     }
 
     /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns stand there already.
-    pub(crate) fn run_inline(&self, mut task: Task, system: &SystemCore) {
+    pub(crate) fn run_inline(&self, task: Task, system: &SystemCore) {
         if INLINE_TURNS.get() == DEPTH {
             return self.ready(task);
         }
-        let cell = task.cell();
         // The asker may run on another runtime, or on none.
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
         INLINE_TURNS.set(INLINE_TURNS.get() + 1);
@@ -269,21 +276,11 @@ impl Dispatcher {
         IS_INLINE.set(outer);
         INLINE_TURNS.set(INLINE_TURNS.get() - 1);
         drop(runtime);
-        self.after_turn_elsewhere(&*cell);
     }
 
-    /// Invariant 3, where the last worker went during a turn that no worker ran.
-    fn after_turn_elsewhere(&self, cell: &dyn AnyCell) {
-        if self.has_gone()
-            && let Some(task) = cell.unpark()
-        {
-            drop_quietly(task);
-        }
-    }
-
-    /// Whether the last worker has gone. Until then, no task is dropped that has neither ended nor panicked.
+    /// Whether the workers have gone. Until then, no task is dropped that has neither ended nor panicked.
     pub(crate) fn has_gone(&self) -> bool {
-        self.alive.load(Ordering::SeqCst) == 0
+        self.gone.load(Ordering::SeqCst)
     }
 
     fn address(&self) -> usize {
@@ -328,6 +325,11 @@ impl Dispatcher {
         poll
     }
 
+    /// One poll of a scout of worker `me`.
+    fn scout(&self, me: usize, which: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
+        self.crew().map_or(Poll::Ready(()), |crew| crew.scout(me, which, cx))
+    }
+
     /// One poll of the worker of a current-thread runtime.
     fn work_alone(&self, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Queues::Only(queue) = &self.queues else { return Poll::Ready(()) };
@@ -360,7 +362,7 @@ impl Dispatcher {
             }
             if tasks.is_empty() { None } else { Some(take(tasks)) }
         });
-        refused.into_iter().flatten().for_each(drop_quietly);
+        refused.into_iter().flatten().for_each(|task| drop(UserValue::new(task)));
         if let Some(tasks) = outer_ready {
             MADE_READY.set(tasks);
         }
@@ -448,6 +450,12 @@ impl Crew {
             crew.scout_comes.store(false, Ordering::SeqCst);
             crew.look(None);
         });
+        self.displace();
+    }
+
+    /// Moves the tokio task that this thread has woken last out of the slot that other threads cannot steal from.
+    fn displace(&self) {
+        self.start(|_| {});
     }
 
     fn look(&self, of: Option<usize>) {
@@ -460,15 +468,13 @@ impl Crew {
     fn run_spare(&self) {
         self.spare_comes.store(false, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let Some(Taken { mut task, more }) = self.queues.take_any() else { return };
+        let Some(Taken { task, more }) = self.queues.take_any() else { return };
         if more {
             // Two, as a worker has.
             self.start_scout();
             self.start_scout();
         }
-        let cell = task.cell();
         let _again = task.turn();
-        cell.core().system.dispatcher().after_turn_elsewhere(&*cell);
         self.look(None);
     }
 
@@ -489,35 +495,42 @@ impl Crew {
     }
 }
 
-/// Held by each worker's future.
+/// Held by the tokio task of each worker and each scout.
 struct Resident {
     system: Arc<SystemCore>,
+    /// The system had ended, and this one has done what was left for it.
+    finished: bool,
 }
 
 impl Resident {
-    /// Starts a worker.
+    /// Starts a worker or a scout.
     fn start(
         system: &Arc<SystemCore>,
         work: impl Fn(&Dispatcher, &mut TaskContext<'_>) -> Poll<()> + Send + Sync + 'static,
     ) {
-        let resident = Self { system: Arc::clone(system) };
+        let mut resident = Self { system: Arc::clone(system), finished: false };
         drop(system.runtime().spawn(async move {
             poll_fn(|cx| work(resident.system.dispatcher(), cx)).await;
+            resident.finish();
         }));
+    }
+
+    fn finish(&mut self) {
+        self.finished = true;
     }
 }
 
 impl Drop for Resident {
     fn drop(&mut self) {
         let dispatcher = self.system.dispatcher();
-        if dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let last = dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1;
+        // A runtime that goes away drops the tasks that wait, while a worker may still be in a handler that blocks its thread.
+        if (last || !self.finished) && !dispatcher.gone.swap(true, Ordering::SeqCst) {
             // Looked for first: what goes forgets its children.
             let cells = self.system.all_cells();
-            dispatcher.close().into_iter().for_each(drop_quietly);
+            dispatcher.close().into_iter().for_each(|task| drop(UserValue::new(task)));
             for cell in cells {
-                if let Some(task) = cell.0.unpark() {
-                    drop_quietly(task);
-                }
+                drop(cell.0.unpark().map(UserValue::new));
             }
             self.system.runtime_gone();
         }

@@ -69,6 +69,8 @@ pub(crate) struct Mailbox<M, S, R> {
     handling: AtomicBool,
     /// Whether the runner, when it parks, waits for the user lane too. Only the cell writes it.
     accepts: AtomicBool,
+    /// Whether a message that was pushed may be displaced by one that comes later.
+    displaces: bool,
     lanes: Mutex<Lanes<M, S, R>>,
 }
 
@@ -152,8 +154,14 @@ impl<M, S, R> Mailbox<M, S, R> {
             in_hand: AtomicUsize::new(0),
             handling: AtomicBool::new(false),
             accepts: AtomicBool::new(false),
+            displaces: matches!(kind, MailboxKind::Bounded { overflow: Overflow::DropOldest, .. }),
             lanes: Mutex::new(lanes),
         }
+    }
+
+    /// Whether a message that was pushed may be displaced by one that comes later.
+    pub(crate) fn displaces(&self) -> bool {
+        self.displaces
     }
 
     // ---- senders -------------------------------------------------------------------------------------------------
@@ -203,7 +211,7 @@ impl<M, S, R> Mailbox<M, S, R> {
     fn has_room(&self, lanes: &Lanes<M, S, R>) -> bool {
         lanes.bound.as_ref().is_none_or(|bound| {
             // Where the lane is left to those who displace, only what is being begun was taken from it.
-            let taken = if bound.displaces() { 0 } else { self.in_hand.load(Ordering::Relaxed) };
+            let taken = if self.displaces { 0 } else { self.in_hand.load(Ordering::Relaxed) };
             lanes.user.messages() + taken + bound.let_in < bound.capacity
         })
     }
@@ -259,7 +267,7 @@ impl<M, S, R> Mailbox<M, S, R> {
     /// displace the rest. Answers whether that was all.
     pub(crate) fn take_user(&self, batch: &mut Lane<M>) -> bool {
         let mut lanes = self.lock();
-        if lanes.bound.as_ref().is_some_and(|bound| bound.displaces()) {
+        if self.displaces && lanes.bound.is_some() {
             match lanes.user.pop() {
                 Some(Entry::Message(message)) => batch.push(message),
                 Some(Entry::Control(control)) => batch.push_control(control),
@@ -477,10 +485,6 @@ impl<M, S, R> Drop for Place<'_, M, S, R> {
 }
 
 impl Bound {
-    fn displaces(&self) -> bool {
-        self.overflow == Overflow::DropOldest
-    }
-
     fn position(&self, ticket: u64) -> Result<usize, usize> {
         self.waiting.binary_search_by_key(&ticket, |waiting| waiting.ticket)
     }

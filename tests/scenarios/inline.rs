@@ -297,3 +297,22 @@ async fn a_handler_that_may_wait_runs_on_a_worker_also_where_it_is_asked_inline(
     assert_eq!(answer.unwrap(), 7);
     assert_eq!(seen(), [("pre_start", false), ("asked", false), ("waited", false)]);
 }
+
+#[actor(mailbox = bounded(1, overflow = drop_oldest))]
+struct Latest;
+
+#[actor]
+impl Latest {
+    #[handler(inline)]
+    fn ask(&mut self) {}
+}
+
+/// Rule 1.8. Another message may take the place of the asker's before its turn begins.
+#[supervise::test]
+async fn an_actor_whose_messages_are_displaced_is_asked_in_the_ordinary_way(system: &TestSystem) {
+    let latest = system.spawn("latest", || Latest).unwrap();
+    system.settle().await;
+    assert!(at_once(latest.ask()).is_none());
+    system.settle().await;
+    latest.ask().await.unwrap();
+}

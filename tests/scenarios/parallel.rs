@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use supervise::AskError;
 use supervise::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::block_in_place;
@@ -312,4 +313,80 @@ fn an_actor_does_not_wait_for_a_task_that_blocks() {
         runtime.block_on(task).unwrap();
     }
     runtime.block_on(system.terminate());
+}
+
+/// Keeps every worker in `block_in_place` until the gate opens.
+fn hold_all_workers(system: &ActorSystem, threads: usize, gate: &Gate) {
+    let came = Gate::new(threads);
+    for _ in 0..threads {
+        let holder = system.spawn_anonymous(|| Holder).unwrap();
+        holder.hold(came.clone(), gate.clone()).tell().unwrap();
+    }
+    came.block();
+}
+
+#[actor]
+struct Holder;
+
+#[actor]
+impl Holder {
+    #[handler]
+    fn hold(&self, came: Gate, gate: Gate) {
+        block_in_place(|| {
+            came.come();
+            gate.block();
+        });
+    }
+}
+
+/// The scout that the task starts must not stay behind the task, and must not keep others from starting one.
+#[test]
+fn an_ask_does_not_wait_for_a_task_that_blocks_while_all_workers_are_in_place() {
+    for threads in [2, 4] {
+        let runtime = runtime(threads);
+        let system = runtime.block_on(async { ActorSystem::new("all-in-place") });
+        let worker = system.spawn_anonymous(|| Worker).unwrap();
+        let open = Gate::new(1);
+        hold_all_workers(&system, threads, &open);
+        for _ in 0..20 {
+            let (told, over) = (Gate::new(1), Gate::new(1));
+            let task = runtime.spawn({
+                let (worker, told, over) = (worker.clone(), told.clone(), over.clone());
+                async move {
+                    worker.answer().tell().unwrap();
+                    told.come();
+                    over.block();
+                }
+            });
+            told.block();
+            assert_eq!(
+                runtime.block_on(async { within(worker.answer().into_future()).await }).unwrap().unwrap(),
+                7
+            );
+            over.come();
+            runtime.block_on(task).unwrap();
+        }
+        open.come();
+        runtime.block_on(system.terminate());
+    }
+}
+
+/// Rule 6.6. One tokio task per actor would be dropped with the runtime too.
+#[test]
+fn a_handler_in_place_does_not_keep_others_waiting_when_their_runtime_is_gone() {
+    for threads in [1, 2, 4] {
+        let theirs = runtime(threads);
+        let system = theirs.block_on(async { ActorSystem::new("theirs") });
+        let idle = system.spawn_anonymous(|| Worker).unwrap();
+        theirs.block_on(async { idle.answer().await }).unwrap();
+        let open = Gate::new(1);
+        hold_all_workers(&system, 1, &open);
+        theirs.shutdown_background();
+        let ours = runtime(1);
+        // The shutdown may take effect at any moment.
+        ours.block_on(async { within(system.when_terminated()).await }).unwrap().unwrap_err();
+        let answer = ours.block_on(async { within(idle.answer().into_future()).await });
+        assert!(matches!(answer, Ok(Err(AskError::Stopped))), "{answer:?}");
+        open.come();
+    }
 }

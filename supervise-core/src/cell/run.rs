@@ -23,7 +23,7 @@ use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
 use crate::unwind::{Payload, UserValue, contained, drop_quietly};
 
-/// How many messages a cell handles in one turn, and how many system messages.
+/// How many messages a cell handles in one turn, and how many system messages. Rule 1.9.
 pub(super) const THROUGHPUT: u32 = 128;
 
 /// What only the cell's own future touches.

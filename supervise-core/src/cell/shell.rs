@@ -470,6 +470,10 @@ impl<A: Actor> Shell<A> {
     /// Closes the user lane. What is left goes to dead letters, in order.
     fn close_user_lane(&mut self) {
         self.unstash_all();
+        // Here only where the runtime goes away between an inline turn and the worker's.
+        if let Some(CameUp::Unwanted(message)) = self.deferred.take().map(|came_up| *came_up) {
+            self.user.push_front(message);
+        }
         let mut user = self.cell.mailbox.close_user_lane();
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {

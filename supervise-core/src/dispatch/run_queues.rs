@@ -133,7 +133,8 @@ impl<T> RunQueues<T> {
     }
 
     fn sleeps(&self, at: usize) -> bool {
-        self.asleep[at / BITS].load(Ordering::Relaxed) & (1 << (at % BITS)) != 0
+        // A thread may remember a worker of an earlier system that had more of them.
+        self.asleep.get(at / BITS).is_some_and(|word| word.load(Ordering::Relaxed) & (1 << (at % BITS)) != 0)
     }
 
     /// Claims a worker that sleeps, after a fence. Invariant 3.
@@ -411,5 +412,6 @@ mod tests {
         });
         assert_eq!(woken.collect::<Vec<_>>(), [vec![129], vec![3, 129], vec![3, 64, 129]]);
         assert!(!queues.push_from_outside(None, 3).unwrap(), "nobody sleeps any more");
+        assert!(!queues.push_from_outside(Some(1000), 4).unwrap(), "there is no such worker");
     }
 }
