@@ -102,47 +102,43 @@ impl<A: Actor> Runner<A> {
     )]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
-            // Borrowed rather than moved, so that there is one copy of it.
-            let this = &mut self;
-
-            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it too.
+            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it.
             macro_rules! finish {
                 (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
-                    let ($instance, $ctx, $shell) = this.parts();
-                    let mut code = pin!(Some($code));
-                    user_code::finish(code.as_mut(), $shell).await
+                    let ($instance, $ctx, $shell) = self.parts();
+                    user_code::finish(pin!(Some($code)), $shell).await
                 }};
             }
 
-            this.step(Input::Begin);
-            while let Some(code) = poll_fn(|cx| this.poll_next(cx)).await {
+            self.step(Input::Begin);
+            while let Some(code) = poll_fn(|cx| self.poll_next(cx)).await {
                 match code {
                     UserCode::Message => {
                         let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
-                        this.handled(outcome);
+                        self.handled(outcome);
                     }
                     UserCode::Terminated => {
                         let outcome = finish!(|instance, ctx, shell| instance.terminated(shell.take_gone(), ctx));
-                        this.handled(outcome);
+                        self.handled(outcome);
                     }
                     UserCode::PreStart => {
                         let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
-                        let _again = this.built(outcome);
+                        let _again = self.built(outcome);
                     }
                     UserCode::PostRestart => {
-                        let cause = this.shell.take_cause();
+                        let cause = self.shell.take_cause();
                         let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
-                        let _again = this.built(outcome);
+                        let _again = self.built(outcome);
                     }
                     UserCode::PreRestart { own } => {
-                        let cause = this.shell.take_cause();
-                        let message = if own { this.failed_message() } else { None };
+                        let cause = self.shell.take_cause();
+                        let message = if own { self.failed_message() } else { None };
                         let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
-                        let _again = this.returned(outcome);
+                        let _again = self.returned(outcome);
                     }
                     UserCode::PostStop => {
                         let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
-                        let _again = this.returned(outcome);
+                        let _again = self.returned(outcome);
                     }
                 }
             }

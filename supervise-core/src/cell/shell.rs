@@ -83,6 +83,10 @@ impl<A: Actor> WhileParked for Shell<A> {
         self.step_while_parked(Input::Parked);
     }
 
+    fn is_parked(&self) -> bool {
+        self.parked
+    }
+
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool {
         self.cell.mailbox.set_accepts(false);
         loop {
