@@ -25,7 +25,7 @@ const IDLE: u32 = 1_000_000;
 
 /// What an idle actor may hold of the heap: its cell, its task, its factory, and, at the moment when they
 /// grow, its place in the table of its siblings and in this program's own.
-const IDLE_BYTES: f64 = 950.0;
+const IDLE_BYTES: f64 = 875.0;
 
 struct Workload {
     name: &'static str,

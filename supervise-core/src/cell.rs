@@ -509,7 +509,7 @@ mod tests {
         }
         let (shared, future) = (size_of::<Cell<()>>(), made(Runner::<Plain>::run));
         assert!(shared <= 336, "the shared part takes {shared} bytes");
-        assert!(future <= 280, "the future takes {future} bytes");
+        assert!(future <= 256, "the future takes {future} bytes");
     }
 
     #[tokio::test]

@@ -158,8 +158,8 @@ impl<A: Actor> Runner<A> {
         if dispatch::is_inline() {
             return self.take_inline_turn();
         }
-        let mut next = match self.shell.deferred.take() {
-            Some(came_up) => self.came_up(Ok(*came_up)),
+        let mut next = match self.shell.take_deferred() {
+            Some(came_up) => self.came_up(Ok(came_up)),
             None => self.one(),
         };
         loop {
@@ -216,7 +216,7 @@ impl<A: Actor> Runner<A> {
             };
         }
         match came_up {
-            Some(came_up) => self.shell.deferred = Some(Box::new(came_up)),
+            Some(came_up) => self.shell.defer(came_up),
             None if self.ctx.timers_mut().is_none() && self.shell.has_nothing_to_do() => {
                 self.shell.wait();
                 return Poll::Pending;
@@ -394,7 +394,7 @@ impl<A: Actor> Runner<A> {
             None => Next::Again,
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
             Some((WatchKind::Notify, how)) => {
-                self.shell.gone = Some(Box::new(Terminated::new(subject, how)));
+                self.shell.put_gone(Terminated::new(subject, how));
                 Next::Call(UserCode::Terminated)
             }
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {

@@ -44,19 +44,13 @@ pub(super) struct Shell<A: Actor> {
     pub(super) handled: u32,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,
-    /// What an inline turn has left to a worker.
-    pub(super) deferred: Option<Box<CameUp<A::Message>>>,
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
-    /// What it was spawned with in place of what its type declares.
-    settings: Option<Box<Settings>>,
-    /// What the fields have declared, by field. Appears with the first.
-    slots: Option<Box<Slots>>,
+    /// What few actors need, and no message looks at. Appears with the first of it.
+    rare: Option<Box<Rare<A::Message>>>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
-    /// The actor is to be told of this next.
-    pub(super) gone: Option<Box<Terminated>>,
     /// Whether the next user message may be handled; as of the last step.
     pub(super) accepts: bool,
     /// The protocol wants the parked code to be dropped.
@@ -66,8 +60,23 @@ pub(super) struct Shell<A: Actor> {
     pub(super) ended: bool,
 }
 
-/// What each field has declared, if it has.
-type Slots = Vec<Option<Arc<dyn ChildSlot>>>;
+/// See [`Shell::rare`].
+struct Rare<M> {
+    /// What it was spawned with in place of what its type declares.
+    settings: Option<Box<Settings>>,
+    /// What each field has declared, if it has.
+    slots: Vec<Option<Arc<dyn ChildSlot>>>,
+    /// What an inline turn has left to a worker.
+    deferred: Option<CameUp<M>>,
+    /// The actor is to be told of this next.
+    gone: Option<Terminated>,
+}
+
+impl<M> Rare<M> {
+    fn new(settings: Option<Box<Settings>>) -> Self {
+        Self { settings, slots: Vec::new(), deferred: None, gone: None }
+    }
+}
 
 /// Messages that do not take their turn.
 pub(super) struct Aside<M> {
@@ -118,13 +127,10 @@ impl<A: Actor> Shell<A> {
             looked: false,
             handled: 0,
             supervised: 0,
-            deferred: None,
             aside: None,
             timers: None,
-            settings,
-            slots: None,
+            rare: settings.map(|settings| Box::new(Rare::new(Some(settings)))),
             call: None,
-            gone: None,
             accepts: false,
             abort: false,
             parked: false,
@@ -190,12 +196,32 @@ impl<A: Actor> Shell<A> {
         }
     }
 
+    fn rare(&mut self) -> &mut Rare<A::Message> {
+        self.rare.get_or_insert_with(|| Box::new(Rare::new(None)))
+    }
+
+    /// The actor is to be told of this next.
+    pub(super) fn put_gone(&mut self, gone: Terminated) {
+        self.rare().gone = Some(gone);
+    }
+
     /// Takes the news the actor is to be told.
     pub(super) fn take_gone(&mut self) -> Terminated {
-        match self.gone.take() {
-            Some(gone) => *gone,
+        match self.rare().gone.take() {
+            Some(gone) => gone,
             None => unreachable!("put there before"),
         }
+    }
+
+    /// Leaves what came up in an inline turn to a worker.
+    pub(super) fn defer(&mut self, came_up: CameUp<A::Message>) {
+        self.rare().deferred = Some(came_up);
+    }
+
+    /// Takes what an inline turn has left to a worker.
+    #[inline]
+    pub(super) fn take_deferred(&mut self) -> Option<CameUp<A::Message>> {
+        self.rare.as_mut()?.deferred.take()
     }
 
     pub(super) fn put_front(&mut self, message: A::Message) {
@@ -366,7 +392,10 @@ impl<A: Actor> Shell<A> {
     /// What a new instance needs to declare a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        let slots = self.slots.get_or_insert_with(|| Box::new(A::CHILDREN.iter().map(|_| None).collect()));
+        let slots = &mut self.rare().slots;
+        if slots.is_empty() {
+            *slots = vec![None; A::CHILDREN.len()];
+        }
         Declare::new(slots.get_mut(at), survivor)
     }
 
@@ -379,7 +408,7 @@ impl<A: Actor> Shell<A> {
     }
 
     fn slot(&self, at: usize) -> Option<&Arc<dyn ChildSlot>> {
-        self.slots.as_ref()?.get(at)?.as_ref()
+        self.rare.as_ref()?.slots.get(at)?.as_ref()
     }
 
     fn start_child(&self, at: usize) {
@@ -407,11 +436,15 @@ impl<A: Actor> Shell<A> {
     }
 
     fn policy(&self) -> Option<&Policy> {
-        self.settings.as_ref()?.policy.as_ref()
+        self.settings()?.policy.as_ref()
     }
 
     fn stop_timeout(&self) -> Duration {
-        self.settings.as_ref().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
+        self.settings().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
+    }
+
+    fn settings(&self) -> Option<&Settings> {
+        self.rare.as_ref()?.settings.as_deref()
     }
 
     fn note(&self, note: Note<Failure>) {
