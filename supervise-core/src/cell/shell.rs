@@ -78,6 +78,14 @@ impl<M> Rare<M> {
     }
 }
 
+/// What the protocol asks the supervisor, and goes on with when it is answered.
+enum Question {
+    /// What to do about the failure of a child.
+    Decide(ChildId, Failure),
+    /// The same for the end of a permanent child, which is always a restart.
+    Renew,
+}
+
 /// Messages that do not take their turn.
 pub(super) struct Aside<M> {
     stash: VecDeque<M>,
@@ -290,13 +298,23 @@ impl<A: Actor> Shell<A> {
         }
         with_effects(|effects| {
             self.take_step(input, effects);
-            while let Some((verdict, strategy)) = self.perform(effects, drop_instance) {
-                let system = &self.cell.core.system;
-                let (now, heard) = (system.now(), observe::is_heard(system));
-                let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
-                self.take_step(Input::Decided(ruling), effects);
+            while let Some(question) = self.perform(effects, drop_instance) {
+                self.answer(question, effects);
             }
         });
+    }
+
+    /// The step that answers what the protocol asked.
+    #[cold]
+    fn answer(&mut self, question: Question, effects: &mut Effects) {
+        let (verdict, strategy) = match question {
+            Question::Decide(child, cause) => self.decide(child, &cause),
+            Question::Renew => (Ok(Directive::Restart), self.strategy()),
+        };
+        let system = &self.cell.core.system;
+        let (now, heard) = (system.now(), observe::is_heard(system));
+        let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
+        self.take_step(Input::Decided(ruling), effects);
     }
 
     fn take_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
@@ -305,17 +323,13 @@ impl<A: Actor> Shell<A> {
         self.accepts = protocol.accepts_messages();
     }
 
-    /// Carries the effects out. Gives the answer to the one that asks for a decision.
-    fn perform(
-        &mut self,
-        effects: &mut Effects,
-        drop_instance: &mut dyn FnMut(),
-    ) -> Option<(Result<Directive, Failure>, Strategy)> {
-        let mut verdict = None;
+    /// Carries the effects out. Gives what the protocol asks, which is the last of them.
+    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
+        let mut question = None;
         for effect in effects.drain(..) {
             match effect {
-                Effect::Decide(child, cause) => verdict = Some(self.decide(child, &cause)),
-                Effect::Renew(_) => verdict = Some((Ok(Directive::Restart), self.strategy())),
+                Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
+                Effect::Renew(_) => question = Some(Question::Renew),
                 Effect::Report(cause) => self.report(cause),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
@@ -350,7 +364,7 @@ impl<A: Actor> Shell<A> {
                 Effect::Call(call) => self.call = Some(call),
             }
         }
-        verdict
+        question
     }
 
     /// Puts something at the tail of the own user lane.
