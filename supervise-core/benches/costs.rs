@@ -59,9 +59,9 @@ const WORKLOADS: [Workload; 15] = [
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 667),
     // Beside its allocations, its part of those that grow its parent's tables.
-    ours("spawn", 2.0, 6_120),
+    ours("spawn", 2.0, 5_900),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 6_100),
+    ours("spawn and stop", 2.0, 5_890),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
     ours("restart by Err", 2.0, 8_000),

@@ -110,7 +110,7 @@ impl<A: Actor> Runner<A> {
                 }};
             }
 
-            self.step(Input::Begin);
+            self.begin();
             while let Some(code) = poll_fn(|cx| self.poll_next(cx)).await {
                 match code {
                     UserCode::Message => {
@@ -143,6 +143,11 @@ impl<A: Actor> Runner<A> {
                 }
             }
         }
+    }
+
+    fn begin(&mut self) {
+        let first = self.shell.cell.core.protocol().begin();
+        self.shell.call = Some(first);
     }
 
     /// The instance, and what goes on while it is borrowed.
