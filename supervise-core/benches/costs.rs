@@ -49,13 +49,13 @@ const fn raw(name: &'static str) -> Workload {
 
 const WORKLOADS: [Workload; 15] = [
     raw("raw tell"),
-    ours("tell", 0.0, 235),
+    ours("tell", 0.0, 227),
     ours("tell, async handler", 0.0, 470),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 310),
+    ours("send, bounded", 0.0, 300),
     raw("raw ask"),
-    ours("ask", 1.0, 2_690),
-    ours("ask, inline handler", 1.0, 1_315),
+    ours("ask", 1.0, 2_660),
+    ours("ask, inline handler", 1.0, 1_300),
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 667),
     // Beside its allocations, its part of those that grow its parent's tables.
