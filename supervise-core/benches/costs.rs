@@ -50,18 +50,18 @@ const fn raw(name: &'static str) -> Workload {
 const WORKLOADS: [Workload; 15] = [
     raw("raw tell"),
     ours("tell", 0.0, 227),
-    ours("tell, async handler", 0.0, 470),
+    ours("tell, async handler", 0.0, 445),
     raw("raw send, bounded"),
     ours("send, bounded", 0.0, 300),
     raw("raw ask"),
-    ours("ask", 1.0, 2_660),
+    ours("ask", 1.0, 2_625),
     ours("ask, inline handler", 1.0, 1_300),
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 667),
     // Beside its allocations, its part of those that grow its parent's tables.
-    ours("spawn", 2.0, 5_900),
+    ours("spawn", 2.0, 5_770),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 5_890),
+    ours("spawn and stop", 2.0, 5_765),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
     ours("restart by Err", 2.0, 8_000),
