@@ -45,7 +45,7 @@ use crate::observe;
 use crate::path::{ActorPath, InvalidName, Uid, check_name};
 use crate::props::Props;
 use crate::request::{AskError, drop_because};
-use crate::supervision::{Cause, ChildId, Effect, HowEnded, Protocol, SpawnRefusal, SystemMessage};
+use crate::supervision::{Cause, ChildId, Effect, HowEnded, Input, Protocol, SpawnRefusal, SystemMessage};
 use crate::system::SystemCore;
 use crate::tree::Kind;
 use crate::unwind::Hold;
@@ -419,6 +419,13 @@ impl Core {
     pub(crate) fn protocol(&self) -> LockedProtocol<'_> {
         let hold = Hold::new();
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
+    }
+
+    /// One step of the protocol. Answers whether the next user message may be handled.
+    fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> bool {
+        let mut protocol = self.protocol();
+        protocol.step(input, effects);
+        protocol.accepts_messages()
     }
 
     /// A message that nobody waits for became a dead letter.

@@ -298,7 +298,7 @@ impl<A: Actor> Shell<A> {
             self.abort = false;
         }
         with_effects(|effects| {
-            self.take_step(input, effects);
+            self.accepts = self.cell.core.step(input, effects);
             while let Some(question) = self.perform(effects, drop_instance) {
                 self.answer(question, effects);
             }
@@ -315,13 +315,7 @@ impl<A: Actor> Shell<A> {
         let system = &self.cell.core.system;
         let (now, heard) = (system.now(), observe::is_heard(system));
         let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
-        self.take_step(Input::Decided(ruling), effects);
-    }
-
-    fn take_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
-        let mut protocol = self.cell.core.protocol();
-        protocol.step(input, effects);
-        self.accepts = protocol.accepts_messages();
+        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
     }
 
     /// Carries the effects out. Gives what the protocol asks, which is the last of them.
