@@ -267,18 +267,20 @@ impl<M, S, R> Mailbox<M, S, R> {
     /// displace the rest. Answers whether that was all.
     pub(crate) fn take_user(&self, batch: &mut Lane<M>) -> bool {
         let mut lanes = self.lock();
-        if self.displaces && lanes.bound.is_some() {
+        let all = if self.displaces && lanes.bound.is_some() {
             match lanes.user.pop() {
                 Some(Entry::Message(message)) => batch.push(message),
                 Some(Entry::Control(control)) => batch.push_control(control),
                 None => {}
             }
+            lanes.user.is_empty()
         } else {
             lanes.user.swap(batch);
-        }
+            true
+        };
         // Under the lock, so that moving a message makes no room.
         self.in_hand.store(batch.messages(), Ordering::Relaxed);
-        lanes.user.is_empty()
+        all
     }
 
     /// Takes the first message of a batch, where there is one. Then there is room for another.
@@ -344,11 +346,10 @@ impl<M, S, R> Mailbox<M, S, R> {
     pub(crate) fn park(&self, runner: R) -> Result<(), R> {
         let for_user = self.accepts.load(Ordering::Relaxed);
         let mut lanes = self.lock();
-        let senders_wait = lanes.bound.as_ref().is_some_and(|bound| !bound.waiting.is_empty());
         if lanes.woken
-            || !lanes.system.is_empty()
+            || self.system_waits()
             || (for_user && !lanes.user.is_empty())
-            || (senders_wait && self.has_room(&lanes))
+            || (self.senders_wait() && self.has_room(&lanes))
         {
             lanes.woken = false;
             return Err(runner);
@@ -370,6 +371,7 @@ impl<M, S, R> Mailbox<M, S, R> {
         lanes.guarded = true;
         let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
         let bound = lanes.bound.take();
+        self.senders_wait.store(false, Ordering::Relaxed);
         drop(lanes);
         for Waiting { waker, .. } in bound.into_iter().flat_map(|bound| bound.waiting) {
             waker.wake();

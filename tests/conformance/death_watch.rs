@@ -197,7 +197,7 @@ async fn dw_07_a_child_of_the_same_name_is_watched_anew(system: &TestSystem) {
 fn dw_08_news_of_an_actor_that_is_not_watched_is_ignored() {
     let mut watcher = Protocol::<u32, Failure>::new(0);
     let mut effects = Vec::new();
-    watcher.step(Input::Begin, &mut effects);
+    watcher.begin();
     watcher.step(Input::Returned(Returned::Ok), &mut effects);
     effects.clear();
     let ended = |subject| SystemMessage::Ended { subject, child: None, how: HowEnded::Graceful };

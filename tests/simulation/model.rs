@@ -240,10 +240,15 @@ impl Model {
 
     // ---- events --------------------------------------------------------------------------------------------------
 
+    /// What is to be done first.
+    pub(crate) fn begin(&mut self) -> Effects {
+        self.instance(Call::Create);
+        std::mem::take(&mut self.does)
+    }
+
     /// What is to be done after `input`.
     pub(crate) fn step(&mut self, input: &Input<'_, Id, Fault>) -> Effects {
         match input {
-            Input::Begin => self.instance(Call::Create),
             Input::Message(SystemMessage::Failed { child, cause, restarts }) => {
                 if self.is_stopping() || !self.concerns_a_start(*child, *cause) {
                     self.reports.push_back((*child, *cause, *restarts));

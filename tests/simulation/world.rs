@@ -261,7 +261,7 @@ impl World {
         let cell = self.cell_mut(id);
         if !cell.begun {
             cell.begun = true;
-            self.step(id, Input::Begin, choices)
+            self.begin(id)
         } else if let Some(call) = cell.call.take() {
             self.call(id, call, choices)
         } else if let Some(message) = cell.system.pop_front() {
@@ -274,6 +274,17 @@ impl World {
         } else {
             unreachable!("no turn without something to do")
         }
+    }
+
+    fn begin(&mut self, id: Id) -> Step {
+        let cell = self.cell_mut(id);
+        let aborts = cell.model.aborts();
+        let expected = cell.model.begin();
+        let first = Effect::Call(cell.protocol.begin());
+        Self::agree_about_step(cell, &expected, std::slice::from_ref(&first), aborts)?;
+        self.perform(id, first);
+        self.refresh(id);
+        Ok(())
     }
 
     fn handle(&mut self, id: Id, entry: &Entry, choices: &mut impl Choices) -> Step {
@@ -455,7 +466,16 @@ impl World {
         let aborts = cell.model.aborts();
         let expected = cell.model.step(&input);
         cell.protocol.step(input, effects);
-        if !agree(&expected, effects, aborts) {
+        Self::agree_about_step(cell, &expected, effects, aborts)
+    }
+
+    fn agree_about_step(
+        cell: &Cell,
+        expected: &[Effect<Id, Fault>],
+        effects: &[Effect<Id, Fault>],
+        aborts: bool,
+    ) -> Step {
+        if !agree(expected, effects, aborts) {
             return disagreement(format!("the protocol does {effects:?}, the model {expected:?}"));
         }
         Self::agree_about_state(cell)

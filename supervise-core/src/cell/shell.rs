@@ -44,19 +44,13 @@ pub(super) struct Shell<A: Actor> {
     pub(super) handled: u32,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,
-    /// What an inline turn has left to a worker.
-    pub(super) deferred: Option<Box<CameUp<A::Message>>>,
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
-    /// What it was spawned with in place of what its type declares.
-    settings: Option<Box<Settings>>,
-    /// What the fields have declared, by field. Appears with the first.
-    slots: Option<Box<Slots>>,
+    /// What few actors need, and no message looks at. Appears with the first of it.
+    rare: Option<Box<Rare<A::Message>>>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
-    /// The actor is to be told of this next.
-    pub(super) gone: Option<Box<Terminated>>,
     /// Whether the next user message may be handled; as of the last step.
     pub(super) accepts: bool,
     /// The protocol wants the parked code to be dropped.
@@ -66,8 +60,31 @@ pub(super) struct Shell<A: Actor> {
     pub(super) ended: bool,
 }
 
-/// What each field has declared, if it has.
-type Slots = Vec<Option<Arc<dyn ChildSlot>>>;
+/// See [`Shell::rare`].
+struct Rare<M> {
+    /// What it was spawned with in place of what its type declares.
+    settings: Option<Box<Settings>>,
+    /// What each field has declared, if it has.
+    slots: Vec<Option<Arc<dyn ChildSlot>>>,
+    /// What an inline turn has left to a worker.
+    deferred: Option<CameUp<M>>,
+    /// The actor is to be told of this next.
+    gone: Option<Terminated>,
+}
+
+impl<M> Rare<M> {
+    fn new(settings: Option<Box<Settings>>) -> Self {
+        Self { settings, slots: Vec::new(), deferred: None, gone: None }
+    }
+}
+
+/// What the protocol asks the supervisor, and goes on with when it is answered.
+enum Question {
+    /// What to do about the failure of a child.
+    Decide(ChildId, Failure),
+    /// The same for the end of a permanent child, which is always a restart.
+    Renew,
+}
 
 /// Messages that do not take their turn.
 pub(super) struct Aside<M> {
@@ -81,6 +98,10 @@ impl<A: Actor> WhileParked for Shell<A> {
     fn parked(&mut self) {
         self.parked = true;
         self.step_while_parked(Input::Parked);
+    }
+
+    fn is_parked(&self) -> bool {
+        self.parked
     }
 
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool {
@@ -114,13 +135,10 @@ impl<A: Actor> Shell<A> {
             looked: false,
             handled: 0,
             supervised: 0,
-            deferred: None,
             aside: None,
             timers: None,
-            settings,
-            slots: None,
+            rare: settings.map(|settings| Box::new(Rare::new(Some(settings)))),
             call: None,
-            gone: None,
             accepts: false,
             abort: false,
             parked: false,
@@ -148,7 +166,8 @@ impl<A: Actor> Shell<A> {
 
     /// Takes what waits first, if that is a control. The lane itself is looked into once a turn; what comes later has the
     /// next one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+    #[inline(always)]
     pub(super) fn take_control(&mut self) -> Option<Control> {
         if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user(&mut self.user);
@@ -186,12 +205,32 @@ impl<A: Actor> Shell<A> {
         }
     }
 
+    fn rare(&mut self) -> &mut Rare<A::Message> {
+        self.rare.get_or_insert_with(|| Box::new(Rare::new(None)))
+    }
+
+    /// The actor is to be told of this next.
+    pub(super) fn put_gone(&mut self, gone: Terminated) {
+        self.rare().gone = Some(gone);
+    }
+
     /// Takes the news the actor is to be told.
     pub(super) fn take_gone(&mut self) -> Terminated {
-        match self.gone.take() {
-            Some(gone) => *gone,
+        match self.rare().gone.take() {
+            Some(gone) => gone,
             None => unreachable!("put there before"),
         }
+    }
+
+    /// Leaves what came up in an inline turn to a worker.
+    pub(super) fn defer(&mut self, came_up: CameUp<A::Message>) {
+        self.rare().deferred = Some(came_up);
+    }
+
+    /// Takes what an inline turn has left to a worker.
+    #[inline]
+    pub(super) fn take_deferred(&mut self) -> Option<CameUp<A::Message>> {
+        self.rare.as_mut()?.deferred.take()
     }
 
     pub(super) fn put_front(&mut self, message: A::Message) {
@@ -259,33 +298,33 @@ impl<A: Actor> Shell<A> {
             self.abort = false;
         }
         with_effects(|effects| {
-            self.take_step(input, effects);
-            while let Some((verdict, strategy)) = self.perform(effects, drop_instance) {
-                let system = &self.cell.core.system;
-                let (now, heard) = (system.now(), observe::is_heard(system));
-                let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
-                self.take_step(Input::Decided(ruling), effects);
+            self.accepts = self.cell.core.step(input, effects);
+            while let Some(question) = self.perform(effects, drop_instance) {
+                self.answer(question, effects);
             }
         });
     }
 
-    fn take_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
-        let mut protocol = self.cell.core.protocol();
-        protocol.step(input, effects);
-        self.accepts = protocol.accepts_messages();
+    /// The step that answers what the protocol asked.
+    #[cold]
+    fn answer(&mut self, question: Question, effects: &mut Effects) {
+        let (verdict, strategy) = match question {
+            Question::Decide(child, cause) => self.decide(child, &cause),
+            Question::Renew => (Ok(Directive::Restart), self.strategy()),
+        };
+        let system = &self.cell.core.system;
+        let (now, heard) = (system.now(), observe::is_heard(system));
+        let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
+        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
     }
 
-    /// Carries the effects out. Gives the answer to the one that asks for a decision.
-    fn perform(
-        &mut self,
-        effects: &mut Effects,
-        drop_instance: &mut dyn FnMut(),
-    ) -> Option<(Result<Directive, Failure>, Strategy)> {
-        let mut verdict = None;
+    /// Carries the effects out. Gives what the protocol asks, which is the last of them.
+    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
+        let mut question = None;
         for effect in effects.drain(..) {
             match effect {
-                Effect::Decide(child, cause) => verdict = Some(self.decide(child, &cause)),
-                Effect::Renew(_) => verdict = Some((Ok(Directive::Restart), self.strategy())),
+                Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
+                Effect::Renew(_) => question = Some(Question::Renew),
                 Effect::Report(cause) => self.report(cause),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
@@ -320,7 +359,7 @@ impl<A: Actor> Shell<A> {
                 Effect::Call(call) => self.call = Some(call),
             }
         }
-        verdict
+        question
     }
 
     /// Puts something at the tail of the own user lane.
@@ -362,7 +401,10 @@ impl<A: Actor> Shell<A> {
     /// What a new instance needs to declare a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        let slots = self.slots.get_or_insert_with(|| Box::new(A::CHILDREN.iter().map(|_| None).collect()));
+        let slots = &mut self.rare().slots;
+        if slots.is_empty() {
+            *slots = vec![None; A::CHILDREN.len()];
+        }
         Declare::new(slots.get_mut(at), survivor)
     }
 
@@ -375,7 +417,7 @@ impl<A: Actor> Shell<A> {
     }
 
     fn slot(&self, at: usize) -> Option<&Arc<dyn ChildSlot>> {
-        self.slots.as_ref()?.get(at)?.as_ref()
+        self.rare.as_ref()?.slots.get(at)?.as_ref()
     }
 
     fn start_child(&self, at: usize) {
@@ -403,11 +445,15 @@ impl<A: Actor> Shell<A> {
     }
 
     fn policy(&self) -> Option<&Policy> {
-        self.settings.as_ref()?.policy.as_ref()
+        self.settings()?.policy.as_ref()
     }
 
     fn stop_timeout(&self) -> Duration {
-        self.settings.as_ref().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
+        self.settings().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
+    }
+
+    fn settings(&self) -> Option<&Settings> {
+        self.rare.as_ref()?.settings.as_deref()
     }
 
     fn note(&self, note: Note<Failure>) {
@@ -471,7 +517,7 @@ impl<A: Actor> Shell<A> {
     fn close_user_lane(&mut self) {
         self.unstash_all();
         // Here only where the runtime goes away between an inline turn and the worker's.
-        if let Some(CameUp::Unwanted(message)) = self.deferred.take().map(|came_up| *came_up) {
+        if let Some(CameUp::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }
         let mut user = self.cell.mailbox.close_user_lane();

@@ -18,6 +18,9 @@ pub(super) trait WhileParked {
     /// The code waits for the first time.
     fn parked(&mut self);
 
+    /// Whether the code has waited before.
+    fn is_parked(&self) -> bool;
+
     /// Does what may be done meanwhile, and has the task woken when there is more. Answers whether to abort.
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool;
 }
@@ -29,14 +32,13 @@ pub(super) fn finish<'a, F: Future, W: WhileParked>(
     code: Pin<&'a mut Option<F>>,
     meanwhile: &'a mut W,
 ) -> Finish<'a, F, W> {
-    Finish { code, meanwhile, parked: false }
+    Finish { code, meanwhile }
 }
 
 /// See [`finish`]. By hand, because every actor has room for it: an `async fn` would take twice as much.
 pub(super) struct Finish<'a, F, W> {
     code: Pin<&'a mut Option<F>>,
     meanwhile: &'a mut W,
-    parked: bool,
 }
 
 /// The runtime went away under the code.
@@ -57,7 +59,7 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
     type Output = Result<F::Output, Broken>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        if self.parked && self.meanwhile.go_on(cx) {
+        if self.meanwhile.is_parked() && self.meanwhile.go_on(cx) {
             return self.end(Err(Broken::Aborted));
         }
         let Some(running) = self.code.as_mut().as_pin_mut() else {
@@ -68,8 +70,7 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
             Err(payload) => return self.end(Err(Broken::Panicked(payload))),
             Ok(Poll::Pending) => {}
         }
-        if !self.parked {
-            self.parked = true;
+        if !self.meanwhile.is_parked() {
             self.meanwhile.parked();
             if self.meanwhile.go_on(cx) {
                 return self.end(Err(Broken::Aborted));

@@ -48,7 +48,7 @@ fn restarts(actor: &mut Actor, cause: Failure) -> Vec<Does> {
 /// An actor that has failed while it ran, and whose restart is under way.
 fn restarting() -> Actor {
     let mut actor = Protocol::new(0);
-    step(&mut actor, Input::Begin);
+    actor.begin();
     step(&mut actor, Input::Returned(Returned::Ok));
     let cause = fails(&mut actor, Failure::other("first"));
     restarts(&mut actor, cause);
@@ -166,7 +166,7 @@ fn an_escalation_through_any_number_of_levels_adds_nothing() {
         let grown = measure(|| {
             for level in 0..10_000_u64 {
                 let mut above = Protocol::<u32, Failure>::new(0);
-                step(&mut above, Input::Begin);
+                above.begin();
                 step(&mut above, Input::Returned(Returned::Ok));
                 above.spawn(&ActorName::from("child"), |_, _| 1).unwrap();
                 let report = SystemMessage::Failed { child: ChildId(0), cause: failure.clone(), restarts: 0 };

@@ -193,6 +193,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         std::mem::replace(self, Self { phase: Phase::Ended, ..Self::new(0) })
     }
 
+    /// The actor begins: its first call, before any input.
+    pub fn begin(&mut self) -> Call<C> {
+        debug_assert!(matches!(self.phase, Phase::New), "a cell begins once");
+        self.phase = Phase::Creating;
+        let first = self.first_call(Out::Create);
+        self.out = Some(first);
+        self.call(first)
+    }
+
     /// Takes one input and appends what is to be done.
     ///
     /// # Panics
@@ -203,7 +212,6 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             return;
         }
         match input {
-            Input::Begin => self.begin(),
             Input::Message(message) => self.receive(message, effects),
             Input::Parked => self.parked(effects),
             Input::Returned(returned) => self.returned(returned, effects),

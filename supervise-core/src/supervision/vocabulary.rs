@@ -118,8 +118,6 @@ impl<R, C> SystemMessage<R, C> {
 /// One thing that happens to a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input<'a, R, C> {
-    /// The cell runs for the first time.
-    Begin,
     /// A message from the system lane.
     Message(SystemMessage<R, C>),
     /// The user code that is out waits at an await point. Without a call out it is a message handler.

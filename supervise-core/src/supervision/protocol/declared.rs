@@ -534,6 +534,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Requests the stop of these children: of fields one after another in reverse, after all others have ended.
     pub(super) fn stop_in_line(&mut self, children: &[ChildId], effects: &mut Vec<Effect<R, C>>) {
+        let dying = self.children.as_ref().map_or(0, |all| all.dying());
+        effects.reserve(children.len().saturating_sub(dying));
         for id in children.iter().rev() {
             if self.field_of(*id).is_none() {
                 self.stop_child(*id, effects);

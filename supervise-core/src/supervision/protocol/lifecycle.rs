@@ -10,11 +10,6 @@ use crate::supervision::vocabulary::{
 };
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
-    pub(super) fn begin(&mut self) {
-        debug_assert!(matches!(self.phase, Phase::New), "a cell begins once");
-        self.create_now();
-    }
-
     fn create_now(&mut self) {
         self.phase = Phase::Creating;
         self.aborted = false;

@@ -2,13 +2,13 @@ use super::*;
 
 #[test]
 fn an_actor_begins_with_its_factory() {
-    assert_eq!(step(&mut Protocol::new(0), Input::Begin), [Effect::Call(Call::Create)]);
+    assert_eq!(Actor::new(0).begin(), Call::Create);
 }
 
 #[test]
 fn a_child_of_a_suspended_parent_starts_but_handles_nothing() {
     let mut actor = Protocol::new(2);
-    assert_eq!(step(&mut actor, Input::Begin), [Effect::Call(Call::Create)]);
+    assert_eq!(actor.begin(), Call::Create);
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
     assert!(!actor.accepts_messages());
     drive(&mut actor, Resume(None));

@@ -38,7 +38,7 @@ fn make(actor: &mut Actor, field: usize) -> u32 {
 
 fn beginning(specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Actor {
     let mut actor = Protocol::new(0).with_fields(&named(specs), auto_shutdown);
-    assert_eq!(step(&mut actor, Input::Begin), [BUILD]);
+    assert_eq!(Effect::Call(actor.begin()), BUILD);
     assert_eq!(back(&mut actor, Returned::Ok), [declare(0)]);
     actor
 }

@@ -151,7 +151,7 @@ fn spawn(actor: &mut Actor) -> u32 {
 
 fn creating() -> Actor {
     let mut actor = Protocol::new(0);
-    assert_eq!(step(&mut actor, Input::Begin), [Effect::Call(Call::Create)]);
+    assert_eq!(actor.begin(), Call::Create);
     actor
 }
 

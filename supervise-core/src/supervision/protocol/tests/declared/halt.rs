@@ -4,7 +4,7 @@ use super::*;
 
 fn field() -> Actor {
     let mut actor = Protocol::new(0).as_field();
-    step(&mut actor, Input::Begin);
+    actor.begin();
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started), TellStarted]);
     actor
 }
@@ -37,7 +37,7 @@ fn a_halt_waits_for_children_that_are_to_end() {
 #[test]
 fn a_halt_of_an_actor_that_never_started_is_done_without_a_hook() {
     let mut actor = Protocol::new(0).as_field();
-    step(&mut actor, Input::Begin);
+    actor.begin();
     spawn(&mut actor);
     back(&mut actor, Returned::Err(X));
     assert_eq!(drive(&mut actor, Halt(X)), [Send(A, Terminate)]);

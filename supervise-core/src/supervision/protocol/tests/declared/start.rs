@@ -57,7 +57,7 @@ fn a_declaration_that_fails_is_an_initialization_failure() {
 #[test]
 fn a_factory_that_fails_is_an_initialization_failure() {
     let mut actor = Protocol::new(0).with_fields(&[TRANSIENT], AutoShutdown::Never);
-    step(&mut actor, Input::Begin);
+    actor.begin();
     assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, Report(Why::Starting('x'))]);
 }
 
@@ -84,7 +84,7 @@ fn the_name_of_a_field_is_taken_even_without_its_child() {
 #[test]
 fn an_actor_without_fields_has_none() {
     let mut actor = Protocol::<u32, Why>::new(0).with_fields(&[], AutoShutdown::AllSignificant);
-    assert_eq!(step(&mut actor, Input::Begin), [CREATE]);
+    assert_eq!(Effect::Call(actor.begin()), CREATE);
     assert_eq!(actor.child_of_field(0), None);
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
     let child = spawn(&mut actor);
