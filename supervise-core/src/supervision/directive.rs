@@ -17,7 +17,7 @@ pub enum Directive {
     /// End the child for good.
     Stop,
     /// Fail oneself with the same cause and let one's own parent decide. A handler that asked the child and returns its failure
-    /// fails on top of that: one cause may be charged twice (rule 3.6).
+    /// fails on top of that: one cause is decided about twice (rule 3.6).
     Escalate,
 }
 

@@ -183,16 +183,23 @@ impl Relay {
     }
 }
 
-/// Rule 3.6.
+/// Rules 3.6 and 7.10.
 #[supervise::test]
-async fn z_07_an_ask_whose_failure_is_passed_on_is_charged_beside_the_escalation(system: &TestSystem) {
+async fn z_07_an_ask_whose_failure_is_passed_on_is_a_failure_that_the_restart_for_the_escalation_answers(
+    system: &TestSystem,
+) {
     let probe = system.probe();
     let top = keeper_deciding(system, Strategy::one_for_one().max_retries(1), always_restart);
     let handle = probe.handle();
     let relay = child(&top, "relay", move || Relay { probe: handle.clone(), child: None }).await;
     assert!(matches!(relay.relay("boom").await, Err(AskError::Failed(_))));
     assert_eq!(system.expect_decision(&relay).await.outcome, restarting(1));
-    assert_eq!(system.expect_decision(&relay).await.outcome, Outcome::LimitReached { children: 1 });
-    assert!(relay.actor_ref().has_ended());
+    assert_eq!(
+        system.expect_decision(&relay).await.outcome,
+        Outcome::AlreadyAnswered,
+        "the limit counts one failure"
+    );
+    system.expect_restarts(&relay, 1).await;
+    assert!(!relay.actor_ref().has_ended());
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
