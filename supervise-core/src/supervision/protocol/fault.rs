@@ -223,16 +223,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) {
         let Some(child) = self.child_mut(id) else { return };
-        let target = child.target.clone();
         if !(together && child.to_be_replaced) {
             child.count_restart();
             child.to_be_replaced |= together;
             let restart = if together { SystemMessage::RecreateTogether } else { SystemMessage::Recreate };
-            effects.push(Effect::Send(target.clone(), restart(cause)));
+            effects.push(Effect::Send(child.target.clone(), restart(cause)));
             owed -= 1;
         }
         for _ in 0..owed {
-            effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
+            effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
     }
 
