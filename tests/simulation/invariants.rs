@@ -65,6 +65,8 @@ pub(crate) enum Invariant {
     /// I23. What is temporary never restarts. What has ended by itself comes back if it is permanent, and nobody's table
     /// is asked about it.
     RestartTypeKept,
+    /// I24. Nobody is told to restart with siblings again before it has said that its instance is replaced, and it does say so.
+    OneRestartAtATime,
 }
 
 /// An invariant that does not hold.
@@ -130,6 +132,8 @@ pub(crate) struct Watchdog {
     survivors: Vec<Id>,
     /// Children whose stop this actor requested.
     pub(crate) stopping: BTreeSet<Id>,
+    /// Children that were told to restart with siblings and have not said that they are replaced.
+    replacing: BTreeSet<Id>,
     about: Option<Id>,
     misnamed: Option<usize>,
     pub(crate) fields: Fields,
@@ -146,6 +150,7 @@ impl Watchdog {
             names: BTreeMap::new(),
             survivors: Vec::new(),
             stopping: BTreeSet::new(),
+            replacing: BTreeSet::new(),
             about: None,
             misnamed: None,
             fields: Fields::new(specs, scope),
@@ -169,7 +174,7 @@ impl Watchdog {
         let watchdog = &mut world.cell_mut(id).watchdog;
         match message {
             SystemMessage::Suspend => watchdog.balance += 1,
-            SystemMessage::Resume(_) | SystemMessage::Recreate(_) => {
+            SystemMessage::Resume(_) | SystemMessage::Recreate(_) | SystemMessage::RecreateTogether(_) => {
                 watchdog.balance -= 1;
                 if watchdog.balance < 0 && !ends {
                     return broken(Invariant::NoAnswerTooMany, format!("{id} gets {message:?} while well"));
@@ -179,6 +184,13 @@ impl Watchdog {
                 watchdog.names.retain(|_, holder| holder != subject);
                 watchdog.stopping.remove(subject);
                 watchdog.fields.ended(*subject);
+            }
+            SystemMessage::Replaced(child) => {
+                let children = world.cell(id).protocol.children();
+                let said = children.filter(|(other, _)| other == child).map(|(_, target)| *target).next();
+                if let Some(said) = said {
+                    world.cell_mut(id).watchdog.replacing.remove(&said);
+                }
             }
             SystemMessage::Started(child) => watchdog.fields.started(*child),
             SystemMessage::Halted(child) => watchdog.fields.halted(*child),
@@ -300,7 +312,7 @@ impl Watchdog {
                 Effect::Call(_) | Effect::Decide(..) | Effect::Renew(_) if at + 1 < effects.len() => {
                     return broken(Invariant::CallComesLast, format!("{id}: {effects:?}"));
                 }
-                Effect::Report(_) => {
+                Effect::Report { .. } => {
                     watchdog.balance += 1;
                     answers += 1;
                     world.ledger.reported += u32::from(!world.cell(id).is_field);
@@ -311,12 +323,9 @@ impl Watchdog {
                     if Some(*to) == about && is_answer(message) {
                         answers += 1;
                     }
-                    match message {
-                        SystemMessage::Recreate(_) => recreated.push(*to),
-                        SystemMessage::Terminate => {
-                            watchdog.stopping.insert(*to);
-                        }
-                        _ => {}
+                    watchdog.told(*to, message)?;
+                    if matches!(message, SystemMessage::Recreate(_)) {
+                        recreated.push(*to);
                     }
                 }
                 Effect::Unwatch(subject) => {
@@ -388,6 +397,20 @@ impl Watchdog {
         Ok(())
     }
 
+    /// A child is told something.
+    fn told(&mut self, child: Id, message: &Message) -> Check {
+        match message {
+            SystemMessage::RecreateTogether(_) if !self.replacing.insert(child) => {
+                return broken(Invariant::OneRestartAtATime, format!("{child} gets {message:?} again"));
+            }
+            SystemMessage::Terminate => {
+                self.stopping.insert(child);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Whom a new instance restarts.
     fn survivors(cell: &Cell) -> Vec<Id> {
         let Self { survivors, fields, .. } = &cell.watchdog;
@@ -444,6 +467,11 @@ impl Watchdog {
                     format!("{id} is not told that {subject} ended"),
                 );
             }
+            if let Some(child) =
+                watchdog.replacing.iter().find(|child| world.cell(**child).protocol.accepts_messages())
+            {
+                return broken(Invariant::OneRestartAtATime, format!("{id} waits for {child} to be replaced"));
+            }
             if well {
                 watchdog.fields.at_rest(*id)?;
             }
@@ -472,8 +500,8 @@ impl Watchdog {
 }
 
 fn reaches_somebody(effect: &Effect<Id, Fault>) -> bool {
-    use SystemMessage::{Recreate, Suspend, Terminate};
-    matches!(effect, Effect::Send(_, Suspend | Recreate(_) | Terminate))
+    use SystemMessage::{Recreate, RecreateTogether, Suspend, Terminate};
+    matches!(effect, Effect::Send(_, Suspend | Recreate(_) | RecreateTogether(_) | Terminate))
 }
 
 fn is_bare_resume(effect: &Effect<Id, Fault>) -> bool {
@@ -481,5 +509,6 @@ fn is_bare_resume(effect: &Effect<Id, Fault>) -> bool {
 }
 
 fn is_answer(message: &Message) -> bool {
-    matches!(message, SystemMessage::Resume(Some(_)) | SystemMessage::Recreate(_) | SystemMessage::Terminate)
+    use SystemMessage::{Recreate, RecreateTogether, Resume, Terminate};
+    matches!(message, Resume(Some(_)) | Recreate(_) | RecreateTogether(_) | Terminate)
 }

@@ -78,6 +78,8 @@ pub(crate) struct Model {
     failed_by: Option<Culprit>,
     /// How many restarts its parent has sent and it has taken up.
     restarts_begun: u32,
+    /// Its parent waits to hear that the instance is replaced.
+    says_when_replaced: bool,
     instance: Instance,
     stage: Stage,
     /// Terminate has come, and may have to wait.
@@ -119,6 +121,7 @@ impl Model {
             suspended: inherited,
             failed_by: None,
             restarts_begun: 0,
+            says_when_replaced: false,
             instance: Instance::Never,
             stage: Stage::Living,
             told_to_stop: false,
@@ -202,7 +205,16 @@ impl Model {
             let name = Some(name);
             self.children.insert(
                 id,
-                Child { actor, name, asked_to_stop: false, restarts, delays, waits: None, restarts_sent: 0 },
+                Child {
+                    actor,
+                    name,
+                    asked_to_stop: false,
+                    restarts,
+                    delays,
+                    waits: None,
+                    restarts_sent: 0,
+                    to_be_replaced: false,
+                },
             );
         }
         granted
@@ -255,6 +267,11 @@ impl Model {
                 }
             }
             Input::Message(SystemMessage::Terminate) => self.stop_self(),
+            Input::Message(SystemMessage::RecreateTogether(cause)) => {
+                self.says_when_replaced = true;
+                self.restart_came(*cause);
+            }
+            Input::Message(SystemMessage::Recreate(cause)) => self.restart_came(*cause),
             Input::Message(message) => {
                 if ends_an_instance(message) {
                     self.bound_code();
@@ -304,6 +321,23 @@ impl Model {
         self.move_fields();
     }
 
+    /// Another restart has come. The last one answers it, as long as the instance has not been replaced; so does the end.
+    fn restart_came(&mut self, cause: Fault) {
+        let waits = |message: &&Message| matches!(message, SystemMessage::Recreate(_) | SystemMessage::Halt(_));
+        let joins = match self.queue.iter().rfind(waits) {
+            _ if self.is_stopping() => true,
+            Some(last) => matches!(last, SystemMessage::Recreate(_)),
+            None => matches!(self.stage, Stage::Creating | Stage::Restarting(_)),
+        };
+        if joins {
+            self.restarts_begun += 1;
+            self.queue.push(SystemMessage::Resume(None));
+        } else {
+            self.bound_code();
+            self.queue.push(SystemMessage::Recreate(cause));
+        }
+    }
+
     fn stop_self(&mut self) {
         if !self.is_stopping() {
             self.told_to_stop = true;
@@ -327,12 +361,10 @@ impl Model {
     }
 
     fn may_take(&self, message: &Message) -> bool {
-        let waits_for_children =
-            matches!(self.stage, Stage::Creating | Stage::Restarting(_) | Stage::Halting) && self.code.is_none();
+        let waits_for_children = self.stage != Stage::Living && self.code.is_none();
         let ends = self.ends();
         match message {
             _ if self.deciding.is_some() => false,
-            SystemMessage::Suspend | SystemMessage::Resume(_) => !waits_for_children,
             SystemMessage::Recreate(_) | SystemMessage::Halt(_) => {
                 ends || (self.code.is_none() && !waits_for_children && !self.is_stopping())
             }
@@ -348,10 +380,6 @@ impl Model {
                 self.suspended += 1;
                 self.send_all(&SystemMessage::Suspend);
             }
-            SystemMessage::Recreate(_) if ends => {
-                self.suspended = self.suspended.saturating_sub(1);
-                self.send_all(&SystemMessage::Resume(None));
-            }
             SystemMessage::Resume(None) => {
                 self.suspended = self.suspended.saturating_sub(1);
                 self.send_all(&SystemMessage::Resume(None));
@@ -363,6 +391,11 @@ impl Model {
             }
             SystemMessage::Halt(_) if ends => {}
             SystemMessage::Halt(cause) => self.halt(cause),
+            SystemMessage::Replaced(child) => {
+                if let Some(child) = self.children.get_mut(&child) {
+                    child.to_be_replaced = false;
+                }
+            }
             SystemMessage::Started(child) => self.fields.started(child),
             SystemMessage::Halted(child) => self.fields.halted(child),
             SystemMessage::Terminate => self.terminate(),
@@ -378,7 +411,7 @@ impl Model {
                     child.delays.clear();
                 }
             }
-            SystemMessage::Failed { .. } => unreachable!("reports wait elsewhere"),
+            SystemMessage::Failed { .. } | SystemMessage::RecreateTogether(_) => unreachable!("taken in `step`"),
         }
     }
 }

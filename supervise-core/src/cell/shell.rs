@@ -325,7 +325,7 @@ impl<A: Actor> Shell<A> {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::Renew(_) => question = Some(Question::Renew),
-                Effect::Report(cause) => self.report(cause),
+                Effect::Report { cause, restarts } => self.report(cause, restarts),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
@@ -346,8 +346,9 @@ impl<A: Actor> Shell<A> {
                 Effect::DropInstance => drop_instance(),
                 Effect::CloseUserLane => self.close_user_lane(),
                 Effect::CloseSystemLane => self.close_system_lane(),
-                Effect::TellStarted => self.tell_of_field(System::Started),
-                Effect::TellHalted => self.tell_of_field(System::Halted),
+                Effect::TellReplaced => self.tell_of_progress(System::Replaced),
+                Effect::TellStarted => self.tell_of_progress(System::Started),
+                Effect::TellHalted => self.tell_of_progress(System::Halted),
                 Effect::StartChild(at) => self.start_child(at),
                 Effect::TellParent(how) => self.tell_parent(how),
                 Effect::TellWatcher(watcher, how) => {
@@ -369,11 +370,10 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Reports a failure to the parent, which decides on its own turn.
-    fn report(&self, cause: Failure) {
+    fn report(&self, cause: Failure, restarts: u32) {
         let core = &self.cell.core;
         match &core.parent {
             Some(parent) => {
-                let restarts = core.protocol().restarts();
                 parent.send_system(System::Failed { child: core.id, cause, restarts });
             }
             None => core.system.root_failed(&self.me(), cause),
@@ -390,7 +390,7 @@ impl<A: Actor> Shell<A> {
         }
     }
 
-    fn tell_of_field(&self, message: fn(ChildId) -> System) {
+    fn tell_of_progress(&self, message: fn(ChildId) -> System) {
         if let Some(parent) = &self.cell.core.parent {
             parent.send_system(message(self.cell.core.id));
         }

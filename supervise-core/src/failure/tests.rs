@@ -36,7 +36,7 @@ fn step(actor: &mut Actor, input: Input<'_, u32, Failure>) -> Vec<Does> {
 fn fails(actor: &mut Actor, with: Failure) -> Failure {
     let reports = step(actor, Input::Returned(Returned::Err(with))).into_iter();
     reports
-        .filter_map(|effect| if let Effect::Report(cause) = effect { Some(cause) } else { None })
+        .filter_map(|effect| if let Effect::Report { cause, .. } = effect { Some(cause) } else { None })
         .last()
         .unwrap()
 }
@@ -177,7 +177,7 @@ fn an_escalation_through_any_number_of_levels_adds_nothing() {
                 let ruling = Ruling { verdict, strategy: &strategy, now: Time::ZERO, draw: 0.0, heard: true };
                 let effects = step(&mut above, Input::Decided(ruling));
                 let up = effects.into_iter().find_map(|effect| match effect {
-                    Effect::Report(cause) => Some(cause),
+                    Effect::Report { cause, .. } => Some(cause),
                     _ => None,
                 });
                 failure = up.unwrap();

@@ -30,6 +30,8 @@ pub(crate) struct Child<R> {
     dying: bool,
     /// How many restarts it was told to do.
     restarts_sent: u32,
+    /// It restarts together with siblings, and has not said yet that its instance is replaced.
+    pub(crate) to_be_replaced: bool,
     /// Appears with the child's first restart.
     history: Option<Box<History>>,
 }
@@ -167,6 +169,9 @@ pub(crate) struct Children<R, C> {
     /// How many children the rounds name, those counted that do not wait any more.
     named: usize,
     next_round: u64,
+    /// Children with an id from here on are all to be replaced, declared ones aside. So a storm that begins with the last child does
+    /// not look through all children at each failure.
+    replaced_from: ChildId,
 }
 
 impl<R, C> Default for Children<R, C> {
@@ -182,11 +187,12 @@ impl<R, C> Default for Children<R, C> {
             rounds: Vec::new(),
             named: 0,
             next_round: 0,
+            replaced_from: ChildId(0),
         }
     }
 }
 
-/// The index by name and the count of names follow from the rest.
+/// The index by name, the count of names and the end of those that are not to be replaced follow from the rest.
 impl<R: Hash, C: Hash> Hash for Children<R, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self {
@@ -200,6 +206,7 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             rounds,
             named: _,
             next_round,
+            replaced_from: _,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
         (restarts, rounds, next_round).hash(state);
@@ -249,7 +256,9 @@ impl<R: Clone, C> Children<R, C> {
     fn push(&mut self, name: ActorName, target: R) {
         let id = self.next_id();
         self.next += 1;
-        self.in_start_order.push(id, Child { name, target, dying: false, restarts_sent: 0, history: None });
+        self.replaced_from = self.next_id();
+        let child = Child { name, target, dying: false, restarts_sent: 0, to_be_replaced: false, history: None };
+        self.in_start_order.push(id, child);
     }
 
     pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {
@@ -287,6 +296,28 @@ impl<R: Clone, C> Children<R, C> {
     /// In start order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
         self.in_start_order.iter()
+    }
+
+    /// Children from `first` on, in start order: those that no restart together with siblings is about to replace, or all.
+    pub(crate) fn from(&self, first: ChildId, to_be_replaced_too: bool) -> impl Iterator<Item = ChildId> {
+        let end = if to_be_replaced_too { self.next_id() } else { self.replaced_from };
+        let places = self.in_start_order.places();
+        let place = |id| places.partition_point(|(other, _)| *other < id);
+        let reached = taken(&places[place(first)..place(end.max(first))]);
+        reached.filter(move |(_, child)| to_be_replaced_too || !child.to_be_replaced).map(|(id, _)| id)
+    }
+
+    /// All from `first` on have been told to restart together, declared ones aside.
+    pub(crate) fn are_to_be_replaced(&mut self, first: ChildId) {
+        self.replaced_from = self.replaced_from.min(first);
+    }
+
+    /// A child that restarts together with siblings has left its instance.
+    pub(crate) fn is_replaced(&mut self, id: ChildId) {
+        if let Some(child) = self.in_start_order.get_mut(id) {
+            child.to_be_replaced = false;
+            self.replaced_from = self.replaced_from.max(ChildId(id.0 + 1));
+        }
     }
 
     /// Notes that a child's stop was requested. Answers whether it had not been before.

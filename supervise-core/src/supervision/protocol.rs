@@ -20,13 +20,16 @@
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
 //! |---|---|---|---|---|---|
 //! | Failed | decide | defer | defer | defer | drop |
-//! | Suspend | count | count | count | defer | count |
-//! | Resume | – | count | count | defer | count |
-//! | Recreate | – | restart | defer | defer | count |
+//! | Suspend | count | count | count | count | count |
+//! | Resume | – | count | count | count | count |
+//! | Recreate | – | restart | count | count | count |
 //! | Halt | – | half a restart | defer | defer | – |
 //! | Terminate | stop | stop | stop after the hook | stop | – |
 //! | Started, Halted | go on with the declared children | the same | later | later | – |
 //! | Ended | tables | tables | tables | tables, go on when the last dying child is gone | the same |
+//!
+//! A `Recreate` that comes before an earlier one has replaced the instance is answered by that one, so it counts as a bare
+//! `Resume`. After a `Halt` it is deferred.
 //!
 //! Invariants:
 //!
@@ -80,6 +83,8 @@ pub struct Protocol<R, C> {
     children: Option<Box<Children<R, C>>>,
     watch: Option<Box<WatchTables<R>>>,
     deferred: Option<Box<Deferred<R, C>>>,
+    /// Whether the parent waits to be told that the instance is replaced.
+    tells_replaced: bool,
     /// Whether the parent waits for this actor's starts, because it declared it.
     reports: bool,
     declared: Option<Box<Declared<C>>>,
@@ -145,7 +150,7 @@ enum Pending<C> {
 struct Deferred<R, C> {
     /// Reports, until the actor is well itself.
     failures: VecDeque<Report<C>>,
-    /// The rest, until a restart is over.
+    /// A halt, until a restart is over, and what came after it: halts, and one restart between two of them.
     control: VecDeque<SystemMessage<R, C>>,
 }
 
@@ -182,6 +187,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             children: None,
             watch: None,
             deferred: None,
+            tells_replaced: false,
             reports: false,
             declared: None,
         }
@@ -224,17 +230,26 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     fn receive(&mut self, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         match message {
-            SystemMessage::Suspend | SystemMessage::Resume(_) if self.is_waiting() => self.defer(message),
+            SystemMessage::RecreateTogether(cause) => {
+                self.tells_replaced = true;
+                self.receive(SystemMessage::Recreate(cause), effects);
+            }
+            SystemMessage::Recreate(_) if self.is_to_be_replaced() => self.join_restart(effects),
             SystemMessage::Recreate(_) | SystemMessage::Halt(_)
                 if self.is_waiting() || self.restart_is_under_way() =>
             {
-                self.defer(message);
+                self.deferred.get_or_insert_default().control.push_back(message);
             }
             SystemMessage::Suspend => self.suspend(effects),
             SystemMessage::Resume(cause) => self.resume(cause, effects),
             SystemMessage::Recreate(cause) => self.recreate(cause, effects),
             SystemMessage::Terminate => self.terminate(effects),
             SystemMessage::Halt(cause) => self.halt(cause, effects),
+            SystemMessage::Replaced(child) => {
+                if let Some(children) = &mut self.children {
+                    children.is_replaced(child);
+                }
+            }
             SystemMessage::Started(child) => self.field_started(child),
             SystemMessage::Halted(child) => self.field_halted(child),
             SystemMessage::Failed { child, cause, restarts } => {
@@ -301,24 +316,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    fn defer(&mut self, message: SystemMessage<R, C>) {
-        self.deferred.get_or_insert_default().control.push_back(message);
-    }
-
     fn next_deferred_control(&mut self) -> Option<SystemMessage<R, C>> {
-        if self.deferred.is_none() || self.is_waiting() {
+        if self.deferred.is_none() || self.is_waiting() || self.restart_is_under_way() {
             return None;
         }
-        let another_restart = self.restart_is_under_way();
-        let control = &mut self.deferred.as_mut()?.control;
-        if !another_restart {
-            return control.pop_front();
-        }
-        // A restart has to queue. The suspensions behind it have not: what answers them is taken as soon as it comes.
-        let next = control
-            .iter()
-            .position(|message| !matches!(message, SystemMessage::Recreate(_) | SystemMessage::Halt(_)))?;
-        control.remove(next)
+        self.deferred.as_mut()?.control.pop_front()
     }
 
     fn next_deferred_failure(&mut self) -> Option<Report<C>> {
@@ -341,6 +343,23 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     fn restart_is_pending(&self) -> bool {
         matches!(self.pending.as_deref(), Some(Pending::Recreate(_) | Pending::Halt(_)))
+    }
+
+    /// Whether the instance ends anyway, or the last restart that came has not replaced it yet: that answers the next one too.
+    fn is_to_be_replaced(&self) -> bool {
+        if self.is_stopping() {
+            return true;
+        }
+        match self.deferred.as_ref().and_then(|deferred| deferred.control.back()) {
+            Some(last) => matches!(last, SystemMessage::Recreate(_)),
+            None => {
+                matches!(self.pending.as_deref(), Some(Pending::Recreate(_)))
+                    || matches!(
+                        self.phase,
+                        Phase::Restarting(Goal::Rebuild(_)) | Phase::Waiting(Goal::Create | Goal::Rebuild(_))
+                    )
+            }
+        }
     }
 
     fn stop_is_pending(&self) -> bool {

@@ -60,6 +60,8 @@ pub enum SystemMessage<R, C> {
     Resume(Option<C>),
     /// Replace the instance, which undoes one suspension too.
     Recreate(C),
+    /// As [`Recreate`](Self::Recreate), together with siblings: tell the parent when the old instance has been replaced.
+    RecreateTogether(C),
     /// Do the first half of a restart, and tell the parent: it restarts its declared children one after another.
     Halt(C),
     /// End for good.
@@ -89,6 +91,8 @@ pub enum SystemMessage<R, C> {
     Unwatch(R),
     /// A child asks to start its backoff anew.
     ResetBackoff(ChildId),
+    /// The instance of a child that restarts together with siblings is gone, and the next one is about to be made.
+    Replaced(ChildId),
     /// A declared child's instance is ready.
     Started(ChildId),
     /// A declared child has done the first half of its restart.
@@ -102,6 +106,8 @@ impl<R, C> SystemMessage<R, C> {
             Self::Suspend => "Suspend",
             Self::Resume(_) => "Resume",
             Self::Recreate(_) => "Recreate",
+            Self::RecreateTogether(_) => "RecreateTogether",
+            Self::Replaced(_) => "Replaced",
             Self::Terminate => "Terminate",
             Self::Failed { .. } => "Failed",
             Self::Ended { .. } => "Ended",
@@ -187,8 +193,14 @@ impl From<u64> for Timer {
 pub enum Effect<R, C> {
     /// Put a message on another actor's system lane.
     Send(R, SystemMessage<R, C>),
-    /// Report a failure to the parent.
-    Report(C),
+    /// Report a failure to the parent, as [`SystemMessage::Failed`]. The count is that of the instance that failed: another restart may
+    /// begin in the same step.
+    Report {
+        /// Why.
+        cause: C,
+        /// How many restarts by the parent the actor had begun.
+        restarts: u32,
+    },
     /// Ask to be told when this actor ends.
     Watch(R),
     /// Ask not to be told any more.
@@ -207,6 +219,8 @@ pub enum Effect<R, C> {
     DropInstance,
     /// Close the user lane, what is left goes to dead letters.
     CloseUserLane,
+    /// Tell the parent that the old instance is gone, as [`SystemMessage::RecreateTogether`] asks.
+    TellReplaced,
     /// Tell the parent that the instance is ready.
     TellStarted,
     /// Tell the parent that the first half of a restart is done.

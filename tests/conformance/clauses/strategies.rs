@@ -109,6 +109,30 @@ async fn s11_children_that_fail_at_once_restart_once_and_are_charged_once(system
 
 /// Rule 7.10.
 #[supervise::test]
+async fn s11_children_that_fail_the_last_one_first_restart_once_and_are_charged_once(system: &TestSystem) {
+    for (name, strategy) in
+        [("rest", Strategy::rest_for_one()), ("limited", Strategy::rest_for_one().max_retries(1))]
+    {
+        let probe = system.probe();
+        let boss = system.spawn_with(name, keeping(strategy, always_restart)).unwrap();
+        let children = three(&boss, &probe.handle()).await;
+        for child in children.iter().rev() {
+            child.die("boom").tell().unwrap();
+        }
+        for child in children.iter().rev() {
+            let outcome = system.expect_decision(child).await.outcome;
+            assert!(matches!(outcome, Outcome::Restarting { children: 1, .. }), "{name}: {outcome:?}");
+        }
+        for child in &children {
+            system.expect_restarts(child, 1).await;
+            assert_eq!(suspensions(child), 0);
+            assert_eq!(child.ping().await.unwrap(), "pong", "{name}");
+        }
+    }
+}
+
+/// Rule 7.10.
+#[supervise::test]
 async fn s11_a_new_instance_that_fails_is_a_new_failure(system: &TestSystem) {
     let probe = system.probe();
     let boss = keeper(system, Strategy::all_for_one().max_retries(1));

@@ -192,7 +192,12 @@ async fn z_07_an_ask_whose_failure_is_passed_on_is_charged_once_with_the_escalat
     let relay = child(&top, "relay", move || Relay { probe: handle.clone(), child: None }).await;
     assert!(matches!(relay.relay("boom").await, Err(AskError::Failed(_))));
     assert_eq!(system.expect_decision(&relay).await.outcome, restarting(1));
-    assert_eq!(system.expect_decision(&relay).await.outcome, Outcome::AlreadyAnswered);
+    assert_eq!(
+        system.expect_decision(&relay).await.outcome,
+        Outcome::AlreadyAnswered,
+        "the limit counts one failure"
+    );
     system.expect_restarts(&relay, 1).await;
+    assert!(!relay.actor_ref().has_ended());
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }

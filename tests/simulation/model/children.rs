@@ -23,6 +23,8 @@ pub(super) struct Child {
     pub(super) waits: Option<Wait>,
     /// How many restarts it was sent.
     pub(super) restarts_sent: u32,
+    /// It was told to restart together with siblings, and has not said that its instance is replaced.
+    pub(super) to_be_replaced: bool,
 }
 
 impl Model {

@@ -250,7 +250,16 @@ impl Model {
         let (restarts, delays) = former.map_or_else(Default::default, |child| (child.restarts, child.delays));
         self.children.insert(
             id,
-            Child { actor, name: None, asked_to_stop: false, restarts, delays, waits: None, restarts_sent: 0 },
+            Child {
+                actor,
+                name: None,
+                asked_to_stop: false,
+                restarts,
+                delays,
+                waits: None,
+                restarts_sent: 0,
+                to_be_replaced: false,
+            },
         );
     }
 
@@ -298,7 +307,7 @@ impl Model {
                     self.fields.all[at].way = Way::Starting;
                     self.fields.all[at].owed = 0;
                     let cause = self.fields.reason.expect("a group restarts for a reason");
-                    self.recreate_child(child.expect("what is halted is there"), cause, owed);
+                    self.recreate_child(child.expect("what is halted is there"), cause, owed, false);
                 }
                 // Somebody has to decide about it first.
                 _ => {}
@@ -389,7 +398,7 @@ impl Model {
 
     /// Restarts a child now; a field of a group, in its turn.
     pub(super) fn restart_child(&mut self, id: ChildId, cause: Fault, owed: u32, grouped: bool) {
-        let Some(at) = self.fields.place_of(id) else { return self.recreate_child(id, cause, owed) };
+        let Some(at) = self.fields.place_of(id) else { return self.recreate_child(id, cause, owed, grouped) };
         match self.fields.all[at].way {
             Way::Ending | Way::Down | Way::ToStart => {}
             Way::Missing => {
@@ -412,18 +421,26 @@ impl Model {
                     Way::ToHalt | Way::Halting => self.fields.all[at].way = Way::Up,
                     _ => {}
                 }
-                self.recreate_child(id, cause, owed);
+                self.recreate_child(id, cause, owed, false);
             }
         }
     }
 
-    /// The first suspension is answered by the restart, each further one by a bare Resume.
-    fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32) {
-        self.child(id).restarts_sent += 1;
-        let actor = self.child(id).actor;
-        self.send(actor, SystemMessage::Recreate(cause));
-        for _ in 1..owed {
-            self.send(actor, SystemMessage::Resume(None));
+    /// The first suspension is answered by the restart, each further one by a bare Resume; all by these if the child is still
+    /// to be replaced by an earlier restart with its siblings.
+    fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
+        let child = self.child(id);
+        let actor = child.actor;
+        let mut answers = vec![SystemMessage::Resume(None); owed as usize];
+        if !with_siblings {
+            child.restarts_sent += 1;
+            answers[0] = SystemMessage::Recreate(cause);
+        } else if !std::mem::replace(&mut child.to_be_replaced, true) {
+            child.restarts_sent += 1;
+            answers[0] = SystemMessage::RecreateTogether(cause);
+        }
+        for answer in answers {
+            self.send(actor, answer);
         }
     }
 }

@@ -18,7 +18,7 @@ impl Model {
         for child in others {
             self.send(child, SystemMessage::Suspend);
         }
-        self.does.push(Effect::Report(cause));
+        self.does.push(Effect::Report { cause, restarts: self.restarts_begun });
     }
 
     pub(super) fn resume(&mut self, cause: Fault) {
@@ -116,6 +116,9 @@ impl Model {
     fn make(&mut self, call: Call<Fault>) {
         self.suspended -= 1;
         self.failed_by = None;
+        if std::mem::take(&mut self.says_when_replaced) {
+            self.does.push(Effect::TellReplaced);
+        }
         self.stage = Stage::Living;
         self.survivors = self.children.keys().copied().collect();
         self.instance(call);

@@ -56,7 +56,12 @@ impl Model {
             }
             Ok(Directive::Stop) => self.stop_group(&self.affected(id, strategy.scope)),
             Ok(directive @ (Directive::Restart | Directive::RestartAfter(_))) => {
-                let affected = self.affected(id, strategy.scope);
+                let all = self.affected(id, strategy.scope);
+                let mut affected = all.clone();
+                if !self.may_be_delayed(id, cause, &directive, strategy) {
+                    // Those whose instance an earlier restart is to replace have nothing to gain from another one.
+                    affected.retain(|other| *other == id || !self.child(*other).to_be_replaced);
+                }
                 if self.may_restart(&affected, strategy, ruling.now) {
                     let delay = self.restart_delay(id, cause, &directive, ruling);
                     let grouped = strategy.scope != Scope::OneForOne;
@@ -64,7 +69,7 @@ impl Model {
                 } else if strategy.on_limit == OnLimit::Escalate {
                     self.fail(cause, Culprit::Child(culprit), &BTreeSet::new());
                 } else {
-                    self.stop_group(&affected);
+                    self.stop_group(&all);
                 }
             }
             Ok(_) => unreachable!("there is no other directive"),
@@ -93,6 +98,14 @@ impl Model {
         }
         let delay = self.delay(id, cause, &OF_CREATION, ruling.now);
         if missing && self.child(id).delays.len() == 1 { None } else { Some(delay) }
+    }
+
+    /// Whether a restart waits for a delay, declared or not.
+    fn may_be_delayed(&self, id: ChildId, cause: Fault, directive: &Directive, strategy: &Strategy) -> bool {
+        let creates = cause.is_initialization() || self.fields.is_missing(id);
+        matches!(directive, Directive::RestartAfter(_))
+            || strategy.backoff.is_some()
+            || (creates && strategy.limit.is_unlimited())
     }
 
     /// Whether a restart for an earlier failure is on its way to the instance that failed.

@@ -37,9 +37,10 @@ impl World {
             Effect::AnnounceStop | Effect::Note(_) => {}
             Effect::Call(call) => self.cell_mut(id).call = Some(call),
             Effect::StartChild(at) => self.start_field(id, at),
-            Effect::TellStarted => self.tell_of_field(id, SystemMessage::Started),
-            Effect::TellHalted => self.tell_of_field(id, SystemMessage::Halted),
-            Effect::Decide(..) | Effect::Renew(_) | Effect::Report(_) => unreachable!("answered in `step`"),
+            Effect::TellReplaced => self.tell_of_progress(id, SystemMessage::Replaced),
+            Effect::TellStarted => self.tell_of_progress(id, SystemMessage::Started),
+            Effect::TellHalted => self.tell_of_progress(id, SystemMessage::Halted),
+            Effect::Decide(..) | Effect::Renew(_) | Effect::Report { .. } => unreachable!("answered in `step`"),
         }
     }
 
@@ -59,7 +60,7 @@ impl World {
         }
     }
 
-    fn tell_of_field(&mut self, id: Id, message: fn(ChildId) -> Message) {
+    fn tell_of_progress(&mut self, id: Id, message: fn(ChildId) -> Message) {
         let Cell { parent, child, .. } = *self.cell(id);
         if let Some(parent) = parent {
             self.send(parent, message(child));

@@ -35,10 +35,9 @@ impl World {
     }
 
     /// A failure on its way up.
-    pub(super) fn report(&mut self, id: Id, cause: Fault) {
+    pub(super) fn report(&mut self, id: Id, cause: Fault, restarts: u32) {
         let Cell { parent, child, .. } = *self.cell(id);
         if let Some(parent) = parent {
-            let restarts = self.cell(id).protocol.restarts();
             self.send(parent, SystemMessage::Failed { child, cause, restarts });
         } else {
             self.ledger.settled += 1;

@@ -284,7 +284,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         {
             field.state = State::Starting;
             let (owed, cause) = (std::mem::take(&mut field.owed), cause.clone());
-            self.send_restart(id, cause, owed, effects);
+            self.send_restart(id, cause, owed, false, effects);
         }
     }
 
@@ -432,22 +432,28 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     // ---- restarts ------------------------------------------------------------------------------------------------
 
-    /// Whom a directive about `culprit` reaches: fields in their order, then the others in start order.
-    pub(super) fn affected(&self, scope: Scope, culprit: ChildId) -> Affected {
-        let (first_field, first_other) = match (scope, self.field_of(culprit)) {
-            (Scope::OneForOne, _) => return Affected::One(culprit),
-            (Scope::AllForOne, _) => (Some(0), ChildId(0)),
-            (Scope::RestForOne, Some(at)) => (Some(at), ChildId(0)),
-            (Scope::RestForOne, None) => (None, culprit),
-        };
+    /// Whom a directive about `culprit` reaches: fields in their order, then the others in start order. Those that an earlier
+    /// restart is about to replace only if they are asked for.
+    pub(super) fn affected(&self, scope: Scope, culprit: ChildId, to_be_replaced_too: bool) -> Affected {
+        let Some(first_other) = self.first_reached(scope, culprit) else { return Affected::One(culprit) };
+        let first_field = if scope == Scope::AllForOne { Some(0) } else { self.field_of(culprit) };
         let fields = match (&self.declared, first_field) {
             (Some(declared), Some(first)) => &declared.fields[first..],
             _ => &[],
         };
         let fields = fields.iter().filter(|field| field.state != State::Ending).filter_map(|field| field.child);
-        let others = self.children().map(|(id, _)| id);
-        let others = others.filter(|id| *id >= first_other && self.field_of(*id).is_none());
+        let others = self.children.iter().flat_map(|children| children.from(first_other, to_be_replaced_too));
+        let others = others.filter(|id| self.field_of(*id).is_none());
         Affected::Many(fields.chain(others).collect())
+    }
+
+    /// The first child, fields aside, that a group directive about `culprit` reaches. None: it reaches the culprit alone.
+    pub(super) fn first_reached(&self, scope: Scope, culprit: ChildId) -> Option<ChildId> {
+        match scope {
+            Scope::OneForOne => None,
+            Scope::RestForOne if self.field_of(culprit).is_none() => Some(culprit),
+            Scope::AllForOne | Scope::RestForOne => Some(ChildId(0)),
+        }
     }
 
     /// Takes what an earlier round owes a child.
@@ -465,7 +471,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         grouped: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        let Some(at) = self.field_of(child) else { return self.send_restart(child, cause.clone(), owed, effects) };
+        let Some(at) = self.field_of(child) else {
+            return self.send_restart(child, cause.clone(), owed, grouped, effects);
+        };
         let Some(declared) = &mut self.declared else { return };
         let field = &mut declared.fields[at];
         match field.state {
@@ -489,7 +497,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     State::Condemned | State::Halting => State::Up,
                     state => state,
                 };
-                self.send_restart(child, cause.clone(), owed, effects);
+                self.send_restart(child, cause.clone(), owed, false, effects);
             }
         }
     }

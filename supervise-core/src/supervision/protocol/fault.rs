@@ -44,7 +44,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
             }
         }
-        effects.push(Effect::Report(cause));
+        effects.push(Effect::Report { cause, restarts: self.restarts });
     }
 
     pub(super) fn suspend(&mut self, effects: &mut Vec<Effect<R, C>>) {
@@ -212,14 +212,26 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         joins
     }
 
-    /// Tells a child to restart, which undoes one of the suspensions that it is owed, and to undo the others.
-    pub(super) fn send_restart(&mut self, id: ChildId, cause: C, owed: u32, effects: &mut Vec<Effect<R, C>>) {
+    /// Tells a child to restart, which undoes one of the suspensions that it is owed, and to undo the others. Where an earlier
+    /// restart together with siblings has not replaced its instance yet, another one has nothing to add.
+    pub(super) fn send_restart(
+        &mut self,
+        id: ChildId,
+        cause: C,
+        mut owed: u32,
+        together: bool,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
         let Some(child) = self.child_mut(id) else { return };
-        child.count_restart();
-        let target = child.target.clone();
-        effects.push(Effect::Send(target.clone(), SystemMessage::Recreate(cause)));
-        for _ in 1..owed {
-            effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
+        if !(together && child.to_be_replaced) {
+            child.count_restart();
+            child.to_be_replaced |= together;
+            let restart = if together { SystemMessage::RecreateTogether } else { SystemMessage::Recreate };
+            effects.push(Effect::Send(child.target.clone(), restart(cause)));
+            owed -= 1;
+        }
+        for _ in 0..owed {
+            effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
     }
 
@@ -252,8 +264,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let strategy = ruling.strategy;
-        let affected = self.affected(strategy.scope, culprit);
         let renewed = self.is_gone(culprit);
+        let declared = backoff.or(strategy.backoff);
+        let creation = || {
+            ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
+        };
+        let backoff = declared.or_else(creation);
+        // Rule 7.10: whom an earlier restart is about to replace has nothing to gain from this one.
+        let affected = self.affected(strategy.scope, culprit, backoff.is_some());
         let Some(children) = &mut self.children else {
             return Outcome::Resumed;
         };
@@ -268,11 +286,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 }
             };
         }
-        let declared = backoff.or(strategy.backoff);
-        let creation = || {
-            ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
-        };
-        let delay = declared.or_else(creation).and_then(|backoff| {
+        let delay = backoff.and_then(|backoff| {
             let count = &mut children.find_mut(culprit)?.history_mut().backoff;
             let delay = if cause.is_initialization() {
                 count.failed_to_start(&backoff, ruling.now, ruling.draw)
@@ -285,6 +299,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
         let children = reach.affected.len();
         self.open_round(Verdict::Restart, culprit, cause, reach, delay, effects);
+        let first = self.first_reached(strategy.scope, culprit);
+        if let (None, Some(first), Some(children)) = (delay, first, &mut self.children) {
+            children.are_to_be_replaced(first);
+        }
         Outcome::Restarting { children, delay }
     }
 
@@ -370,7 +388,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     fn stop_affected(&mut self, culprit: ChildId, strategy: &Strategy, effects: &mut Vec<Effect<R, C>>) -> usize {
-        let affected = self.affected(strategy.scope, culprit);
+        let affected = self.affected(strategy.scope, culprit, true);
         self.stop_in_line(&affected, effects);
         affected.len()
     }

@@ -27,21 +27,21 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Rules 4.1, 4.2 and 4.6.
     pub(super) fn recreate(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
-        match self.phase {
-            Phase::Terminating | Phase::Stopping | Phase::Ended => {
-                self.suspended = self.suspended.saturating_sub(1);
-                self.resume_children(None, None, effects);
-            }
-            _ if self.out.is_some() || self.wanted.is_some() => {
-                self.pending.get_or_insert_with(|| Box::new(Pending::Recreate(cause)));
-                self.arm_abort(effects);
-            }
-            _ => {
-                debug_assert!(self.suspended > 0, "a restart answers a suspension");
-                self.restarts = self.restarts.wrapping_add(1);
-                self.begin_restart(cause, effects);
-            }
+        if self.out.is_some() || self.wanted.is_some() {
+            self.pending.get_or_insert_with(|| Box::new(Pending::Recreate(cause)));
+            return self.arm_abort(effects);
         }
+        debug_assert!(self.suspended > 0, "a restart answers a suspension");
+        self.restarts = self.restarts.wrapping_add(1);
+        self.begin_restart(cause, effects);
+    }
+
+    /// The restart that is under way, or the end, answers another restart.
+    ///
+    /// Rule 7.10.
+    pub(super) fn join_restart(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        self.restarts = self.restarts.wrapping_add(1);
+        self.resume(None, effects);
     }
 
     /// What fails from here on is not the instance that is replaced.
@@ -87,11 +87,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match goal {
             Goal::Halt(_) => self.halted(effects),
             Goal::Create => {
-                self.is_answered();
+                self.is_answered(effects);
                 self.create_now();
             }
             Goal::Rebuild(cause) => {
-                self.is_answered();
+                self.is_answered(effects);
                 self.mark_survivors();
                 self.phase = Phase::Rebuilding(cause);
                 self.aborted = false;
@@ -101,9 +101,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// The new instance answers a suspension: before user code runs again, so that its failure is a new one.
-    fn is_answered(&mut self) {
+    fn is_answered(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.suspended = self.suspended.saturating_sub(1);
         self.failed = None;
+        if std::mem::take(&mut self.tells_replaced) {
+            effects.push(Effect::TellReplaced);
+        }
     }
 
     pub(super) fn parked(&mut self, effects: &mut Vec<Effect<R, C>>) {

@@ -65,7 +65,7 @@ fn a_creation_without_limit_or_backoff_is_delayed_all_the_same() {
 fn a_group_is_suspended_at_once_and_restarts_later() {
     let mut actor = running(2);
     assert_eq!(fails(&mut actor, A, &GROUP)[1..], [Send(B, Suspend), arm(1, SECOND)]);
-    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X)), Send(B, Recreate(X))]);
+    assert_eq!(due(&mut actor, 1), [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X))]);
 }
 
 #[test]
@@ -78,7 +78,10 @@ fn a_failure_before_a_wait_joins_it() {
         [decided(B, X, Directive::Restart, Outcome::AlreadyAnswered)],
         "it is not delayed again"
     );
-    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(B, Resume(None))]);
+    assert_eq!(
+        due(&mut actor, 1),
+        [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X)), Send(B, Resume(None))]
+    );
 }
 
 #[test]
@@ -90,7 +93,12 @@ fn another_round_takes_over_and_undoes_each_suspension_once() {
     assert_eq!(due(&mut actor, 1), []);
     assert_eq!(
         due(&mut actor, 2),
-        [Send(A, Recreate(X)), Send(B, Recreate(X)), Send(C, Recreate(X)), Send(C, Resume(None))]
+        [
+            Send(A, RecreateTogether(X)),
+            Send(B, RecreateTogether(X)),
+            Send(C, RecreateTogether(X)),
+            Send(C, Resume(None))
+        ]
     );
 }
 
@@ -99,7 +107,7 @@ fn a_round_without_delay_takes_over_a_delayed_one() {
     let mut actor = running(2);
     fails(&mut actor, B, &REST);
     let at_once = Strategy::rest_for_one();
-    assert_eq!(fails(&mut actor, A, &at_once)[1..], [Send(A, Recreate(X)), Send(B, Recreate(X))]);
+    assert_eq!(fails(&mut actor, A, &at_once)[1..], [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X))]);
     assert_eq!(due(&mut actor, 1), []);
 }
 
@@ -187,5 +195,5 @@ fn rounds_that_nobody_waits_for_are_forgotten() {
     // The last one is as good as the first.
     let last = fails(&mut actor, B, &GROUP);
     let Some(Effect::Arm(Timer::Round(round), _)) = last.last() else { panic!("{last:?}") };
-    assert_eq!(due(&mut actor, *round), [Send(A, Recreate(X)), Send(B, Recreate(X))]);
+    assert_eq!(due(&mut actor, *round), [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X))]);
 }

@@ -34,7 +34,7 @@ fn a_new_child_inherits_the_suspensions_of_its_parent() {
 #[test]
 fn a_failed_creation_is_reported_as_such_and_leaves_no_instance() {
     let mut actor = creating();
-    assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, Report(Why::Starting('x'))]);
+    assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, reports(0, Why::Starting('x'))]);
     assert_eq!(actor.suspensions(), 1);
     assert_eq!(drive(&mut actor, Terminate)[1..], the_end(HowEnded::Graceful));
 }
@@ -46,7 +46,7 @@ fn a_failed_creation_is_tried_again_when_its_children_are_gone() {
         spawn(&mut actor);
         assert_eq!(
             back(&mut actor, Returned::Err(X)),
-            [DropInstance, Send(A, Suspend), Report(Why::Starting('x'))]
+            [DropInstance, Send(A, Suspend), reports(0, Why::Starting('x'))]
         );
         assert_eq!(drive(&mut actor, answer), [Note(News::TurnedIntoCreate), Send(A, Terminate)]);
         assert_eq!(drive(&mut actor, ended(A)), [Effect::Call(Call::Create)]);

@@ -1,5 +1,7 @@
 use super::*;
 
+const ABORT: Does = Effect::Arm(Timer::Abort, None);
+
 fn deferred(child: u32) -> Does {
     Note(News::ReportDeferred(id(child)))
 }
@@ -26,7 +28,7 @@ fn an_escalation_keeps_the_other_reports_waiting() {
     drive(&mut actor, failed(B, Y));
     drive(&mut actor, Resume(None));
     let escalated = decide(&mut actor, Directive::Escalate, &ONE_FOR_ONE);
-    assert_eq!(escalated[1..], [Send(B, Suspend), Report(X)]);
+    assert_eq!(escalated[1..], [Send(B, Suspend), reports(0, X)]);
     assert_eq!(actor.deferrals(), 1);
 }
 
@@ -48,30 +50,69 @@ fn a_survivors_deferred_report_is_decided_after_the_factory_was_called() {
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), Send(A, Recreate(X)), Decide(id(A), Y)]);
 }
 
-#[test]
-fn a_waiting_actor_defers_all_but_the_stop_and_the_ends() {
+/// Has stopped its child and waits for its end.
+fn waiting() -> Actor {
     let mut actor = restarting(1);
     command(&mut actor, Protocol::stop_children);
     back(&mut actor, Returned::Ok);
-    for message in [Suspend, Recreate(Y), Suspend, Resume(None)] {
-        assert_eq!(drive(&mut actor, message), []);
-    }
-    assert_eq!(drive(&mut actor, Watch(3)), []);
-    assert_eq!(actor.deferrals(), 4);
-    assert_eq!(actor.suspensions(), 1);
-    assert_eq!(drive(&mut actor, ended(A)), [rebuild(X)]);
-    // The other restart waits for the new instance, and so does what came after it.
-    assert_eq!((actor.suspensions(), actor.deferrals()), (1, 0));
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), pre_restart(Y, false)]);
+    actor
 }
 
 #[test]
-fn a_second_restart_waits_for_the_first() {
-    let mut actor = restarting(0);
+fn a_waiting_actor_counts_suspensions_at_once() {
+    let mut actor = waiting();
+    assert_eq!(drive(&mut actor, Suspend), [Send(A, Suspend)]);
+    assert_eq!(actor.suspensions(), 2);
+    assert_eq!(drive(&mut actor, ended(A)), [rebuild(X)]);
+    assert_eq!(actor.suspensions(), 1, "the restart answers one of them");
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X))]);
+    assert!(!actor.accepts_messages());
+    drive(&mut actor, Resume(None));
+    assert!(actor.accepts_messages());
+}
+
+#[test]
+fn a_second_restart_is_answered_by_the_first_until_the_instance_is_replaced() {
+    for mut actor in [restarting(1), waiting()] {
+        drive(&mut actor, Suspend);
+        assert_eq!(drive(&mut actor, Recreate(Y)), [Send(A, Resume(None))]);
+        assert_eq!((actor.suspensions(), actor.restarts()), (1, 2));
+    }
+    let mut actor = waiting();
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Recreate(Y)), []);
-    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(X)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), pre_restart(Y, false)]);
+    drive(&mut actor, Recreate(Y));
+    assert_eq!(drive(&mut actor, ended(A)), [rebuild(X)], "for the first of the causes");
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X))]);
+    assert!(actor.accepts_messages());
+}
+
+#[test]
+fn a_restart_that_comes_when_the_new_instance_is_being_made_replaces_that_one() {
+    let mut actor = rebuilding(0);
+    for cause in [Y, X] {
+        drive(&mut actor, Suspend);
+        assert_eq!(drive(&mut actor, Recreate(cause)), if cause == Y { vec![ABORT] } else { vec![] });
+    }
+    assert_eq!((actor.suspensions(), actor.restarts()), (1, 2));
+    back(&mut actor, Returned::Ok);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(Y)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y))]);
+    assert_eq!((actor.suspensions(), actor.restarts()), (0, 3));
+}
+
+#[test]
+fn ten_thousand_cycles_of_the_parent_leave_nothing_to_remember() {
+    for mut actor in [restarting(1), waiting(), rebuilding(1)] {
+        step(&mut actor, Input::Parked);
+        for answer in [Resume(None), Recreate(Y)] {
+            for _ in 0..10_000 {
+                drive(&mut actor, Suspend);
+                drive(&mut actor, answer.clone());
+                assert_eq!(actor.deferrals(), 0);
+                assert!(actor.suspensions() <= 2, "of the failure, and of a restart that waits");
+            }
+        }
+    }
 }
 
 #[test]
@@ -86,26 +127,4 @@ fn a_suspension_during_pre_restart_is_counted_at_once() {
 fn failures_during_a_restart_are_decided_by_the_new_instances_time() {
     let mut actor = restarting(1);
     assert_eq!(drive(&mut actor, failed(A, Y)), [deferred(A)]);
-}
-
-#[test]
-fn a_restart_that_has_to_queue_holds_up_no_suspension_behind_it() {
-    let mut actor = restarting(1);
-    command(&mut actor, super::super::Protocol::stop_children);
-    back(&mut actor, Returned::Ok);
-    for message in [Suspend, Recreate(Y), Suspend, Recreate(X), Suspend, Suspend] {
-        drive(&mut actor, message);
-    }
-    drive(&mut actor, ended(A));
-    // Else the answers to the last two come before them, and there is nothing left for a restart to answer.
-    assert_eq!((actor.suspensions(), actor.deferrals()), (4, 1));
-    drive(&mut actor, Resume(None));
-    drive(&mut actor, Resume(None));
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), pre_restart(Y, false)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(Y)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), pre_restart(X, false)]);
-    back(&mut actor, Returned::Ok);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X))]);
-    assert_eq!((actor.suspensions(), actor.deferrals()), (0, 0));
-    assert!(actor.accepts_messages());
 }

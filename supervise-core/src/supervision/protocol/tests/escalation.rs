@@ -6,7 +6,12 @@ fn escalated() -> Actor {
     drive(&mut actor, failed(B, X));
     assert_eq!(
         decide(&mut actor, Directive::Escalate, &ONE_FOR_ONE),
-        [decided(B, X, Directive::Escalate, Outcome::Escalated), Send(A, Suspend), Send(C, Suspend), Report(X)]
+        [
+            decided(B, X, Directive::Escalate, Outcome::Escalated),
+            Send(A, Suspend),
+            Send(C, Suspend),
+            reports(0, X)
+        ]
     );
     actor
 }
@@ -35,7 +40,7 @@ fn a_failing_decider_fails_its_actor_with_its_own_cause() {
     drive(&mut actor, failed(B, X));
     assert_eq!(
         decide_at(&mut actor, Err(Y), &ONE_FOR_ONE, Duration::ZERO),
-        [Note(News::DeciderFailed { child: id(B), cause: Y, about: X }), Send(A, Suspend), Report(Y)]
+        [Note(News::DeciderFailed { child: id(B), cause: Y, about: X }), Send(A, Suspend), reports(0, Y)]
     );
     assert_eq!(drive(&mut actor, Resume(Some(Y))), [Send(A, Resume(None)), Send(B, Resume(Some(Y)))]);
 }
@@ -46,7 +51,7 @@ fn a_handler_that_fails_after_an_escalation_suspends_the_perpetrator_too() {
     step(&mut actor, Input::Parked);
     drive(&mut actor, failed(A, X));
     decide(&mut actor, Directive::Escalate, &ONE_FOR_ONE);
-    assert_eq!(back(&mut actor, Returned::Err(Y)), [Send(A, Suspend), Report(Y)]);
+    assert_eq!(back(&mut actor, Returned::Err(Y)), [Send(A, Suspend), reports(0, Y)]);
     assert_eq!(drive(&mut actor, Resume(Some(X))), [Send(A, Resume(Some(X)))]);
     assert_eq!(drive(&mut actor, Resume(Some(Y))), [Send(A, Resume(None))]);
     assert!(actor.accepts_messages());

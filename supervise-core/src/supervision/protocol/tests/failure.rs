@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn a_failed_handler_suspends_the_actor_with_its_children_and_is_reported_once() {
     let mut actor = running(2);
-    assert_eq!(back(&mut actor, Returned::Err(X)), [Send(A, Suspend), Send(B, Suspend), Report(X)]);
+    assert_eq!(back(&mut actor, Returned::Err(X)), [Send(A, Suspend), Send(B, Suspend), reports(0, X)]);
     assert_eq!(actor.suspensions(), 1);
     assert!(!actor.accepts_messages());
 }
@@ -11,7 +11,7 @@ fn a_failed_handler_suspends_the_actor_with_its_children_and_is_reported_once() 
 #[test]
 fn each_failure_is_one_suspension_and_one_report() {
     let mut actor = failing(0);
-    assert_eq!(back(&mut actor, Returned::Err(Y)), [Report(Y)]);
+    assert_eq!(back(&mut actor, Returned::Err(Y)), [reports(0, Y)]);
     assert_eq!(actor.suspensions(), 2);
 }
 

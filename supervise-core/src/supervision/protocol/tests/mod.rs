@@ -36,9 +36,9 @@ use std::time::Duration;
 
 use crate::name::ActorName;
 use crate::supervision::children::Child;
-use crate::supervision::vocabulary::Effect::{Decide, DropInstance, Note, Report, Send};
+use crate::supervision::vocabulary::Effect::{Decide, DropInstance, Note, Send};
 use crate::supervision::vocabulary::SystemMessage::{
-    Ended, Failed, Recreate, Resume, Suspend, Terminate, Unwatch, Watch,
+    Ended, Failed, Recreate, RecreateTogether, Replaced, Resume, Suspend, Terminate, Unwatch, Watch,
 };
 use crate::supervision::vocabulary::{
     Call, Cause, ChildId, Effect, Hook, HowEnded, Input, Outcome, Returned, Ruling, SystemMessage, Timer,
@@ -99,7 +99,7 @@ fn id(actor: u32) -> ChildId {
 /// How many restarts the newest instance of a child comes after; as many as its parent has sent.
 const NEWEST: u32 = u32::MAX;
 
-/// The newest instance of a child fails.
+/// The newest instance of a child fails, when all restarts that were sent have replaced an instance.
 fn failed(child: u32, cause: Why) -> Message {
     Failed { child: id(child), cause, restarts: NEWEST }
 }
@@ -113,6 +113,10 @@ fn step(actor: &mut Actor, mut input: Input<'_, u32, Why>) -> Vec<Does> {
     if let Input::Message(Failed { child, restarts: restarts @ NEWEST, .. }) = &mut input {
         let sent = actor.children.as_ref().and_then(|children| children.find(*child));
         *restarts = sent.map_or(0, Child::restarts_sent);
+        let children: Vec<ChildId> = actor.children().map(|(id, _)| id).collect();
+        for child in children {
+            assert_eq!(drive(actor, Replaced(child)), []);
+        }
     }
     let mut effects = Vec::new();
     actor.step(input, &mut effects);
@@ -189,8 +193,13 @@ fn rebuilding(children: u32) -> Actor {
 /// One whose last restart failed, while so many children live on.
 fn half_built(children: u32) -> Actor {
     let mut actor = rebuilding(children);
-    assert_eq!(back(&mut actor, Returned::Err(Y)), [DropInstance, Report(Why::Restarting('y'))]);
+    assert_eq!(back(&mut actor, Returned::Err(Y)), [DropInstance, reports(1, Why::Restarting('y'))]);
     actor
+}
+
+/// An actor reports that it failed, after so many restarts.
+fn reports(restarts: u32, cause: Why) -> Does {
+    Effect::Report { cause, restarts }
 }
 
 fn pre_restart(cause: Why, own: bool) -> Does {

@@ -48,7 +48,7 @@ fn a_handler_that_fails_although_a_restart_waits_is_reported_too() {
     drive(&mut actor, Recreate(X));
     assert_eq!(
         back(&mut actor, Returned::Err(Y)),
-        [Effect::Disarm(Timer::Abort), Report(Y), pre_restart(X, true)]
+        [Effect::Disarm(Timer::Abort), reports(0, Y), pre_restart(X, true)]
     );
 }
 

@@ -56,7 +56,10 @@ fn survivors_restart_in_start_order_and_new_children_do_not() {
 fn a_failed_restart_suspends_the_new_children_only() {
     let mut actor = rebuilding(1);
     spawn(&mut actor);
-    assert_eq!(back(&mut actor, Returned::Err(Y)), [DropInstance, Send(B, Suspend), Report(Why::Restarting('y'))]);
+    assert_eq!(
+        back(&mut actor, Returned::Err(Y)),
+        [DropInstance, Send(B, Suspend), reports(1, Why::Restarting('y'))]
+    );
     assert_eq!(actor.suspensions(), 1);
 }
 

@@ -29,7 +29,7 @@ fn a_resume_after_a_failed_restart_is_a_restart() {
 #[test]
 fn two_reports_take_two_answers() {
     let mut actor = failing(1);
-    assert_eq!(back(&mut actor, Returned::Err(Y)), [Send(A, Suspend), Report(Y)]);
+    assert_eq!(back(&mut actor, Returned::Err(Y)), [Send(A, Suspend), reports(0, Y)]);
     assert_eq!(drive(&mut actor, Resume(Some(X))), [Note(News::Resumed), Send(A, Resume(None))]);
     assert!(!actor.accepts_messages());
     assert_eq!(drive(&mut actor, Resume(Some(Y))), [Send(A, Resume(None))]);

@@ -19,8 +19,21 @@ fn joined(child: u32) -> [Does; 2] {
     [decided(child, X, Directive::Restart, Outcome::AlreadyAnswered), Send(child, Resume(None))]
 }
 
+fn at_once(children: usize) -> Outcome {
+    Outcome::Restarting { children, delay: None }
+}
+
 fn restarts(does: &[Does]) -> usize {
-    does.iter().filter(|does| matches!(does, Send(_, Recreate(_)))).count()
+    does.iter().filter(|does| matches!(does, Send(_, Recreate(_) | RecreateTogether(_)))).count()
+}
+
+fn sent(does: &[Does]) -> usize {
+    does.iter().filter(|does| matches!(does, Send(..))).count()
+}
+
+/// Lets a child say that the next instance is about to be made.
+fn replaced(actor: &mut Actor, child: u32) {
+    assert_eq!(drive(actor, Replaced(id(child))), []);
 }
 
 #[test]
@@ -37,9 +50,122 @@ fn children_that_fail_at_once_restart_together_once() {
 }
 
 #[test]
+fn children_that_fail_at_once_the_last_one_first_restart_once_and_are_told_once() {
+    const CHILDREN: u32 = 50;
+    let mut actor = running(CHILDREN);
+    for child in (A..A + CHILDREN).rev() {
+        let does = first_fails(&mut actor, child, Directive::Restart, &REST);
+        assert_eq!(
+            does,
+            [decided(child, X, Directive::Restart, at_once(1)), Send(child, RecreateTogether(X))],
+            "those after it are to be replaced already"
+        );
+    }
+}
+
+#[test]
+fn a_sibling_restarts_again_once_its_instance_has_been_replaced() {
+    let mut actor = running(3);
+    first_fails(&mut actor, A, Directive::Restart, &ALL);
+    replaced(&mut actor, A);
+    assert_eq!(drive(&mut actor, failed_after(1, A)), [Decide(id(A), X)]);
+    let alone = decide(&mut actor, Directive::Restart, &ALL);
+    assert_eq!(alone, [decided(A, X, Directive::Restart, at_once(1)), Send(A, RecreateTogether(X))]);
+    for child in [A, B] {
+        replaced(&mut actor, child);
+    }
+    drive(&mut actor, failed_after(2, A));
+    assert_eq!(
+        decide(&mut actor, Directive::Restart, &ALL),
+        [
+            decided(A, X, Directive::Restart, at_once(2)),
+            Send(A, RecreateTogether(X)),
+            Send(B, Suspend),
+            Send(B, RecreateTogether(X)),
+        ]
+    );
+}
+
+#[test]
+fn a_sibling_that_is_to_be_replaced_is_charged_to_no_limit() {
+    let strategy = REST.max_retries(1);
+    let mut actor = running(3);
+    for child in [C, B, A] {
+        assert_eq!(restarts(&first_fails(&mut actor, child, Directive::Restart, &strategy)), 1);
+    }
+}
+
+#[test]
+fn a_sibling_that_is_to_be_replaced_is_stopped_with_the_others() {
+    let mut actor = running(2);
+    first_fails(&mut actor, A, Directive::Restart, &ALL);
+    replaced(&mut actor, A);
+    drive(&mut actor, failed_after(1, A));
+    assert_eq!(decide(&mut actor, Directive::Stop, &ALL)[1..], [Send(B, Terminate), Send(A, Terminate)]);
+}
+
+#[test]
+fn a_sibling_that_is_to_be_replaced_waits_for_a_delayed_restart_and_is_told_once() {
+    let second = Duration::from_secs(1);
+    let later = ALL.backoff(crate::supervision::Backoff::exponential(second, second));
+    let mut actor = running(2);
+    first_fails(&mut actor, A, Directive::Restart, &ALL);
+    replaced(&mut actor, A);
+    drive(&mut actor, failed_after(1, A));
+    assert_eq!(sent(&decide(&mut actor, Directive::Restart, &later)), 1, "a Suspend");
+    assert_eq!(
+        step(&mut actor, Input::Due(Timer::Round(1))),
+        [Send(A, RecreateTogether(X)), Send(B, Resume(None))],
+        "the restart that was sent begins after the delay"
+    );
+}
+
+#[test]
+fn a_restart_of_the_parent_restarts_those_that_are_to_be_replaced_too() {
+    let mut actor = running(1);
+    first_fails(&mut actor, A, Directive::Restart, &ALL);
+    back(&mut actor, Returned::Err(Y));
+    drive(&mut actor, Recreate(Y));
+    back(&mut actor, Returned::Ok);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Recreate(Y))]);
+}
+
+#[test]
+fn whoever_restarts_together_says_so_before_its_next_instance_is_made() {
+    let mut actor = failing(0);
+    assert_eq!(drive(&mut actor, RecreateTogether(X)), [pre_restart(X, true)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, Effect::TellReplaced, rebuild(X)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X))]);
+    back(&mut actor, Returned::Err(Y));
+    drive(&mut actor, Recreate(Y));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(Y)], "nobody waits for it");
+}
+
+#[test]
+fn a_restart_with_siblings_that_joins_another_is_told_of_too() {
+    let mut actor = restarting(0);
+    drive(&mut actor, Suspend);
+    assert_eq!(drive(&mut actor, RecreateTogether(Y)), []);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, Effect::TellReplaced, rebuild(X)]);
+}
+
+#[test]
+fn a_first_start_that_is_tried_again_with_siblings_is_told_of_too() {
+    let mut actor = creating();
+    back(&mut actor, Returned::Err(X));
+    assert_eq!(
+        drive(&mut actor, RecreateTogether(X)),
+        [Note(News::TurnedIntoCreate), Effect::TellReplaced, Effect::Call(Call::Create)]
+    );
+}
+
+#[test]
 fn a_failure_of_a_new_instance_is_a_new_failure() {
     let mut actor = running(2);
     first_fails(&mut actor, A, Directive::Restart, &ALL);
+    for child in [A, B] {
+        replaced(&mut actor, child);
+    }
     drive(&mut actor, failed_after(1, B));
     assert_eq!(restarts(&decide(&mut actor, Directive::Restart, &ALL)), 2);
 }
@@ -48,7 +174,8 @@ fn a_failure_of_a_new_instance_is_a_new_failure() {
 fn an_earlier_sibling_under_rest_for_one_fails_for_itself_and_those_after_it() {
     let mut actor = running(3);
     first_fails(&mut actor, B, Directive::Restart, &REST);
-    assert_eq!(restarts(&first_fails(&mut actor, A, Directive::Restart, &REST)), 3);
+    replaced(&mut actor, B);
+    assert_eq!(restarts(&first_fails(&mut actor, A, Directive::Restart, &REST)), 2, "C is to be replaced still");
     assert_eq!(first_fails(&mut actor, C, Directive::Restart, &REST), joined(C));
 }
 
@@ -61,6 +188,7 @@ fn what_is_answered_already_is_charged_to_no_limit() {
         assert_eq!(first_fails(&mut actor, child, Directive::Restart, &strategy), joined(child));
     }
     assert_eq!(actor.child_info(id(B)).map(|(_, restarts)| restarts), Some(1));
+    replaced(&mut actor, B);
     drive(&mut actor, failed_after(1, B));
     let stops = decide(&mut actor, Directive::Restart, &strategy);
     assert_eq!(stops[0], decided(B, X, Directive::Restart, Outcome::LimitReached { children: 3 }));
@@ -91,7 +219,7 @@ fn a_stop_takes_effect_although_the_child_restarts() {
 fn an_escalation_takes_effect_although_the_child_restarts() {
     let mut actor = running(2);
     first_fails(&mut actor, A, Directive::Restart, &ALL);
-    assert_eq!(first_fails(&mut actor, B, Directive::Escalate, &ALL)[1..], [Send(A, Suspend), Report(X)]);
+    assert_eq!(first_fails(&mut actor, B, Directive::Escalate, &ALL)[1..], [Send(A, Suspend), reports(0, X)]);
 }
 
 #[test]
@@ -117,7 +245,7 @@ fn children_that_fail_at_once_are_stopped_once() {
 fn a_limit_that_escalates_does_so_once() {
     let strategy = ALL.max_retries(0).on_limit(OnLimit::Escalate);
     let mut actor = running(3);
-    assert_eq!(first_fails(&mut actor, A, Directive::Restart, &strategy).last(), Some(&Report(X)));
+    assert_eq!(first_fails(&mut actor, A, Directive::Restart, &strategy).last(), Some(&reports(0, X)));
     for child in [B, C] {
         assert_eq!(drive(&mut actor, failed_after(0, child)), [Note(News::ReportDeferred(id(child)))]);
     }

@@ -30,10 +30,10 @@ fn all_for_one_suspends_the_others_first() {
         [
             decided(B, X, Directive::Restart, at_once(3)),
             Send(A, Suspend),
-            Send(A, Recreate(X)),
-            Send(B, Recreate(X)),
+            Send(A, RecreateTogether(X)),
+            Send(B, RecreateTogether(X)),
             Send(C, Suspend),
-            Send(C, Recreate(X)),
+            Send(C, RecreateTogether(X)),
         ]
     );
 }
@@ -44,9 +44,9 @@ fn rest_for_one_reaches_those_started_later() {
         restarts(&mut running(3), &Strategy::rest_for_one(), &[B]),
         [
             decided(B, X, Directive::Restart, at_once(2)),
-            Send(B, Recreate(X)),
+            Send(B, RecreateTogether(X)),
             Send(C, Suspend),
-            Send(C, Recreate(X)),
+            Send(C, RecreateTogether(X)),
         ]
     );
 }
@@ -79,7 +79,7 @@ fn past_the_limit_the_child_stops() {
 fn past_the_limit_the_actor_fails_if_it_is_to_escalate() {
     let limited = ONE_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate);
     let escalated = decided(A, X, Directive::Restart, Outcome::Escalated);
-    assert_eq!(restarts(&mut running(2), &limited, &[A]), [escalated, Send(B, Suspend), Report(X)]);
+    assert_eq!(restarts(&mut running(2), &limited, &[A]), [escalated, Send(B, Suspend), reports(0, X)]);
 }
 
 #[test]

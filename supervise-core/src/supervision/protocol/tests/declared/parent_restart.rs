@@ -158,7 +158,7 @@ fn a_field_that_does_not_start_breaks_the_restart() {
     make(&mut actor, 0);
     assert_eq!(
         drive(&mut actor, failed(B, Y)),
-        [DropInstance, Send(B, Suspend), Report(Why::Restarting('y')), Send(B, Terminate)]
+        [DropInstance, Send(B, Suspend), reports(1, Why::Restarting('y')), Send(B, Terminate)]
     );
 }
 

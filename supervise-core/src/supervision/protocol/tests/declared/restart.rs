@@ -25,7 +25,7 @@ fn all_for_one_takes_the_dynamic_children_along() {
     assert_eq!(spawn(&mut actor), C);
     assert_eq!(
         restarts(&mut actor, A, &ALL_FOR_ONE),
-        [Send(B, Suspend), Send(C, Suspend), Send(C, Recreate(X)), Send(B, Halt(X))]
+        [Send(B, Suspend), Send(C, Suspend), Send(C, RecreateTogether(X)), Send(B, Halt(X))]
     );
     assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
     assert_eq!(drive(&mut actor, down(A)), [Send(A, Recreate(X))]);
@@ -39,7 +39,7 @@ fn a_dynamic_child_takes_no_field_along_under_rest_for_one() {
     spawn(&mut actor);
     assert_eq!(
         restarts(&mut actor, B, &REST_FOR_ONE),
-        [Send(B, Recreate(X)), Send(C, Suspend), Send(C, Recreate(X))]
+        [Send(B, RecreateTogether(X)), Send(C, Suspend), Send(C, RecreateTogether(X))]
     );
 }
 

@@ -73,7 +73,7 @@ fn a_permanent_child_whose_end_was_escalated_is_made_anew_by_a_resume() {
     let mut actor = with(&[TRANSIENT.restart(RestartType::Permanent), TRANSIENT], AutoShutdown::Never);
     drive(&mut actor, ended(A));
     let never = ONE_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate);
-    assert_eq!(decide(&mut actor, Directive::Restart, &never)[1..], [Send(B, Suspend), Report(END)]);
+    assert_eq!(decide(&mut actor, Directive::Restart, &never)[1..], [Send(B, Suspend), reports(0, END)]);
     assert_eq!(
         drive(&mut actor, Resume(Some(END))),
         [Send(A, Resume(Some(END))), Send(B, Resume(None)), StartChild(0)]
@@ -125,7 +125,7 @@ fn a_temporary_child_can_be_resumed_and_passed_on() {
     drive(&mut actor, failed(A, X));
     assert_eq!(decide(&mut actor, Directive::Resume, &ONE_FOR_ONE)[1..], [Send(A, Resume(Some(X)))]);
     drive(&mut actor, failed(A, X));
-    assert_eq!(decide(&mut actor, Directive::Escalate, &ONE_FOR_ONE)[1..], [Report(X)]);
+    assert_eq!(decide(&mut actor, Directive::Escalate, &ONE_FOR_ONE)[1..], [reports(0, X)]);
 }
 
 #[test]

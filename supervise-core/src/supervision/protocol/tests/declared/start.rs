@@ -39,7 +39,7 @@ fn what_has_started_stops_in_reverse_when_a_later_field_does_not() {
     make(&mut actor, 1);
     assert_eq!(
         drive(&mut actor, failed(B, X)),
-        [DropInstance, Send(A, Suspend), Send(B, Suspend), Report(Why::Starting('x')), Send(B, Terminate)]
+        [DropInstance, Send(A, Suspend), Send(B, Suspend), reports(0, Why::Starting('x')), Send(B, Terminate)]
     );
     assert_eq!(drive(&mut actor, ended(B)), [Send(A, Terminate)]);
     assert_eq!(drive(&mut actor, ended(A)), []);
@@ -49,7 +49,7 @@ fn what_has_started_stops_in_reverse_when_a_later_field_does_not() {
 #[test]
 fn a_declaration_that_fails_is_an_initialization_failure() {
     let mut actor = beginning(&[TRANSIENT], AutoShutdown::Never);
-    assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, Report(Why::Starting('x'))]);
+    assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, reports(0, Why::Starting('x'))]);
     assert_eq!(drive(&mut actor, Recreate(X)), [Note(News::TurnedIntoCreate), BUILD]);
     assert_eq!(back(&mut actor, Returned::Ok), [declare(0)]);
 }
@@ -58,7 +58,7 @@ fn a_declaration_that_fails_is_an_initialization_failure() {
 fn a_factory_that_fails_is_an_initialization_failure() {
     let mut actor = Protocol::new(0).with_fields(&[TRANSIENT], AutoShutdown::Never);
     actor.begin();
-    assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, Report(Why::Starting('x'))]);
+    assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, reports(0, Why::Starting('x'))]);
 }
 
 #[test]
