@@ -57,7 +57,7 @@ const WORKLOADS: [Workload; 15] = [
     ours("ask", 1.0, 2_610),
     ours("ask, inline handler", 1.0, 1_285),
     raw("raw ping-pong"),
-    ours("ping-pong", 0.0, 664),
+    ours("ping-pong", 0.0, 660),
     // Beside its allocations, its part of those that grow its parent's tables.
     ours("spawn", 2.0, 5_720),
     raw("raw spawn and stop"),

@@ -84,23 +84,21 @@ impl Task {
         Self(Box::pin(Job { cell, waker, body }))
     }
 
-    /// Polls the cell once. Parks it, or queues it again where something has come meanwhile. Answers whether it is queued again.
-    fn turn(mut self) -> bool {
+    /// Polls the cell once. Parks it and calls `parked`, or queues it again where something has come meanwhile. Answers
+    /// whether it is queued again.
+    #[inline]
+    fn turn(mut self, parked: impl FnOnce(&dyn AnyCell)) -> bool {
         let cell = Arc::clone(self.0.as_mut().project().cell);
         #[cfg(feature = "testkit")]
         let _turn = cell.core().system.activity().turn(&cell);
         let job = self.0.as_mut().project();
         match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
             Ok(Poll::Pending) => {
-                let dispatcher = cell.core().system.dispatcher();
                 if let Err(again) = cell.park(self) {
-                    dispatcher.ready(again);
+                    cell.core().system.dispatcher().ready(again);
                     return true;
                 }
-                // Whoever ends the dispatcher says so before looking for parked tasks: one of the two takes it.
-                if dispatcher.has_gone() {
-                    drop(cell.unpark().map(UserValue::new));
-                }
+                parked(&*cell);
             }
             Ok(Poll::Ready(())) => drop(self),
             Err(payload) => {
@@ -248,10 +246,7 @@ impl Dispatcher {
         let here = dispatcher == self.address();
         let queued = match &self.queues {
             // Nobody else looks, so nobody has to be locked out.
-            Queues::Only(_) if here => {
-                MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task));
-                Ok(())
-            }
+            Queues::Only(_) if here => return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task)),
             Queues::Only(queue) => queue.push(task),
             Queues::Many(crew) if here => crew.push_here(me, task),
             Queues::Many(crew) => {
@@ -259,8 +254,9 @@ impl Dispatcher {
                 crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
             }
         };
-        // In a loop: dropping an actor may wake the next one.
-        drop(queued.map_err(UserValue::new));
+        if let Err(task) = queued {
+            discard(task);
+        }
     }
 
     /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns stand there already.
@@ -272,10 +268,18 @@ impl Dispatcher {
         let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
         INLINE_TURNS.set(INLINE_TURNS.get() + 1);
         let outer = IS_INLINE.replace(true);
-        let _again = task.turn();
+        let _again = task.turn(|cell| self.discard_if_gone(cell));
         IS_INLINE.set(outer);
         INLINE_TURNS.set(INLINE_TURNS.get() - 1);
         drop(runtime);
+    }
+
+    /// After a cell was parked, in case the runtime has gone during its turn. Whoever ends the dispatcher says so before looking for parked tasks, so
+    /// one of the two finds the task.
+    fn discard_if_gone(&self, cell: &dyn AnyCell) {
+        if self.has_gone() {
+            cell.unpark().into_iter().for_each(discard);
+        }
     }
 
     /// Whether the workers have gone. Until then, no task is dropped that has neither ended nor panicked.
@@ -307,7 +311,7 @@ impl Dispatcher {
                     if more {
                         crew.tell_both_scouts(me);
                     }
-                    task.turn()
+                    task.turn(|cell| self.discard_if_gone(cell))
                 }
                 Poll::Ready(None) => break Poll::Ready(()),
                 Poll::Pending => break Poll::Pending,
@@ -344,7 +348,8 @@ impl Dispatcher {
         let poll = loop {
             match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
                 Some(task) => {
-                    let _again = task.turn();
+                    // The runtime does not go while its only thread is here.
+                    let _again = task.turn(|_| {});
                 }
                 None => break rest,
             }
@@ -362,7 +367,7 @@ impl Dispatcher {
             }
             if tasks.is_empty() { None } else { Some(take(tasks)) }
         });
-        refused.into_iter().flatten().for_each(|task| drop(UserValue::new(task)));
+        refused.into_iter().flatten().for_each(discard);
         if let Some(tasks) = outer_ready {
             MADE_READY.set(tasks);
         }
@@ -384,6 +389,12 @@ impl Dispatcher {
             Queues::Many(crew) => crew.queues.close().collect(),
         }
     }
+}
+
+/// Drops what will have no turn any more. An actor that is dropped may wake the next one, so this has to be a loop.
+#[cold]
+fn discard(task: Task) {
+    drop(UserValue::new(task));
 }
 
 /// Charges the worker for a turn. Answers whether its budget is spent, or tokio's.
@@ -474,7 +485,7 @@ impl Crew {
             self.start_scout();
             self.start_scout();
         }
-        let _again = task.turn();
+        let _again = task.turn(|cell| cell.core().system.dispatcher().discard_if_gone(cell));
         self.look(None);
     }
 
@@ -528,9 +539,9 @@ impl Drop for Resident {
         if (last || !self.finished) && !dispatcher.gone.swap(true, Ordering::SeqCst) {
             // Looked for first: what goes forgets its children.
             let cells = self.system.all_cells();
-            dispatcher.close().into_iter().for_each(|task| drop(UserValue::new(task)));
+            dispatcher.close().into_iter().for_each(discard);
             for cell in cells {
-                drop(cell.0.unpark().map(UserValue::new));
+                cell.0.unpark().into_iter().for_each(discard);
             }
             self.system.runtime_gone();
         }

@@ -27,7 +27,7 @@ use crate::path::ActorPath;
 use crate::props::{Policy, Settings};
 use crate::request::AskError;
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Timer,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time, Timer,
 };
 use crate::timers::{Timers, later};
 use crate::unwind::{contained, drop_quietly};
@@ -313,8 +313,11 @@ impl<A: Actor> Shell<A> {
             Question::Renew => (Ok(Directive::Restart), self.strategy()),
         };
         let system = &self.cell.core.system;
-        let (now, heard) = (system.now(), observe::is_heard(system));
-        let ruling = Ruling { verdict, strategy: &strategy, now, draw: fastrand::f64(), heard };
+        // Only a delay needs a random number, and only a delay or a limit needs the time.
+        let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
+        let now = if delays || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
+        let draw = if delays { fastrand::f64() } else { 0.0 };
+        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: observe::is_heard(system) };
         self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
     }
 
