@@ -53,7 +53,7 @@ use crate::cell::AnyCell;
 use crate::failure::Failure;
 use crate::observe;
 use crate::system::SystemCore;
-use crate::unwind::{contained, drop_quietly};
+use crate::unwind::{UserValue, contained, drop_quietly};
 
 /// How many messages and turns a worker gives the actors before it lets tokio's other tasks run.
 const BUDGET: u32 = 128;
@@ -250,9 +250,8 @@ impl Dispatcher {
                 crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
             }
         };
-        if let Err(task) = queued {
-            drop_quietly(task);
-        }
+        // Who asked it is woken, and goes too: in a loop, however many there are.
+        drop(queued.map_err(UserValue::new));
     }
 
     /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns stand there already.
@@ -274,10 +273,8 @@ impl Dispatcher {
 
     /// Invariant 3, where the last worker went during a turn that no worker ran.
     fn after_turn_elsewhere(&self, cell: &dyn AnyCell) {
-        if self.has_gone()
-            && let Some(task) = cell.unpark()
-        {
-            drop_quietly(task);
+        if self.has_gone() {
+            drop(cell.unpark().map(UserValue::new));
         }
     }
 
@@ -360,7 +357,7 @@ impl Dispatcher {
             }
             if tasks.is_empty() { None } else { Some(take(tasks)) }
         });
-        refused.into_iter().flatten().for_each(drop_quietly);
+        refused.into_iter().flatten().map(UserValue::new).for_each(drop);
         if let Some(tasks) = outer_ready {
             MADE_READY.set(tasks);
         }
@@ -513,11 +510,9 @@ impl Drop for Resident {
         if dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1 {
             // Looked for first: what goes forgets its children.
             let cells = self.system.all_cells();
-            dispatcher.close().into_iter().for_each(drop_quietly);
+            dispatcher.close().into_iter().map(UserValue::new).for_each(drop);
             for cell in cells {
-                if let Some(task) = cell.0.unpark() {
-                    drop_quietly(task);
-                }
+                drop(cell.0.unpark().map(UserValue::new));
             }
             self.system.runtime_gone();
         }
