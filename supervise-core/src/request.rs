@@ -9,7 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::mem::needs_drop;
+use std::mem::{ManuallyDrop, needs_drop};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -365,23 +365,24 @@ impl<T> Drop for ReplyTo<T> {
         if let Some(slot) = self.0.take() {
             // Who asked has the other.
             ANSWERED.set(ANSWERED.get() || Arc::strong_count(&slot) > 1);
-            slot.put(Err(WHY_DROPPED.take().unwrap_or(AskError::Stopped)));
+            slot.put(Err(WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)));
         }
     }
 }
 
 thread_local! {
-    /// Why the message is dropped that this thread is dropping.
-    static WHY_DROPPED: Cell<Option<AskError>> = const { Cell::new(None) };
+    /// Why the message is dropped that this thread is dropping. Not dropped with the
+    /// thread, because a message may be dropped later; outside [`drop_because`] it is empty.
+    static WHY_DROPPED: ManuallyDrop<Cell<Option<AskError>>> = const { ManuallyDrop::new(Cell::new(None)) };
     /// Whether somebody waited for its answer.
     static ANSWERED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Answers whether somebody waited.
 pub(crate) fn drop_because<M>(why: AskError, message: M) -> bool {
-    let outer = (WHY_DROPPED.replace(Some(why)), ANSWERED.replace(false));
+    let outer = (WHY_DROPPED.with(|now| now.replace(Some(why))), ANSWERED.replace(false));
     drop_quietly(message);
-    WHY_DROPPED.set(outer.0);
+    WHY_DROPPED.with(|why| why.set(outer.0));
     ANSWERED.replace(outer.1)
 }
 
