@@ -422,21 +422,31 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Wakers are cloned and dropped outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *state {
-            SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => Poll::Pending,
-            SlotState::Empty(waker) => {
-                *waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-            SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
-                SlotState::Full(answer) => Poll::Ready(answer),
-                SlotState::Empty(_) | SlotState::Taken => {
-                    unreachable!("the slot was full a line above")
+        let mut new = None;
+        loop {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *state {
+                SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
+                SlotState::Empty(waker) if new.is_some() => {
+                    let old = std::mem::replace(waker, new);
+                    drop(state);
+                    drop(old);
+                    return Poll::Pending;
                 }
-            },
-            SlotState::Taken => panic!("an ask was polled after it had completed"),
+                SlotState::Empty(_) => {
+                    drop(state);
+                    new = Some(cx.waker().clone());
+                }
+                SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
+                    SlotState::Full(answer) => return Poll::Ready(answer),
+                    SlotState::Empty(_) | SlotState::Taken => {
+                        unreachable!("the slot was full a line above")
+                    }
+                },
+                SlotState::Taken => panic!("an ask was polled after it had completed"),
+            }
         }
     }
 }
@@ -471,5 +481,40 @@ pub(crate) fn answer<T: Send + 'static>(slot: Arc<dyn ErasedSlot>, value: T) {
     match slot.downcast::<Slot<T>>() {
         Ok(slot) => slot.put(Ok(value)),
         Err(_) => unreachable!("a handler answers with the type its message was asked for"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::Wake;
+    use std::thread;
+
+    use super::*;
+
+    /// Owns the other end of what it waits for.
+    struct Owner {
+        _reply: ReplyTo<u32>,
+    }
+
+    impl Wake for Owner {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn a_waker_is_dropped_outside_the_lock() {
+        let (done, over) = mpsc::channel();
+        thread::spawn(move || {
+            let (reply, mut answer) = ReplyTo::<u32>::asked();
+            let owner = Waker::from(Arc::new(Owner { _reply: reply }));
+            assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(&owner)).is_pending());
+            drop(owner);
+            // Replaces the waker, which drops the reply.
+            assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
+            let last = Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop()));
+            assert!(matches!(last, Poll::Ready(Err(AskError::Stopped))), "{last:?}");
+            done.send(()).expect("the test listens");
+        });
+        over.recv_timeout(Duration::from_secs(10)).expect("the second poll does not wait for itself");
     }
 }
