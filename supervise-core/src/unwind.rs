@@ -40,13 +40,19 @@ pub(crate) fn drop_quietly<T>(value: T) {
     }
 }
 
-/// A payload is a user's value too. What its destructor panics with is forgotten, so that this comes to an end.
 #[cold]
 fn drop_panicked(payload: Box<dyn Any + Send>, type_name: &str) {
+    drop_silently(payload);
+    crate::observe::drop_panicked(type_name);
+}
+
+/// Drops a payload, which is a user's value too, and logs nothing. What its destructor panics with is forgotten, so that this
+/// comes to an end.
+#[cold]
+pub(crate) fn drop_silently(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(move || drop(payload))) {
         forget(another);
     }
-    crate::observe::drop_panicked(type_name);
 }
 
 /// Like [`drop_quietly`], for a future where it is pinned.
