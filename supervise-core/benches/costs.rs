@@ -54,17 +54,17 @@ const WORKLOADS: [Workload; 15] = [
     raw("raw send, bounded"),
     ours("send, bounded", 0.0, 300),
     raw("raw ask"),
-    ours("ask", 1.0, 2_610),
-    ours("ask, inline handler", 1.0, 1_285),
+    ours("ask", 1.0, 2_600),
+    ours("ask, inline handler", 1.0, 1_270),
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 660),
     // Beside its allocations, its part of those that grow its parent's tables.
-    ours("spawn", 2.0, 5_720),
+    ours("spawn", 2.0, 5_770),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 5_765),
+    ours("spawn and stop", 2.0, 5_835),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
-    ours("restart by Err", 2.0, 8_000),
+    ours("restart by Err", 2.0, 7_990),
 ];
 
 fn main() -> ExitCode {

@@ -274,8 +274,8 @@ impl Dispatcher {
         drop(runtime);
     }
 
-    /// After a cell was parked, in case the runtime has gone during its turn. Whoever ends the dispatcher says so before looking for parked tasks, so
-    /// one of the two finds the task.
+    /// After a cell was parked, in case the runtime has gone during its turn. Whoever ends the dispatcher says so before looking
+    /// for parked tasks, so one of the two finds the task.
     fn discard_if_gone(&self, cell: &dyn AnyCell) {
         if self.has_gone() {
             cell.unpark().into_iter().for_each(discard);
@@ -337,11 +337,14 @@ impl Dispatcher {
     /// One poll of the worker of a current-thread runtime.
     fn work_alone(&self, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Queues::Only(queue) = &self.queues else { return Poll::Ready(()) };
+        // Not empty only where a turn of another system runs a runtime of its own.
+        let outer_ready = MADE_READY.try_with(|tasks| {
+            let mut tasks = tasks.borrow_mut();
+            if tasks.is_empty() { None } else { Some(take(&mut *tasks)) }
+        });
+        let Ok(outer_ready) = outer_ready else { return Self::work_late(queue, cx) };
         let outer = HERE.replace((self.address(), 0));
         let outer_inline = IS_INLINE.replace(false);
-        // Not empty only where a turn of another system runs a runtime of its own.
-        let outer_ready =
-            MADE_READY.with_borrow_mut(|tasks| if tasks.is_empty() { None } else { Some(take(tasks)) });
         BUDGET_LEFT.set(BUDGET);
         // Once, because what comes meanwhile has this worker woken.
         let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
@@ -372,6 +375,17 @@ impl Dispatcher {
             MADE_READY.set(tasks);
         }
         poll
+    }
+
+    /// One poll of the worker of a current-thread runtime while its thread ends and [`MADE_READY`] is gone.
+    #[cold]
+    fn work_late(queue: &OnlyQueue<Task>, cx: &TaskContext<'_>) -> Poll<()> {
+        let mut tasks = VecDeque::new();
+        let rest = queue.take_all(&mut tasks, cx);
+        for task in tasks {
+            let _again = task.turn();
+        }
+        rest
     }
 
     /// The system has ended: the workers go when they have done what is left.

@@ -5,7 +5,6 @@
 //! 1. (rule 10.3) A subscriber is user code, and so is the `Display` of the error it is told of: what panics here stays here, and
 //!    nothing that happens depends on it.
 
-use std::mem::forget;
 use std::time::Duration;
 
 use crate::cell::Core;
@@ -16,7 +15,7 @@ use crate::failure::Failure;
 use crate::path::ActorPath;
 use crate::supervision::{ChildId, LogLevel, Note, Strategy};
 use crate::system::SystemCore;
-use crate::unwind::contained;
+use crate::unwind::{contained, drop_silently};
 
 /// Whether anybody would learn of an event.
 pub(crate) fn is_heard(system: &SystemCore) -> bool {
@@ -160,8 +159,8 @@ pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
 /// Whether it was told. Invariant 1.
 fn told(mut log: impl FnMut()) -> bool {
     fn contained_once(log: &mut dyn FnMut()) -> bool {
-        // Forgotten, because a payload that panics when it is dropped would be logged again.
-        contained(log).map_err(forget).is_ok()
+        // Silently, because a payload that panics when it is dropped would be logged again.
+        contained(log).map_err(|payload| drop_silently(payload.into_inner())).is_ok()
     }
     contained_once(&mut log)
 }
@@ -411,4 +410,33 @@ mod log {
     pub(super) fn shutdown_phase_skipped(_: &str, _: &[&str]) {}
 
     pub(super) fn shutdown_phase_timed_out(_: &str, _: Duration, _: &[String]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+    use std::sync::Arc;
+
+    use super::*;
+
+    struct Payload {
+        _token: Arc<()>,
+        drop_panics: bool,
+    }
+
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            assert!(!self.drop_panics, "as told");
+        }
+    }
+
+    /// Invariant 1.
+    #[test]
+    fn what_a_subscriber_panics_with_is_dropped() {
+        for drop_panics in [false, true] {
+            let token = Arc::new(());
+            assert!(!told(|| panic_any(Payload { _token: Arc::clone(&token), drop_panics })));
+            assert_eq!(Arc::strong_count(&token), 1);
+        }
+    }
 }

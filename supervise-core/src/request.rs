@@ -9,7 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::mem::needs_drop;
+use std::mem::{ManuallyDrop, needs_drop};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -365,23 +365,24 @@ impl<T> Drop for ReplyTo<T> {
         if let Some(slot) = self.0.take() {
             // Who asked has the other.
             ANSWERED.set(ANSWERED.get() || Arc::strong_count(&slot) > 1);
-            slot.put(Err(WHY_DROPPED.take().unwrap_or(AskError::Stopped)));
+            slot.put(Err(WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)));
         }
     }
 }
 
 thread_local! {
-    /// Why the message is dropped that this thread is dropping.
-    static WHY_DROPPED: Cell<Option<AskError>> = const { Cell::new(None) };
+    /// Why the message is dropped that this thread is dropping. Not dropped with the
+    /// thread, because a message may be dropped later; outside [`drop_because`] it is empty.
+    static WHY_DROPPED: ManuallyDrop<Cell<Option<AskError>>> = const { ManuallyDrop::new(Cell::new(None)) };
     /// Whether somebody waited for its answer.
     static ANSWERED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Answers whether somebody waited.
 pub(crate) fn drop_because<M>(why: AskError, message: M) -> bool {
-    let outer = (WHY_DROPPED.replace(Some(why)), ANSWERED.replace(false));
+    let outer = (WHY_DROPPED.with(|now| now.replace(Some(why))), ANSWERED.replace(false));
     drop_quietly(message);
-    WHY_DROPPED.set(outer.0);
+    WHY_DROPPED.with(|why| why.set(outer.0));
     ANSWERED.replace(outer.1)
 }
 
@@ -421,21 +422,31 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Wakers are cloned and dropped outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *state {
-            SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => Poll::Pending,
-            SlotState::Empty(waker) => {
-                *waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-            SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
-                SlotState::Full(answer) => Poll::Ready(answer),
-                SlotState::Empty(_) | SlotState::Taken => {
-                    unreachable!("the slot was full a line above")
+        let mut new = None;
+        loop {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *state {
+                SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
+                SlotState::Empty(waker) if new.is_some() => {
+                    let old = std::mem::replace(waker, new);
+                    drop(state);
+                    drop(old);
+                    return Poll::Pending;
                 }
-            },
-            SlotState::Taken => panic!("an ask was polled after it had completed"),
+                SlotState::Empty(_) => {
+                    drop(state);
+                    new = Some(cx.waker().clone());
+                }
+                SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
+                    SlotState::Full(answer) => return Poll::Ready(answer),
+                    SlotState::Empty(_) | SlotState::Taken => {
+                        unreachable!("the slot was full a line above")
+                    }
+                },
+                SlotState::Taken => panic!("an ask was polled after it had completed"),
+            }
         }
     }
 }
@@ -470,5 +481,40 @@ pub(crate) fn answer<T: Send + 'static>(slot: Arc<dyn ErasedSlot>, value: T) {
     match slot.downcast::<Slot<T>>() {
         Ok(slot) => slot.put(Ok(value)),
         Err(_) => unreachable!("a handler answers with the type its message was asked for"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::Wake;
+    use std::thread;
+
+    use super::*;
+
+    /// Owns the other end of what it waits for.
+    struct Owner {
+        _reply: ReplyTo<u32>,
+    }
+
+    impl Wake for Owner {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn a_waker_is_dropped_outside_the_lock() {
+        let (done, over) = mpsc::channel();
+        thread::spawn(move || {
+            let (reply, mut answer) = ReplyTo::<u32>::asked();
+            let owner = Waker::from(Arc::new(Owner { _reply: reply }));
+            assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(&owner)).is_pending());
+            drop(owner);
+            // Replaces the waker, which drops the reply.
+            assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
+            let last = Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop()));
+            assert!(matches!(last, Poll::Ready(Err(AskError::Stopped))), "{last:?}");
+            done.send(()).expect("the test listens");
+        });
+        over.recv_timeout(Duration::from_secs(10)).expect("the second poll does not wait for itself");
     }
 }

@@ -5,17 +5,16 @@
 //!
 //! 1. A destructor's panic is caught and logged. It never unwinds into the runtime, or out of another destructor.
 //! 2. No destructor runs while this thread [holds](Hold) a lock of the runtime's own. The value waits for the lock's release.
-//! 3. A destructor that drops further values does not run theirs: they wait until it is done. So a chain of values of any
-//!    length is dropped in a loop.
+//! 3. Destructors nest as they do elsewhere, but only [so deep](DEEPEST): what the innermost drops waits until it is done. So a
+//!    chain of values of any length is dropped in a loop.
 //!
 //! Rule 11.2.
 
 use std::any::{Any, type_name};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::{forget, needs_drop};
+use std::mem::{ManuallyDrop, forget, needs_drop, take};
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -41,13 +40,19 @@ pub(crate) fn drop_quietly<T>(value: T) {
     }
 }
 
-/// A payload is a user's value too. What its destructor panics with is forgotten, so that this comes to an end.
 #[cold]
 fn drop_panicked(payload: Box<dyn Any + Send>, type_name: &str) {
+    drop_silently(payload);
+    crate::observe::drop_panicked(type_name);
+}
+
+/// Drops a payload, which is a user's value too, and logs nothing. What its destructor panics with is forgotten, so that this
+/// comes to an end.
+#[cold]
+pub(crate) fn drop_silently(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(move || drop(payload))) {
         forget(another);
     }
-    crate::observe::drop_panicked(type_name);
 }
 
 /// Like [`drop_quietly`], for a future where it is pinned.
@@ -135,9 +140,14 @@ impl<T> Drop for UserValue<T> {
         if needs_drop::<T>()
             && let Some(value) = self.0.take()
         {
-            if HELD.get() < HOLD {
-                let _alone = Hold::new();
+            let depth = DEPTH.get();
+            if HELD.get() < HOLD && depth < DEEPEST {
+                DEPTH.set(depth + 1);
                 drop_quietly(value);
+                DEPTH.set(depth);
+                if HELD.get() == SOME_WAIT {
+                    drop_waiting();
+                }
             } else {
                 drop_later(value);
             }
@@ -145,18 +155,27 @@ impl<T> Drop for UserValue<T> {
     }
 }
 
+/// Values that wait, with the names of their types.
+type Waiting = Vec<(Box<dyn Any>, &'static str)>;
+
 thread_local! {
     /// How many [`Hold`]s there are, times [`HOLD`], and whether [values wait](SOME_WAIT): looked at together, because every
     /// step of every actor does so.
     static HELD: Cell<usize> = const { Cell::new(0) };
-    /// The values that wait, with the names of their types.
-    static WAITING: RefCell<VecDeque<(Box<dyn Any>, &'static str)>> = const { RefCell::new(VecDeque::new()) };
+    /// How many destructors of [`UserValue`]s are running, one within the other.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// The values that wait. Not dropped with the thread, because a value may be dropped later; empty, and without room, while
+    /// no lock is held and no destructor runs.
+    static WAITING: ManuallyDrop<RefCell<Waiting>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 const SOME_WAIT: usize = 1;
 const HOLD: usize = 2;
 
-/// While there is one, this thread holds a lock, or runs a destructor. Dropped after the lock is released.
+/// How deep destructors nest.
+const DEEPEST: usize = 16;
+
+/// While there is one, this thread holds a lock. Dropped after the lock is released.
 pub(crate) struct Hold {
     /// It belongs to its thread.
     thread: PhantomData<*const ()>,
@@ -173,32 +192,189 @@ impl Hold {
 impl Drop for Hold {
     #[inline]
     fn drop(&mut self) {
-        let held = HELD.get();
-        if held == HOLD | SOME_WAIT {
-            return drop_waiting();
+        let held = HELD.get() - HOLD;
+        HELD.set(held);
+        if held == SOME_WAIT {
+            drop_waiting();
         }
-        HELD.set(held - HOLD);
     }
 }
 
 #[cold]
 fn drop_later<T: 'static>(value: T) {
-    let mut value = Some((Box::new(value) as Box<dyn Any>, type_name::<T>()));
-    let kept = WAITING.try_with(|waiting| waiting.borrow_mut().extend(value.take()));
-    match kept {
-        Ok(()) => HELD.set(HELD.get() | SOME_WAIT),
-        // The thread ends: nobody will come back for it.
-        Err(_) => drop_quietly(value),
-    }
+    WAITING.with(|waiting| waiting.borrow_mut().push((Box::new(value), type_name::<T>())));
+    HELD.set(HELD.get() | SOME_WAIT);
 }
 
-/// One after the other; what their destructors drop joins the queue.
+/// Drops the values that wait, in order, and then those that these have left. Does nothing in the innermost destructor: what
+/// waits then is dropped when that is done.
 #[cold]
 fn drop_waiting() {
-    while let Ok(Some((value, type_name))) = WAITING.try_with(|waiting| waiting.borrow_mut().pop_front()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
-            drop_panicked(payload, type_name);
+    let depth = DEPTH.get();
+    if depth == DEEPEST {
+        return;
+    }
+    DEPTH.set(depth + 1);
+    while HELD.get() == SOME_WAIT {
+        // Taken, so that a destructor that comes here meanwhile runs no other value's.
+        let waiting = WAITING.with(|waiting| take(&mut *waiting.borrow_mut()));
+        HELD.set(0);
+        for (value, type_name) in waiting {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
+                drop_panicked(payload, type_name);
+            }
         }
     }
-    HELD.set(0);
+    DEPTH.set(depth);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
+    use std::thread;
+
+    use super::*;
+
+    /// Runs its code when it is dropped.
+    struct OnDrop<F: FnMut()>(F);
+
+    impl<F: FnMut()> Drop for OnDrop<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+
+    fn on_drop<F: FnMut() + 'static>(code: F) -> UserValue<OnDrop<F>> {
+        UserValue::new(OnDrop(code))
+    }
+
+    /// What happened, in order.
+    #[derive(Default, Clone)]
+    struct Log(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Log {
+        fn note(&self, what: &'static str) {
+            self.0.lock().unwrap().push(what);
+        }
+
+        /// A value whose end is noted.
+        fn value(&self, name: &'static str) -> UserValue<impl Sized + use<>> {
+            let log = self.clone();
+            on_drop(move || log.note(name))
+        }
+
+        fn so_far(&self) -> Vec<&'static str> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    /// A destructor may wait for what it drops. Invariant 3.
+    #[test]
+    fn what_a_destructor_drops_is_gone_when_it_goes_on() {
+        let log = Log::default();
+        let outer = {
+            let log = log.clone();
+            on_drop(move || {
+                drop(log.value("inner"));
+                log.note("outer");
+            })
+        };
+        drop(outer);
+        assert_eq!(log.so_far(), ["inner", "outer"]);
+    }
+
+    struct Chain {
+        _next: Option<UserValue<Box<Chain>>>,
+        dropped: Arc<AtomicUsize>,
+    }
+
+    impl Drop for Chain {
+        fn drop(&mut self) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Invariant 3.
+    #[test]
+    fn a_chain_of_any_length_is_dropped_before_its_drop_returns() {
+        const LENGTH: usize = 200_000;
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let chain = || {
+            (0..LENGTH).fold(None, |next, _| {
+                Some(UserValue::new(Box::new(Chain { _next: next, dropped: Arc::clone(&dropped) })))
+            })
+        };
+        drop(chain());
+        assert_eq!(dropped.load(Ordering::Relaxed), LENGTH);
+        let chain = chain();
+        let hold = Hold::new();
+        drop(chain);
+        assert_eq!(dropped.load(Ordering::Relaxed), LENGTH);
+        drop(hold);
+        assert_eq!(dropped.load(Ordering::Relaxed), 2 * LENGTH);
+    }
+
+    /// Invariant 2.
+    #[test]
+    fn under_a_lock_all_values_wait_in_their_order() {
+        let log = Log::default();
+        let outer = Hold::new();
+        let inner = Hold::new();
+        drop(log.value("first"));
+        drop(inner);
+        drop(log.value("second"));
+        assert!(log.so_far().is_empty());
+        drop(outer);
+        assert_eq!(log.so_far(), ["first", "second"]);
+    }
+
+    /// A destructor may hold a lock of its own that another value's destructor takes too.
+    #[test]
+    fn a_destructor_runs_no_destructor_but_those_of_what_it_drops() {
+        let log = Log::default();
+        let first = {
+            let log = log.clone();
+            on_drop(move || {
+                log.note("first begins");
+                drop(log.value("its own"));
+                let hold = Hold::new();
+                drop(log.value("its own under a lock"));
+                drop(hold);
+                log.note("first ends");
+            })
+        };
+        let hold = Hold::new();
+        drop(first);
+        drop(log.value("second"));
+        drop(hold);
+        let expected = ["first begins", "its own", "its own under a lock", "first ends", "second"];
+        assert_eq!(log.so_far(), expected);
+    }
+
+    /// Invariant 2.
+    #[test]
+    fn values_wait_for_a_lock_when_their_thread_ends_too() {
+        thread_local! {
+            static KEPT: RefCell<Option<OnDrop<Box<dyn FnMut()>>>> = const { RefCell::new(None) };
+        }
+        let log = Log::default();
+        let late = log.clone();
+        thread::spawn(move || {
+            // Variables go in the opposite order of their first use.
+            KEPT.with_borrow(|_| ());
+            drop_later(());
+            drop_waiting();
+            let at_the_end = move || {
+                let hold = Hold::new();
+                drop(late.value("value"));
+                late.note("the lock is held");
+                drop(hold);
+            };
+            KEPT.set(Some(OnDrop(Box::new(at_the_end))));
+        })
+        .join()
+        .unwrap();
+        assert_eq!(log.so_far(), ["the lock is held", "value"]);
+    }
 }

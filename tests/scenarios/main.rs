@@ -17,5 +17,6 @@ mod redelivery;
 mod runtime;
 mod stash;
 mod testkit;
+mod thread_end;
 mod timers;
 mod tree;

@@ -151,3 +151,49 @@ fn a_runtime_without_timers_is_refused() {
     assert_eq!(refused, StartError::NoTimers);
     assert!(refused.to_string().contains("enable_time"), "{refused}");
 }
+
+/// Asks the next one, and answers when that has answered.
+#[actor]
+struct Link {
+    next: Option<LinkRef>,
+    begun: mpsc::UnboundedSender<()>,
+}
+
+#[actor]
+impl Link {
+    #[handler]
+    async fn depth(&mut self) -> u32 {
+        match &self.next {
+            Some(next) => next.depth().await.unwrap_or(0) + 1,
+            None => {
+                self.begun.send(()).expect("the test listens");
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+/// Each actor that goes with the runtime leaves its asker without an answer, which wakes an actor that goes too. However many
+/// there are, the stack does not grow with them. Rules 1.5, 11.2.
+#[test]
+fn a_long_chain_of_asks_goes_with_its_runtime() {
+    for theirs in [current_thread, multi_thread] {
+        let theirs = theirs();
+        let (system, answer) = theirs.block_on(async {
+            let system = ActorSystem::new("theirs");
+            let (begun, mut begins) = mpsc::unbounded_channel();
+            let mut last: Option<LinkRef> = None;
+            for _ in 0..20_000 {
+                let (next, begun) = (last.take(), begun.clone());
+                let link = move || Link { next: next.clone(), begun: begun.clone() };
+                last = Some(system.spawn_anonymous(link).unwrap());
+            }
+            let answer = last.unwrap().depth().ask().unwrap();
+            begins.recv().await.unwrap();
+            (system, answer)
+        });
+        drop(theirs);
+        assert!(system.has_terminated());
+        current_thread().block_on(async { assert!(matches!(answer.await, Err(AskError::Stopped))) });
+    }
+}
