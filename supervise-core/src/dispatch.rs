@@ -383,7 +383,7 @@ impl Dispatcher {
         let mut tasks = VecDeque::new();
         let rest = queue.take_all(&mut tasks, cx);
         for task in tasks {
-            let _again = task.turn();
+            let _again = task.turn(|_| {});
         }
         rest
     }
