@@ -11,9 +11,12 @@ use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, TooManyRep
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
 use supervise::{
-    AutoShutdown, Backoff, Count, Directive, Event, FailureKind, HowEnded, OnLimit, Outcome, RestartType, Strategy,
+    AutoShutdown, Backoff, ChildInfo, Count, Directive, Event, FailureKind, HowEnded, OnLimit, Outcome, Props,
+    RestartType, Strategy,
 };
 use tokio::time::Instant;
+
+use crate::fixture::{Keeper, within};
 
 #[derive(Debug, thiserror::Error)]
 #[error("broken")]
@@ -474,4 +477,28 @@ async fn patterns_nest(system: &TestSystem) {
     assert_eq!(path, "supervise://test/user/pool/worker-2/worker");
     let face: &WorkerRef = &pool;
     assert_eq!(face.actor_ref().to_any().downcast::<Worker>(), Some(face.actor_ref().clone()));
+}
+
+/// A restart makes all workers anew, so what was put off for their predecessors is void. Rules 5.3, 13.8.
+#[supervise::test]
+async fn z_a_restarted_pool_ignores_a_delayed_replacement_from_before(system: &TestSystem) {
+    let probe = system.probe();
+    let decide = |_: &Failure, _: &ChildInfo| Ok(Directive::Restart);
+    let parent = Props::new(Keeper::new).supervision(Strategy::one_for_one(), decide);
+    let parent = system.spawn_with("parent", parent).unwrap();
+    let options = Pool::round_robin(1, workers(&probe)).restart(RestartType::Permanent);
+    let pool = within(&parent, |ctx| ctx.spawn_with("pool", options.props()).unwrap()).await;
+    // The first replacement comes at once, the second one later.
+    for _ in 0..2 {
+        pool.finish().await.unwrap();
+        system.settle().await;
+    }
+    assert!(members(&pool).await[0].actor_ref().has_ended());
+    pool.actor_ref().kill();
+    system.expect_restarts(&pool, 1).await;
+    let all = members(&pool).await;
+    system.advance(Duration::from_secs(60)).await;
+    assert_eq!(members(&pool).await, all);
+    let failures = system.take_all(|event| matches!(event, Event::Decided { .. })).await;
+    assert!(failures.is_empty(), "{failures:?}");
 }

@@ -352,22 +352,23 @@ impl<C: Actor> Pool<C> {
         let at_once = worker.ends.count_at(&CREATION_BACKOFF, now) == 0;
         let delay = worker.ends.failed(&CREATION_BACKOFF, now, 0.0);
         if at_once || !unlimited {
-            return self.renew(&self.workers[at].name.clone(), ctx);
+            return self.renew(&self.workers[at].actor.clone(), ctx);
         }
         // Rule 5.3.
-        let (pool, name) = (ctx.me().actor_ref().clone(), worker.name.clone());
+        let (pool, ended) = (ctx.me().actor_ref().clone(), worker.actor.clone());
         let runtime = pool.core().system.runtime().clone();
         drop(runtime.spawn(async move {
             tokio::time::sleep(delay).await;
-            pool.visit(move |pool, ctx| pool.renew(&name, ctx));
+            pool.visit(move |pool, ctx| pool.renew(&ended, ctx));
         }));
         Ok(())
     }
 
-    /// Starts the worker of this name, unless it is one too many by now.
-    fn renew(&mut self, name: &str, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        let Some(at) = self.workers.iter().position(|worker| worker.name == name) else { return Ok(()) };
-        if let Some(actor) = self.start(name, ctx)? {
+    /// Replaces a worker that has ended, unless it is one too many by now or belongs to an earlier instance of the pool.
+    fn renew(&mut self, ended: &ActorRef<C>, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let Some(at) = self.workers.iter().position(|worker| worker.actor == *ended) else { return Ok(()) };
+        let name = self.workers[at].name.clone();
+        if let Some(actor) = self.start(&name, ctx)? {
             self.workers[at].actor = actor;
         }
         Ok(())
