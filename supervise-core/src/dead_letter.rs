@@ -34,7 +34,7 @@ pub enum DeadLetterReason {
     MailboxFull,
     /// The stash was full.
     StashFull,
-    /// It failed as often as it may be delivered again, see `#[handler(redeliver = N)]`.
+    /// It failed as often as it may be delivered again, see `#[handler(redeliver = N)]`, or its actor stopped before that.
     Quarantined,
     /// A selection found nobody.
     NotFound,

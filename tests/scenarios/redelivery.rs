@@ -4,7 +4,7 @@
 
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
-use supervise::{AskError, DeadLetterReason};
+use supervise::{AskError, DeadLetterReason, Event, Outcome};
 
 #[derive(Debug, thiserror::Error)]
 #[error("attempt {0} failed")]
@@ -200,6 +200,37 @@ async fn a_stopped_actor_puts_its_failed_message_into_quarantine(system: &TestSy
     system.expect_decision(&worker).await;
     let letter = system.expect_dead_letter(&worker).await;
     assert_eq!((letter.reason, letter.failures.len()), (DeadLetterReason::Quarantined, 1));
+}
+
+/// Goes on whatever fails.
+#[actor]
+#[supervise(on(Attempt) = Resume)]
+struct Lenient;
+
+#[actor]
+impl Lenient {
+    #[handler]
+    fn open(&mut self, seen: ProbeHandle<Seen>, ctx: &mut Context<Self>) -> Result<WorkerRef, SpawnError> {
+        ctx.spawn("worker", worker(seen))
+    }
+
+    #[handler]
+    fn close(&mut self, worker: WorkerRef, ctx: &mut Context<Self>) {
+        ctx.stop(&worker);
+    }
+}
+
+#[supervise::test]
+async fn a_resume_drops_the_failed_message_also_of_an_actor_that_is_stopped_at_once(system: &TestSystem) {
+    let seen = system.probe();
+    let parent = system.spawn("parent", || Lenient).unwrap();
+    let worker = parent.open(seen.handle()).await.unwrap();
+    worker.job(u32::MAX).tell().unwrap();
+    parent.close(worker.clone()).tell().unwrap();
+    assert_eq!(system.expect_decision(&worker).await.outcome, Outcome::Resumed);
+    system.expect_terminated(&worker).await;
+    let letters = system.take_all(|event| matches!(event, Event::DeadLetter(_))).await;
+    assert!(letters.is_empty(), "{letters:?}");
 }
 
 /// Rules 4.8, 10.1.

@@ -359,7 +359,15 @@ impl<A: Actor> Shell<A> {
                         watcher.send_system(System::Ended { subject: self.me(), child: None, how });
                     }
                 }
-                Effect::Note(note) => self.note(note),
+                Effect::Note(note) => {
+                    // Rule 4.8. Now, because the actor may be stopped before it looks at its messages again.
+                    if matches!(note, Note::Resumed)
+                        && let Some(aside) = &mut self.aside
+                    {
+                        aside.retries.forget();
+                    }
+                    self.note(note);
+                }
                 Effect::Call(call) => self.call = Some(call),
             }
         }
