@@ -9,8 +9,8 @@
 //! | the test | ends |
 //! |---|---|
 //! | waits for something that does not happen | after a virtual hour; what [`TestSystem::advance`] moves does not count, but it moves the clock a million times at most |
-//! | has actors that are always busy: one that tells itself something again and again, or yields in a loop | after two million turns without a moment of rest; they are named |
-//! | has another task that yields in a loop | after a minute of real time |
+//! | has actors that are always busy: one that tells itself something again and again, or yields in a loop | after two million turns without a moment of rest while the test itself waits; they are named |
+//! | has another task that yields in a loop, or does so itself | after a minute of real time without a moment of rest |
 //! | waits for a task of `spawn_blocking` that does not return | after five minutes of real time in which nothing happens |
 //! | blocks its thread: a handler waits for a lock, a channel of `std` or another thread, sleeps with `std`, or computes | after five minutes of real time in one piece; the actor is named on standard error and *the process is aborted*, because nothing else can end it |
 //!
@@ -126,12 +126,18 @@ fn run_within<T>(
                 outcome
             });
             let mut test = pin!(test);
-            let in_time = poll_fn(|cx| match test.as_mut().poll(cx) {
-                Poll::Ready(in_time) => Poll::Ready(in_time),
-                Poll::Pending => match Pin::new(&mut hangs).poll(cx) {
+            let in_time = poll_fn(|cx| {
+                let unsettled = system.activity().unsettled();
+                if let Poll::Ready(in_time) = test.as_mut().poll(cx) {
+                    return Poll::Ready(in_time);
+                }
+                if system.activity().unsettled() == unsettled {
+                    signs.progress();
+                }
+                match Pin::new(&mut hangs).poll(cx) {
                     Poll::Ready(Ok(why)) => panic!("{why}"),
                     _ => Poll::Pending,
-                },
+                }
             });
             in_time.await.unwrap_or_else(|| {
                 panic!(

@@ -19,6 +19,8 @@ pub(crate) struct Activity(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     polls: AtomicU64,
+    /// How often somebody who waits for the cells to settle found them busy.
+    unsettled: AtomicU64,
     /// Whether the turns are recorded. They are where a test runs, on one thread; others pay for the count alone.
     recorded: AtomicBool,
     turns: Mutex<Turns>,
@@ -59,6 +61,10 @@ impl Activity {
 
     pub(super) fn so_far(&self) -> u64 {
         self.0.polls.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn unsettled(&self) -> u64 {
+        self.0.unsettled.load(Ordering::Relaxed)
     }
 
     /// Records the turns from now on.
@@ -113,7 +119,12 @@ pub(super) async fn settle(system: &ActorSystem) {
     while quiet < QUIET_ROUNDS {
         tokio::task::yield_now().await;
         let now = system.activity().so_far();
-        quiet = if now == before { quiet + 1 } else { 0 };
+        if now == before {
+            quiet += 1;
+        } else {
+            quiet = 0;
+            system.activity().0.unsettled.fetch_add(1, Ordering::Relaxed);
+        }
         before = now;
     }
 }

@@ -98,6 +98,29 @@ fn actors_that_never_rest_fail_the_test_and_are_named() {
 }
 
 #[test]
+fn a_test_that_gets_on_may_give_its_actors_any_number_of_turns() {
+    let limits = Limits { turns: 1000, ..PATIENT };
+    for settles in [false, true] {
+        run_within(
+            limits,
+            |why| panic!("{why}"),
+            ActorSystem::builder("test"),
+            async |system| {
+                let busy = system.spawn("busy", || Busy).unwrap();
+                for _ in 0..20_000 {
+                    busy.tell(Way::Not).unwrap();
+                    if settles {
+                        system.settle().await;
+                    } else {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            },
+        );
+    }
+}
+
+#[test]
 fn a_task_that_never_rests_fails_the_test() {
     for test_waits in [false, true] {
         let said = complaint(Limits { busy_looks: 50, ..PATIENT }, async |system| {

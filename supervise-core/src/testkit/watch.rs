@@ -3,7 +3,7 @@
 //!
 //! | what it sees | what it takes it for | what it does |
 //! |---|---|---|
-//! | turns of actors, and never a moment in which nothing is ready | actors that never come to rest | fails the test |
+//! | turns of actors, never a moment in which nothing is ready, and a test that waits | actors that never come to rest | fails the test |
 //! | the same without turns, for a while | a task that never comes to rest | fails the test |
 //! | a runtime that rests, and a clock that does not move | a blocking task that does not return | fails the test |
 //! | a runtime that does nothing at all | user code that blocks the thread | says so and aborts the process |
@@ -26,7 +26,7 @@ pub(super) struct Limits {
     /// How often it looks, in real time. Looks are counted rather than time, so a process that is suspended or stands in a
     /// debugger does not use up its limits.
     pub(super) look: Duration,
-    /// How many turns all actors may have without a rest.
+    /// How many turns all actors may have without a rest, while the test itself waits.
     pub(super) turns: u64,
     /// How many looks may find the runtime at work without a rest in between.
     pub(super) busy_looks: u32,
@@ -57,6 +57,8 @@ impl Limits {
 pub(super) struct Signs {
     /// How often nothing was ready to run.
     rests: AtomicU64,
+    /// How often the test itself got on.
+    progress: AtomicU64,
     /// How many looks the runtime has noticed.
     noticed: AtomicU64,
     /// The virtual time at the last of them, in milliseconds.
@@ -70,6 +72,11 @@ impl Signs {
     /// Nothing is ready to run.
     pub(super) fn rest(&self) {
         self.rests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The test itself gets on: it does not only wait for busy actors to settle.
+    pub(super) fn progress(&self) {
+        self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn test_is_over(&self) {
@@ -117,7 +124,7 @@ impl Watch {
             fail: Some(fail),
             blocked,
             before: Sight::default(),
-            turns_at_rest: 0,
+            turns_before: 0,
             busy: 0,
             idle: 0,
             unnoticed: 0,
@@ -156,6 +163,7 @@ pub(super) fn abort(why: &str) {
 #[derive(Debug, Default, Clone, Copy)]
 struct Sight {
     rests: u64,
+    progress: u64,
     noticed: u64,
     clock: u64,
     turns: u64,
@@ -171,8 +179,8 @@ struct Watcher<B> {
     fail: Option<oneshot::Sender<String>>,
     blocked: B,
     before: Sight,
-    /// How many turns there had been when a look saw that there was a rest.
-    turns_at_rest: u64,
+    /// How many turns there had been when a look saw that there was a rest, or that the test got on.
+    turns_before: u64,
     /// Looks that the runtime noticed, since the last rest.
     busy: u32,
     /// Looks since the last turn of an actor or the last move of the clock.
@@ -187,6 +195,7 @@ impl<B: FnMut(&str)> Watcher<B> {
     fn look(&mut self) {
         let now = Sight {
             rests: self.signs.rests.load(Ordering::Relaxed),
+            progress: self.signs.progress.load(Ordering::Relaxed),
             noticed: self.signs.noticed.load(Ordering::Relaxed),
             clock: self.signs.clock.load(Ordering::Relaxed),
             turns: self.activity.so_far(),
@@ -195,8 +204,11 @@ impl<B: FnMut(&str)> Watcher<B> {
         let noticed = now.noticed != before.noticed;
         self.unnoticed = if noticed { 0 } else { self.unnoticed + 1 };
         self.idle = if (now.clock, now.turns) == (before.clock, before.turns) { self.idle + 1 } else { 0 };
+        if (now.rests, now.progress) != (before.rests, before.progress) {
+            (self.turns_before, self.naming) = (now.turns, None);
+        }
         if now.rests != before.rests {
-            (self.busy, self.turns_at_rest, self.naming) = (0, now.turns, None);
+            self.busy = 0;
         } else if noticed {
             self.busy += 1;
         }
@@ -211,9 +223,9 @@ impl<B: FnMut(&str)> Watcher<B> {
         } else if let Some(since) = self.naming {
             if now.turns - since >= NAMING_TURNS {
                 let names = self.activity.busiest();
-                self.fail(never_rests(now.turns - self.turns_at_rest, &names));
+                self.fail(never_rests(now.turns - self.turns_before, &names));
             }
-        } else if now.turns - self.turns_at_rest > turns {
+        } else if now.turns - self.turns_before > turns {
             self.activity.count_by_actor();
             self.naming = Some(now.turns);
         } else if self.busy >= busy_looks {
@@ -260,8 +272,8 @@ impl<B: FnMut(&str)> Watcher<B> {
 
 fn never_rests(turns: u64, names: &[crate::path::ActorPath]) -> String {
     let mut why = format!(
-        "the actors of the test never come to rest: {turns} turns without a moment in which none was ready, and the clock, \
-         which moves only then, stands still; busy:"
+        "the actors of the test never come to rest: while the test waited, they had {turns} turns without a moment in which \
+         none was ready, and the clock, which moves only then, stands still; busy:"
     );
     for name in names {
         // A string takes everything.
