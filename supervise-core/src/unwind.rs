@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn values_wait_for_a_lock_when_their_thread_ends_too() {
         thread_local! {
-            static KEPT: RefCell<Option<OnDrop<Box<dyn FnMut()>>>> = const { RefCell::new(None) };
+            static KEPT: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
         }
         let log = Log::default();
         let late = log.clone();
@@ -371,7 +371,7 @@ mod tests {
                 late.note("the lock is held");
                 drop(hold);
             };
-            KEPT.set(Some(OnDrop(Box::new(at_the_end))));
+            KEPT.set(Some(Box::new(OnDrop(at_the_end))));
         })
         .join()
         .unwrap();
