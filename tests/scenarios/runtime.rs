@@ -163,13 +163,11 @@ struct Link {
 impl Link {
     #[handler]
     async fn depth(&mut self) -> u32 {
-        match &self.next {
-            Some(next) => next.depth().await.unwrap_or(0) + 1,
-            None => {
-                self.begun.send(()).expect("the test listens");
-                std::future::pending().await
-            }
-        }
+        let Some(next) = &self.next else {
+            self.begun.send(()).expect("the test listens");
+            return std::future::pending().await;
+        };
+        next.depth().await.unwrap_or(0) + 1
     }
 }
 
