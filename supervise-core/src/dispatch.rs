@@ -19,21 +19,12 @@
 //!    only task that this turn has made ready. A tokio task of its own would wait in the same case: in the slot of tokio's
 //!    worker thread that other threads cannot steal from.
 //!
-//! # Scouts
-//!
-//! Invariant 5 needs care, because a worker that is woken from within a turn may itself end up in the slot that nobody can steal
-//! from: tokio puts the task that was woken last there. So a turn wakes no worker. It wakes its worker's two *scouts*, tokio
-//! tasks that only look for waiting tasks and wake a worker for them. One thread has one such slot, so of two scouts at least one
-//! can be stolen. A scout returns at once, so a worker that it has woken is never stuck behind it.
-//!
-//! A turn in `block_in_place` keeps its worker busy, while tokio replaces the thread. When the scouts find that all workers
-//! may be busy like this, they start a spare: a tokio task for one turn.
-//!
 //! Rules 1.9 and 1.10.
 //!
 //! This module does not know what a turn does. Which worker takes which task is decided by [`RunQueues`], and by
-//! [`OnlyQueue`] on a current-thread runtime.
+//! [`OnlyQueue`] on a current-thread runtime. How a worker is found for what waits is known to the [`Crew`].
 
+mod crew;
 mod only_queue;
 mod run_queues;
 
@@ -43,15 +34,16 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::mem::take;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use pin_project_lite::pin_project;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use self::crew::Crew;
 use self::only_queue::OnlyQueue;
-use self::run_queues::{Look, RunQueues, Taken};
+use self::run_queues::Taken;
 use crate::cell::AnyCell;
 use crate::failure::Failure;
 use crate::observe;
@@ -132,21 +124,6 @@ enum Queues {
     Many(Crew),
 }
 
-/// The workers of a multi-threaded runtime, and those who help them.
-struct Crew {
-    queues: RunQueues<Task>,
-    /// Two for each worker.
-    scouts: Box<[[Scout; 2]]>,
-    /// A spare was started and has not begun.
-    spare_comes: AtomicBool,
-    /// Somebody outside has started a scout that has not looked yet.
-    scout_comes: AtomicBool,
-    system: OnceLock<Weak<SystemCore>>,
-}
-
-/// How to wake a scout, once it has been polled. Before that it is on its way anyway.
-type Scout = OnceLock<Waker>;
-
 thread_local! {
     /// The worker that this thread runs: its dispatcher's address and its index.
     static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
@@ -221,7 +198,7 @@ impl Dispatcher {
         match &system.dispatcher().queues {
             Queues::Only(_) => Resident::start(system, Self::work_alone),
             Queues::Many(crew) => {
-                let _once = crew.system.set(Arc::downgrade(system));
+                crew.belongs_to(system);
                 for me in 0..crew.queues.workers() {
                     Resident::start(system, move |dispatcher, cx| dispatcher.work(me, cx));
                     for scout in 0..2 {
@@ -415,109 +392,6 @@ fn discard(task: Task) {
 fn turn_spends_the_budget() -> bool {
     charge(1);
     BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining()
-}
-
-impl Crew {
-    fn new(workers: usize) -> Self {
-        Self {
-            queues: RunQueues::new(workers),
-            scouts: (0..workers).map(|_| [Scout::new(), Scout::new()]).collect(),
-            spare_comes: AtomicBool::new(false),
-            scout_comes: AtomicBool::new(false),
-            system: OnceLock::new(),
-        }
-    }
-
-    fn push_here(&self, me: usize, task: Task) -> Result<(), Task> {
-        match self.queues.push_here(me, task)? {
-            // In case the turn goes into `block_in_place`. Otherwise the task is this worker's next.
-            1 => self.tell_scout(me, 0),
-            _ => self.tell_both_scouts(me),
-        }
-        Ok(())
-    }
-
-    fn push_from_outside(&self, near: Option<usize>, task: Task) -> Result<(), Task> {
-        let woken = self.queues.push_from_outside(near, task)?;
-        if !woken && self.queues.busy() == Look::AllBusy && !self.scout_comes.swap(true, Ordering::SeqCst) {
-            self.start_scout();
-        }
-        Ok(())
-    }
-
-    /// A scout that has been told and has not looked yet is told already.
-    fn tell_scout(&self, me: usize, which: usize) {
-        if let Some(waker) = self.scouts[me][which].get() {
-            waker.wake_by_ref();
-        }
-    }
-
-    fn tell_both_scouts(&self, me: usize) {
-        self.tell_scout(me, 0);
-        self.tell_scout(me, 1);
-    }
-
-    /// One poll of a scout of worker `me`.
-    fn scout(&self, me: usize, which: usize, cx: &TaskContext<'_>) -> Poll<()> {
-        self.scouts[me][which].get_or_init(|| cx.waker().clone());
-        // The end is announced first and tells the scouts that have left a waker.
-        fence(Ordering::SeqCst);
-        if self.queues.is_over() {
-            return Poll::Ready(());
-        }
-        self.look(Some(me));
-        Poll::Pending
-    }
-
-    /// Starts a scout that looks once, for somebody who has none.
-    fn start_scout(&self) {
-        self.start(|crew| {
-            crew.scout_comes.store(false, Ordering::SeqCst);
-            crew.look(None);
-        });
-        self.displace();
-    }
-
-    /// Moves the tokio task that this thread has woken last out of the slot that other threads cannot steal from.
-    fn displace(&self) {
-        self.start(|_| {});
-    }
-
-    fn look(&self, of: Option<usize>) {
-        if self.queues.look(of) == Look::AllBusy && !self.spare_comes.swap(true, Ordering::SeqCst) {
-            self.start(Self::run_spare);
-        }
-    }
-
-    /// Gives one task its turn, in place of a worker that is in `block_in_place`.
-    fn run_spare(&self) {
-        self.spare_comes.store(false, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        let Some(Taken { task, more }) = self.queues.take_any() else { return };
-        if more {
-            // Two, as a worker has.
-            self.start_scout();
-            self.start_scout();
-        }
-        let _again = task.turn(|cell| cell.core().system.dispatcher().discard_if_gone(cell));
-        self.look(None);
-    }
-
-    /// Runs `code` once, in a tokio task of its own.
-    fn start(&self, code: fn(&Self)) {
-        let Some(system) = self.system.get().and_then(Weak::upgrade) else { return };
-        drop(system.runtime().clone().spawn(async move {
-            if let Some(crew) = system.dispatcher().crew() {
-                code(crew);
-            }
-        }));
-    }
-
-    fn end(&self) {
-        self.queues.end();
-        fence(Ordering::SeqCst);
-        (0..self.scouts.len()).for_each(|me| self.tell_both_scouts(me));
-    }
 }
 
 /// Held by the tokio task of each worker and each scout.

@@ -11,7 +11,7 @@
 //!    poll, after a fence of its own.
 //!
 //! This module does not know what a task is, and knows nothing of tokio: the scouts and the wakers belong to the
-//! [dispatcher](super).
+//! [crew](super::crew).
 
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
