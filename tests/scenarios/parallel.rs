@@ -339,38 +339,6 @@ impl Holder {
     }
 }
 
-/// The scout that the task starts must not stay behind the task, and must not keep others from starting one.
-#[test]
-fn an_ask_does_not_wait_for_a_task_that_blocks_while_all_workers_are_in_place() {
-    for threads in [2, 4] {
-        let runtime = runtime(threads);
-        let system = runtime.block_on(async { ActorSystem::new("all-in-place") });
-        let worker = system.spawn_anonymous(|| Worker).unwrap();
-        let open = Gate::new(1);
-        hold_all_workers(&system, threads, &open);
-        for _ in 0..20 {
-            let (told, over) = (Gate::new(1), Gate::new(1));
-            let task = runtime.spawn({
-                let (worker, told, over) = (worker.clone(), told.clone(), over.clone());
-                async move {
-                    worker.answer().tell().unwrap();
-                    told.come();
-                    over.block();
-                }
-            });
-            told.block();
-            assert_eq!(
-                runtime.block_on(async { within(worker.answer().into_future()).await }).unwrap().unwrap(),
-                7
-            );
-            over.come();
-            runtime.block_on(task).unwrap();
-        }
-        open.come();
-        runtime.block_on(system.terminate());
-    }
-}
-
 /// Rule 6.6. One tokio task per actor would be dropped with the runtime too.
 #[test]
 fn a_handler_in_place_does_not_keep_others_waiting_when_their_runtime_is_gone() {
