@@ -363,7 +363,7 @@ impl<T: Send + 'static> ReplyTo<T> {
 impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            // Who asked has the other.
+            // The asker holds the other one.
             ANSWERED.set(ANSWERED.get() || Arc::strong_count(&slot) > 1);
             slot.put(Err(WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)));
         }

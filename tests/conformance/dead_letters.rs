@@ -37,7 +37,7 @@ async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSys
     assert_eq!(messages, [("Ping", DeadLetterReason::Stopped), ("Kill", DeadLetterReason::Stopped)]);
 }
 
-/// There is no sender to tell: recipient, message and reason are what is said. Who asked has an answer, and needs no line.
+/// There is no sender to name, so the line says recipient, message and reason. An asker gets an answer instead of a line.
 /// Rules 1.7, 10.1, 10.4.
 #[supervise::test]
 async fn dlt_03_dlt_04_a_dead_letter_is_logged_as_information(system: &TestSystem) {

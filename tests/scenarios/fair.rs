@@ -1,4 +1,4 @@
-//! What supervision has to do leaves time for tokio's other tasks.
+//! Supervision leaves time for the other tasks of the runtime.
 
 use std::future::poll_fn;
 use std::sync::Arc;

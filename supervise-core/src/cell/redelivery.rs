@@ -147,7 +147,7 @@ mod tests {
         };
         assert_eq!([fail(1), fail(2), fail(3)], [None, None, Some((3, 1))]);
         assert_eq!(retries.due.len(), 2);
-        // Where there is no stash there is room for the one that is tried at once.
+        // An actor without a stash still keeps the one message that is retried at once.
         let mut retries = Retries::new();
         retries.begin(1, 1);
         assert!(retries.restarted(0).is_none());

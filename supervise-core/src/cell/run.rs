@@ -613,7 +613,7 @@ impl<A: Actor> Runner<A> {
     }
 }
 
-/// The runtime went away under it: the instance goes on its own, so that its panic is no other value's.
+/// Called when the runtime goes away. The instance is dropped separately, so that its panic cannot affect another value.
 impl<A: Actor> Drop for Runner<A> {
     fn drop(&mut self) {
         drop_quietly(self.instance.take());

@@ -62,7 +62,7 @@ pub(super) struct Shell<A: Actor> {
 
 /// See [`Shell::rare`].
 struct Rare<M> {
-    /// What it was spawned with in place of what its type declares.
+    /// The settings given at the spawn, which replace those that the actor type declares.
     settings: Option<Box<Settings>>,
     /// What each field has declared, if it has.
     slots: Vec<Option<Arc<dyn ChildSlot>>>,
