@@ -133,6 +133,8 @@ thread_local! {
     static BUDGET_LEFT: Local<u32> = const { Local::new(0) };
     /// What the worker of a current-thread runtime has made ready.
     static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    /// How many tasks the worker's current turn has made ready.
+    static TOLD: Local<u32> = const { Local::new(0) };
     /// How many inline turns stand on this stack.
     static INLINE_TURNS: Local<usize> = const { Local::new(0) };
     /// Whether a turn has woken something other than a cell since this was last reset.
@@ -205,7 +207,7 @@ impl Dispatcher {
                         Resident::start(system, move |dispatcher, cx| dispatcher.scout(me, scout, cx));
                     }
                 }
-                crew.displace();
+                crew.wake_a_thread();
             }
         }
     }
@@ -225,7 +227,10 @@ impl Dispatcher {
             // Nobody else looks, so nobody has to be locked out.
             Queues::Only(_) if here => return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task)),
             Queues::Only(queue) => queue.push(task),
-            Queues::Many(crew) if here => crew.push_here(me, task),
+            Queues::Many(crew) if here => {
+                TOLD.set(TOLD.get().wrapping_add(1));
+                crew.push_here(me, task, TOLD.get())
+            }
             Queues::Many(crew) => {
                 let (dispatcher, near) = NEAR.get();
                 crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
@@ -288,6 +293,7 @@ impl Dispatcher {
                     if more {
                         crew.tell_both_scouts(me);
                     }
+                    TOLD.set(0);
                     task.turn(|cell| self.discard_if_gone(cell))
                 }
                 Poll::Ready(None) => break Poll::Ready(()),

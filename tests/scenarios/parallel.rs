@@ -2,10 +2,14 @@
 //!
 //! The tests wait for events, never for times: a handler blocks until something else has happened, which cannot happen if that
 //! waits for the handler.
+//!
+//! Each scene begins while the threads that it needs are asleep. A thread of tokio's that is just falling asleep can miss a task that
+//! another thread queues: it does not look once more, and tokio wakes only threads that sleep already. Until something else
+//! wakes it, that task waits for the other thread, and a task of plain tokio would wait too.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use supervise::AskError;
 use supervise::prelude::*;
@@ -157,13 +161,28 @@ fn runtime(threads: usize) -> Runtime {
     Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap()
 }
 
+/// Waits until at most so many threads of the runtime are awake.
+fn until_awake(runtime: &Handle, threads: usize) {
+    let metrics = runtime.metrics();
+    // An odd number of steps into sleep and out of it: the thread sleeps.
+    let awake =
+        || (0..metrics.num_workers()).filter(|it| metrics.worker_park_unpark_count(*it).is_multiple_of(2)).count();
+    let began = Instant::now();
+    while awake() > threads {
+        assert!(began.elapsed() < TOO_LONG, "{} threads are awake", awake());
+        std::thread::yield_now();
+    }
+}
+
 /// A boss of so many workers, which have all started.
 async fn boss(system: &ActorSystem, workers: usize) -> BossRef {
     let workers: Vec<_> = (0..workers).map(|_| system.spawn_anonymous(|| Worker).unwrap()).collect();
     for worker in &workers {
         worker.answer().await.unwrap();
     }
-    system.spawn_anonymous(move || Boss { workers: workers.clone() }).unwrap()
+    let boss = system.spawn_anonymous(move || Boss { workers: workers.clone() }).unwrap();
+    until_awake(&Handle::current(), 0);
+    boss
 }
 
 #[test]
@@ -221,6 +240,7 @@ fn an_ask_from_outside_does_not_wait_for_a_handler_that_blocks() {
         let (busy, idle) = (system.spawn("busy", || Worker).unwrap(), system.spawn("idle", || Worker).unwrap());
         for _ in 0..50 {
             let gates: Vec<_> = (1..threads).map(|_| Gate::new(1)).collect();
+            until_awake(runtime.handle(), 0);
             for gate in &gates {
                 busy.block(gate.clone()).tell().unwrap();
             }
@@ -299,6 +319,7 @@ fn an_actor_does_not_wait_for_a_task_that_blocks() {
     for _ in 0..50 {
         let (told, tell): (SyncSender<()>, Receiver<()>) = sync_channel(0);
         let gate = Gate::new(1);
+        until_awake(runtime.handle(), 0);
         let task = runtime.spawn({
             let (workers, gate) = (workers.clone(), gate.clone());
             async move {
@@ -337,6 +358,159 @@ impl Holder {
             gate.block();
         });
     }
+}
+
+/// A worker that the task wakes must not stay behind the task, and must not keep others from finding a thread.
+#[test]
+fn an_ask_does_not_wait_for_a_task_that_blocks_while_all_workers_are_in_place() {
+    for threads in [2, 4] {
+        let runtime = runtime(threads);
+        let system = runtime.block_on(async { ActorSystem::new("all-in-place") });
+        let (told, asked) = (system.spawn("told", || Worker).unwrap(), system.spawn("asked", || Worker).unwrap());
+        let open = Gate::new(1);
+        hold_all_workers(&system, threads, &open);
+        for _ in 0..20 {
+            until_awake(runtime.handle(), 0);
+            let (has_told, over) = (Gate::new(1), Gate::new(1));
+            let task = runtime.spawn({
+                let (told, has_told, over) = (told.clone(), has_told.clone(), over.clone());
+                async move {
+                    told.answer().tell().unwrap();
+                    has_told.come();
+                    over.block();
+                }
+            });
+            has_told.block();
+            let answer = runtime.block_on(async { within(asked.answer().into_future()).await });
+            assert_eq!(answer.unwrap().unwrap(), 7);
+            over.come();
+            runtime.block_on(task).unwrap();
+        }
+        open.come();
+        runtime.block_on(system.terminate());
+    }
+}
+
+/// Where a thread of a runtime passes, and can be held.
+#[derive(Clone)]
+struct Door(Arc<(Mutex<Passing>, Condvar)>);
+
+struct Passing {
+    closed: bool,
+    held: usize,
+}
+
+impl Door {
+    fn new() -> Self {
+        Self(Arc::new((Mutex::new(Passing { closed: false, held: 0 }), Condvar::new())))
+    }
+
+    fn pass(&self) {
+        let mut passing = self.0.0.lock().unwrap();
+        passing.held += 1;
+        self.0.1.notify_all();
+        passing = self.0.1.wait_while(passing, |passing| passing.closed).unwrap();
+        passing.held -= 1;
+    }
+
+    fn close(&self) {
+        self.0.0.lock().unwrap().closed = true;
+    }
+
+    fn open(&self) {
+        self.0.0.lock().unwrap().closed = false;
+        self.0.1.notify_all();
+    }
+
+    fn wait_for_one(&self) {
+        let passing = self.0.0.lock().unwrap();
+        let (passing, _) = self.0.1.wait_timeout_while(passing, TOO_LONG, |passing| passing.held == 0).unwrap();
+        assert!(passing.held > 0, "no thread has come to the door");
+    }
+}
+
+/// Tells two, lets the other thread fall asleep, and goes on telling.
+#[actor]
+struct Teller {
+    workers: Vec<WorkerRef>,
+    falling_asleep: Door,
+}
+
+#[actor]
+impl Teller {
+    #[handler]
+    fn go_on_until_somebody_has_come(&self, is_over: Gate) {
+        let gate = Gate::new(1);
+        for (told, worker) in self.workers.iter().enumerate() {
+            if told == 2 {
+                self.falling_asleep.open();
+                until_awake(&Handle::current(), 1);
+            }
+            worker.come(gate.clone()).tell().unwrap();
+        }
+        gate.block();
+        is_over.come();
+    }
+}
+
+/// The other thread misses the first two, because it is just falling asleep and tokio does not let it look once more.
+#[test]
+fn a_turn_that_goes_on_telling_wakes_a_thread_that_has_missed_what_it_told_first() {
+    let (waking, falling_asleep) = (Door::new(), Door::new());
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .on_thread_unpark({
+            let door = waking.clone();
+            move || door.pass()
+        })
+        .on_thread_park({
+            let door = falling_asleep.clone();
+            move || door.pass()
+        })
+        .build()
+        .unwrap();
+    let system = runtime.block_on(async { ActorSystem::new("missed") });
+    let workers: Vec<_> = (0..20).map(|_| system.spawn_anonymous(|| Worker).unwrap()).collect();
+    for worker in &workers {
+        runtime.block_on(async { worker.answer().await }).unwrap();
+    }
+    let teller = system.spawn("teller", {
+        let falling_asleep = falling_asleep.clone();
+        move || Teller { workers: workers.clone(), falling_asleep: falling_asleep.clone() }
+    });
+    let teller = teller.unwrap();
+    for _ in 0..20 {
+        until_awake(runtime.handle(), 0);
+        // One thread is held by a task, the other one while it wakes: tokio counts it as one that looks for work.
+        let (began, over, done) = (Gate::new(1), Gate::new(1), Gate::new(1));
+        let holding = runtime.spawn({
+            let (began, over) = (began.clone(), over.clone());
+            async move {
+                began.come();
+                over.block();
+            }
+        });
+        began.block();
+        until_awake(runtime.handle(), 1);
+        waking.close();
+        let short = runtime.spawn({
+            let done = done.clone();
+            async move { done.come() }
+        });
+        waking.wait_for_one();
+        // So the first thread is not to look for work itself when it has done both tasks. It is held while it falls asleep.
+        falling_asleep.close();
+        over.come();
+        done.block();
+        falling_asleep.wait_for_one();
+        let is_over = Gate::new(1);
+        teller.go_on_until_somebody_has_come(is_over.clone()).tell().unwrap();
+        waking.open();
+        is_over.block();
+        runtime.block_on(async { (holding.await.unwrap(), short.await.unwrap()) });
+    }
+    runtime.block_on(system.terminate());
 }
 
 /// Rule 6.6. One tokio task per actor would be dropped with the runtime too.

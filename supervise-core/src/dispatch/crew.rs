@@ -5,6 +5,10 @@
 //! tasks that only look for waiting tasks and wake a worker for them. One thread has one such slot, so of two scouts at least one
 //! can be stolen. A scout returns at once, so a worker that it has woken is never stuck behind it.
 //!
+//! A thread of tokio's that is just falling asleep may miss both scouts: it does not look once more, and tokio wakes only threads that
+//! sleep already. Every other thing that wakes it makes good for that. A turn that goes on making tasks ready sees to it itself:
+//! it [wakes a thread](Crew::wake_a_thread) again now and then.
+//!
 //! A turn in `block_in_place` keeps its worker busy, while tokio replaces the thread. When the scouts find that all workers
 //! may be busy like this, they start a spare: a tokio task for one turn.
 
@@ -47,11 +51,16 @@ impl Crew {
         let _once = self.system.set(Arc::downgrade(system));
     }
 
-    pub(super) fn push_here(&self, me: usize, task: Task) -> Result<(), Task> {
+    /// Queues the task that a turn of the worker `me` has made ready, its `told`th.
+    pub(super) fn push_here(&self, me: usize, task: Task, told: u32) -> Result<(), Task> {
         match self.queues.push_here(me, task)? {
             // In case the turn goes into `block_in_place`. Otherwise the task is this worker's next.
             1 => self.tell_scout(me, 0),
             _ => self.tell_both_scouts(me),
+        }
+        // Ever more rarely, because a thread that is busy is woken in vain.
+        if told >= 8 && told.is_power_of_two() {
+            self.wake_a_thread();
         }
         Ok(())
     }
@@ -94,11 +103,12 @@ impl Crew {
             crew.scout_comes.store(false, Ordering::SeqCst);
             crew.look(None);
         });
-        self.displace();
+        self.wake_a_thread();
     }
 
-    /// Moves the tokio task that this thread has woken last out of the slot that other threads cannot steal from.
-    pub(super) fn displace(&self) {
+    /// Moves the tokio task that this thread has woken last out of the slot that other threads cannot steal from, and so has
+    /// tokio wake a thread to steal it.
+    pub(super) fn wake_a_thread(&self) {
         self.start(|_| {});
     }
 
