@@ -226,7 +226,7 @@ pub trait Built: Send {
 
 /// Marks a factory that cannot fail.
 #[derive(Debug, Clone, Copy)]
-pub enum Infallibly {}
+pub enum NeverFails {}
 
 /// Marks a factory that can fail with `E`.
 #[derive(Debug)]
@@ -236,7 +236,7 @@ pub struct FailsWith<E>(std::marker::PhantomData<E>);
 impl<A: Actor> Built for A {
     // `A`, by a way that nothing but an actor can go: what a factory's value lacks is then reported once.
     type Actor = <A::Ref as TypedRef>::Actor;
-    type Cause = Infallibly;
+    type Cause = NeverFails;
 
     fn built(self) -> Result<A, Failure> {
         Ok(self)
@@ -280,7 +280,7 @@ pub trait DecidesAll {}
 /// What a factory can fail with is decided by `P`.
 pub trait DecidedBy<P> {}
 
-impl<P> DecidedBy<P> for Infallibly {}
+impl<P> DecidedBy<P> for NeverFails {}
 impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
 
 /// Whatever the handlers and hooks of `Self` fail with is decided by `P`. Written by `#[actor]` on the impl block.

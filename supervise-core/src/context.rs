@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::actor::{Actor, Built, DecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, WatchableBy};
+use crate::actor::{Actor, Built, DecidedBy, NeverFails, NeverRestarts, RefOf, SupervisedBy, WatchableBy};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor_timers::{ActorTimers, TimerKey};
 use crate::cell::{Cell, NewName, SpawnError, System};
@@ -154,7 +154,7 @@ impl<A: Actor> Context<A> {
         C: Actor + SupervisedBy<A>,
         A: NeverRestarts,
     {
-        self.spawn_named(NewName::Given(name.as_ref()), Props::<C, Infallibly>::once(instance))
+        self.spawn_named(NewName::Given(name.as_ref()), Props::<C, NeverFails>::once(instance))
     }
 
     fn spawn_named<C: Actor, E>(&mut self, name: NewName<'_>, props: Props<C, E>) -> Result<RefOf<C>, SpawnError> {

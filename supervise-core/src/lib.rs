@@ -81,7 +81,7 @@ mod unwind;
 
 pub use actor::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
-    FailuresDecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
+    FailuresDecidedBy, NeverFails, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub use actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use actor_timers::TimerKey;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use crate::actor::{Actor, Built, Infallibly};
+use crate::actor::{Actor, Built, NeverFails};
 use crate::cell::CellProtocol;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -20,7 +20,7 @@ type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy),
 /// can fail with.
 ///
 /// What is not set here is as the actor's type declares it.
-pub struct Props<A: Actor, C = Infallibly> {
+pub struct Props<A: Actor, C = NeverFails> {
     pub(crate) factory: UserValue<Factory<A>>,
     pub(crate) mailbox: MailboxKind,
     pub(crate) settings: Option<Box<Settings>>,
