@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, ready};
 
@@ -15,7 +15,7 @@ use crate::actor::Actor;
 use crate::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, with_effects};
 use crate::dead_letter::{DeadLetterReason, Lost};
 use crate::dispatch::Task;
-use crate::mailbox::{Control, Entrance, Mailbox, Pushed};
+use crate::mailbox::{Control, Entrance, Lane, Mailbox, Pushed, SendersToWake};
 use crate::path::{ActorPath, Uid};
 use crate::request::{AskError, SendError, SendErrorReason};
 use crate::supervision::Effect;
@@ -104,6 +104,22 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
+    /// Whether the actor has been active since the last look, or has anything to do.
+    pub(crate) fn take_touched(&self) -> bool {
+        self.mailbox().take_touched() || self.pending() > 0
+    }
+
+    /// Lets the actor passivate when it has handled what was sent before.
+    pub(crate) fn passivate(&self) {
+        // Nobody is there to be passivated.
+        let _gone = self.to_any().0.push_control(Control::Passivate);
+    }
+
+    /// Closes the user lane of an actor that has ended.
+    pub(crate) fn shut_user_lane(&self) -> (Lane<A::Message>, SendersToWake) {
+        self.mailbox().shut_user_lane()
+    }
+
     /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
     pub(crate) fn pending(&self) -> usize {
         self.mailbox().pending()
@@ -156,6 +172,10 @@ impl<A: Actor> ActorRef<A> {
             Pushed::Taken(_) => Ok(()),
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
+                let message = match self.pass_to_successor(message) {
+                    Ok((successor, pushed)) => return successor.pushed(pushed, asked),
+                    Err(message) => message,
+                };
                 let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, asked);
                 self.core().lost(lost);
                 Err(SendError::new(message, SendErrorReason::Stopped))
@@ -168,6 +188,55 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
+    /// Whoever takes what is sent to this actor, which has left its seat.
+    fn successor(&self) -> Option<Self> {
+        self.core().successors()?.occupant()?.typed()
+    }
+
+    /// Leaves a message that found this actor's mailbox closed with its successor, which is none that has left the seat too.
+    /// Gives it back if there is none.
+    ///
+    /// Rule 17.4.
+    #[cold]
+    fn pass_to_successor(
+        &self,
+        mut message: A::Message,
+    ) -> Result<(Self, Pushed<A::Message, Task>), A::Message> {
+        let mut from = self.clone();
+        while let Some(successor) = from.successor() {
+            let pushed = successor.enter().push(message);
+            match pushed {
+                Pushed::Closed(back) => message = back,
+                pushed => return Ok((successor, pushed)),
+            }
+            from = successor;
+        }
+        Err(message)
+    }
+
+    /// The same, waiting for room.
+    async fn pass_to_successor_when_room(
+        mut from: Self,
+        mut message: A::Message,
+    ) -> Result<(), SendError<A::Message>> {
+        while let Some(successor) = from.successor() {
+            let sent = {
+                let mut place = successor.mailbox().place();
+                let mut message = Some(std::cell::Cell::new(message));
+                poll_fn(move |cx| place.poll(&mut message, cx)).await
+            };
+            match sent {
+                Ok(task) => {
+                    successor.core().run(task);
+                    return Ok(());
+                }
+                Err(back) => message = back,
+            }
+            from = successor;
+        }
+        Err(from.finds_nobody(message))
+    }
+
     /// By hand, so that the message moves once: from its future into the lane.
     #[inline]
     pub(crate) fn push_when_room(
@@ -176,22 +245,36 @@ impl<A: Actor> ActorRef<A> {
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
         let mut place = self.mailbox().place();
         let mut message = Some(std::cell::Cell::new(message));
+        let mut passed_on: Option<SentElsewhere<A::Message>> = None;
         poll_fn(move |cx| {
+            if let Some(passed_on) = &mut passed_on {
+                return passed_on.as_mut().poll(cx);
+            }
             // Who sends again and again and always finds room would never let others have their turn.
             ready!(pin!(consume_budget()).poll(cx));
-            Poll::Ready(match ready!(place.poll(&mut message, cx)) {
+            match ready!(place.poll(&mut message, cx)) {
                 Ok(task) => {
                     self.core().run(task);
-                    Ok(())
+                    Poll::Ready(Ok(()))
                 }
-                Err(message) => {
-                    self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-                    Err(SendError::new(message, SendErrorReason::Stopped))
+                Err(message) if self.core().successors().is_some() => {
+                    let on_its_way = Self::pass_to_successor_when_room(self.clone(), message);
+                    passed_on.insert(Box::pin(on_its_way)).as_mut().poll(cx)
                 }
-            })
+                Err(message) => Poll::Ready(Err(self.finds_nobody(message))),
+            }
         })
     }
+
+    /// A message whose sender gets it back, because the actor has ended.
+    fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
+        self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+        SendError::new(message, SendErrorReason::Stopped)
+    }
 }
+
+/// A message that is sent to a successor, when there is room.
+type SentElsewhere<M> = Pin<Box<dyn Future<Output = Result<(), SendError<M>>> + Send>>;
 
 impl<A> Clone for ActorRef<A> {
     fn clone(&self) -> Self {
@@ -277,6 +360,9 @@ impl AnyActorRef {
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. Somebody
     /// stopped it then, whoever uses the ref: a permanent child stays down (rule 14.2).
     pub fn stop(&self) {
+        if let Some(seat) = self.core().seat() {
+            seat.leaving(self.uid());
+        }
         // So that the parent knows whom it waits for.
         let parent = self.core().parent.as_ref();
         if parent.is_none_or(|parent| parent.core().protocol().condemns_to_end(self.core().id)) {

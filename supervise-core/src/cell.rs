@@ -20,6 +20,7 @@
 
 mod redelivery;
 mod run;
+mod seat;
 mod shell;
 mod user_code;
 mod visit;
@@ -28,6 +29,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -52,6 +54,7 @@ use crate::unwind::Hold;
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
+pub(crate) use seat::{AtClose, Seat};
 pub(crate) use visit::Visit;
 
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
@@ -134,8 +137,19 @@ pub(crate) struct Core {
     pub(crate) system: Arc<SystemCore>,
     kind: Kind,
     protocol: Mutex<CellProtocol>,
-    /// For those who wait for the stop request. Appears with the first.
-    stopping: OnceLock<Box<Notify>>,
+    /// Appears with the first of it.
+    extras: OnceLock<Box<Extras>>,
+}
+
+/// What few actors need.
+#[derive(Default)]
+struct Extras {
+    /// For those who wait for the stop request.
+    stopping: Notify,
+    /// Of a child that has a key.
+    seat: Option<Arc<dyn Seat>>,
+    /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
+    forwards: AtomicBool,
 }
 
 /// A cell of any type.
@@ -240,11 +254,36 @@ impl<M: Send + 'static> Cell<M> {
         name: NewName<'_>,
         props: Props<A, C>,
     ) -> Result<ActorRef<A>, SpawnError> {
+        Self::spawn_prepared(parent, name, props, |_| {})
+    }
+
+    /// Makes a child of `parent` that has a seat, and `waiting` messages before any other.
+    pub(crate) fn spawn_seated<A: Actor<Message = M>>(
+        parent: &AnyActorRef,
+        name: &str,
+        props: Props<A>,
+        seat: Arc<dyn Seat>,
+        waiting: &mut Vec<M>,
+    ) -> Result<ActorRef<A>, SpawnError> {
+        Self::spawn_prepared(parent, NewName::Given(name), props, |cell| {
+            let _first = cell.core.extras.set(Box::new(Extras { seat: Some(seat), ..Extras::default() }));
+            cell.mailbox.put_back(waiting.drain(..));
+        })
+    }
+
+    /// `prepare` runs before anybody can reach the cell.
+    fn spawn_prepared<A: Actor<Message = M>, C>(
+        parent: &AnyActorRef,
+        name: NewName<'_>,
+        props: Props<A, C>,
+        prepare: impl FnOnce(&Self),
+    ) -> Result<ActorRef<A>, SpawnError> {
         let above = parent.core();
         let mut new = None;
-        let mut make = |name: &ActorName, id, inherited| {
+        let make = |name: &ActorName, id, inherited| {
             let protocol = props.protocol(inherited);
             let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
+            prepare(&cell);
             new = Some(Arc::clone(&cell));
             AnyActorRef(cell)
         };
@@ -385,7 +424,7 @@ impl Core {
             system,
             kind,
             protocol: Mutex::new(protocol),
-            stopping: OnceLock::new(),
+            extras: OnceLock::new(),
         }
     }
 
@@ -445,9 +484,9 @@ impl Core {
 
     /// Waits for the stop request of this actor.
     pub(crate) async fn stop_requested(&self) {
-        let notify = self.stopping.get_or_init(|| Box::new(Notify::new()));
+        let extras = self.extras.get_or_init(Box::default);
         loop {
-            let notified = notify.notified();
+            let notified = extras.stopping.notified();
             if self.protocol().is_stopping() {
                 return;
             }
@@ -456,8 +495,29 @@ impl Core {
     }
 
     fn announce_stop(&self) {
-        if let Some(stopping) = self.stopping.get() {
-            stopping.notify_waiters();
+        if let Some(extras) = self.extras.get() {
+            extras.stopping.notify_waiters();
+            if let Some(seat) = &extras.seat {
+                seat.leaving(self.uid);
+            }
+        }
+    }
+
+    /// The seat of a child that has a key.
+    pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
+        self.extras.get()?.seat.as_ref()
+    }
+
+    /// The seat whose next occupants get what is sent to this cell, which has left it.
+    pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
+        let extras = self.extras.get()?;
+        if extras.forwards.load(Ordering::Acquire) { extras.seat.clone() } else { None }
+    }
+
+    /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.
+    pub(crate) fn forward(&self) {
+        if let Some(extras) = self.extras.get() {
+            extras.forwards.store(true, Ordering::Release);
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::actor::{Actor, Built, DecidedBy, NeverFails, NeverRestarts, RefOf, Su
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor_timers::{ActorTimers, TimerKey};
 use crate::cell::{Cell, NewName, SpawnError, System};
+use crate::mailbox::Control;
 use crate::path::ActorPath;
 use crate::props::Props;
 use crate::request::{AskError, ErasedSlot, Request};
@@ -78,6 +79,14 @@ impl<A: Actor> Context<A> {
     /// which brings a permanent child back and counts where it is significant (rules 14.2, 14.5).
     pub fn stop_self(&mut self) {
         self.me_any().send_system(System::Terminate);
+    }
+
+    /// Ends this actor because it is not needed now, when it has handled what was sent before. If it is one of [keyed
+    /// children](crate::Children), what is sent to it from then on waits for its successor, in order (rule 17.3). Elsewhere it
+    /// stops as by a [`poison`](ActorRef::poison) of its own.
+    pub fn passivate(&mut self) {
+        // Only this cell closes its mailbox, so it is open.
+        let _open = self.me_any().0.push_control(Control::Passivate);
     }
 
     /// Waits until the stop of this actor is requested. A handler that waits long should wait for this too: it has

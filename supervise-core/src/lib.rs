@@ -10,6 +10,7 @@
 //! | `request` | [`Request`]: one message told or asked, and its reply |
 //! | `context` | [`Context`]: what an actor can do from within |
 //! | `child` | [`Child`]: a declared child, as its parent's field |
+//! | `keyed` | [`Children`]: one child for each key, passivated when idle |
 //! | `props` | [`Props`]: factory and settings |
 //! | `path`, `name` | [`ActorPath`], [`Uid`], [`ActorName`] |
 //! | `selection` | finding actors by path: [`ActorSystem::find`], [`Selection`]; `selection/pattern` what the texts mean |
@@ -59,6 +60,7 @@ mod graceful_stop;
 mod guardian;
 #[doc(hidden)]
 pub mod habits;
+mod keyed;
 mod mailbox;
 mod name;
 mod observe;
@@ -97,6 +99,7 @@ pub use death_watch::{AnyActor, Terminated};
 pub use event::{Event, EventStream, Events};
 pub use failure::{Failure, FailureKind, Stage};
 pub use graceful_stop::NotStopped;
+pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
 pub use name::ActorName;
 pub use path::{ActorPath, InvalidName, InvalidPath, Uid};

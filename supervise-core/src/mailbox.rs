@@ -69,6 +69,8 @@ pub(crate) struct Mailbox<M, S, R> {
     handling: AtomicBool,
     /// Whether the runner, when it parks, waits for the user lane too. Only the cell writes it.
     accepts: AtomicBool,
+    /// Whether the cell has handled a message that counts as activity since somebody [looked](Self::take_touched).
+    touched: AtomicBool,
     /// Whether a message that was pushed may be displaced by one that comes later.
     displaces: bool,
     lanes: Mutex<Lanes<M, S, R>>,
@@ -154,6 +156,7 @@ impl<M, S, R> Mailbox<M, S, R> {
             in_hand: AtomicUsize::new(0),
             handling: AtomicBool::new(false),
             accepts: AtomicBool::new(false),
+            touched: AtomicBool::new(false),
             displaces: matches!(kind, MailboxKind::Bounded { overflow: Overflow::DropOldest, .. }),
             lanes: Mutex::new(lanes),
         }
@@ -327,6 +330,17 @@ impl<M, S, R> Mailbox<M, S, R> {
         self.handling.store(handling, Ordering::Relaxed);
     }
 
+    /// Says that the cell has handled a message that counts as activity.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        self.touched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there was activity since the last look.
+    pub(crate) fn take_touched(&self) -> bool {
+        self.touched.swap(false, Ordering::Relaxed)
+    }
+
     /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
     pub(crate) fn pending(&self) -> usize {
         self.waiting() + usize::from(self.handling.load(Ordering::Relaxed))
@@ -366,17 +380,36 @@ impl<M, S, R> Mailbox<M, S, R> {
 
     /// Closes the user lane. Gives what waited there.
     pub(crate) fn close_user_lane(&self) -> Lane<M> {
+        let (leftovers, senders) = self.shut_user_lane();
+        senders.wake();
+        leftovers
+    }
+
+    /// Like [`close_user_lane`](Self::close_user_lane), for whoever holds a lock: the senders that wait for room are still to be
+    /// woken.
+    pub(crate) fn shut_user_lane(&self) -> (Lane<M>, SendersToWake) {
         let mut lanes = self.lock();
         lanes.closed = true;
         lanes.guarded = true;
         let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
         let bound = lanes.bound.take();
         self.senders_wait.store(false, Ordering::Relaxed);
-        drop(lanes);
-        for Waiting { waker, .. } in bound.into_iter().flat_map(|bound| bound.waiting) {
-            waker.wake();
+        (leftovers, SendersToWake(bound))
+    }
+
+    /// Takes what waits in the user lane, for a cell that will handle none of it. The lane stays open.
+    pub(crate) fn drain_user_lane(&self) -> Lane<M> {
+        self.in_hand.store(0, Ordering::Relaxed);
+        std::mem::replace(&mut self.lock().user, Lane::new())
+    }
+
+    /// Puts messages that were taken back in front of those that wait, whatever the capacity.
+    pub(crate) fn put_back(&self, messages: impl DoubleEndedIterator<Item = M>) {
+        let mut lanes = self.lock();
+        self.in_hand.store(0, Ordering::Relaxed);
+        for message in messages.rev() {
+            lanes.user.push_front(message);
         }
-        leftovers
     }
 
     /// Closes the system lane. Gives what waited there.
@@ -394,6 +427,18 @@ impl<M, S, R> Mailbox<M, S, R> {
     fn lock(&self) -> MutexGuard<'_, Lanes<M, S, R>> {
         // No user code runs under this lock, so it cannot be poisoned half-way.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Those who waited for room in a mailbox that was closed.
+#[must_use = "they wait until they are woken"]
+pub(crate) struct SendersToWake(Option<Box<Bound>>);
+
+impl SendersToWake {
+    pub(crate) fn wake(self) {
+        for Waiting { waker, .. } in self.0.into_iter().flat_map(|bound| bound.waiting) {
+            waker.wake();
+        }
     }
 }
 

@@ -183,7 +183,7 @@ pub use supervise_macros::test;
 /// What an actor's source file needs.
 pub mod prelude {
     pub use supervise_core::{
-        Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Context, Directive, Failure, Reply,
+        Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive, Failure, Reply,
         SpawnError, Supervisor, Terminated, TypedRef,
     };
 

@@ -291,6 +291,14 @@ impl<A: Actor> Runner<A> {
                 self.ctx.me_any().stop();
                 Next::Again
             }
+            Control::Passivate => {
+                let core = &self.shell.cell.core;
+                if let Some(seat) = core.seat() {
+                    seat.passivating(core.uid);
+                }
+                self.ctx.me_any().stop();
+                Next::Again
+            }
             Control::Kill => self.failed(Failure::killed()),
             Control::Visit(visit) => self.visited(visit),
         }
@@ -629,9 +637,9 @@ fn admit<A: Actor>(
     shell: &mut Shell<A>,
     message: A::Message,
 ) -> ControlFlow<CameUp<A::Message>> {
-    if let Some(timers) = ctx.timers_mut()
-        && A::is_activity(&message)
-    {
+    if !A::is_activity(&message) {
+        shell.unnoticed += 1;
+    } else if let Some(timers) = ctx.timers_mut() {
         timers.idle_is_over();
     }
     match contained(|| instance.stash_while(&message)) {

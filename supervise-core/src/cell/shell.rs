@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::redelivery::{Retries, Retry};
 use super::run::{CameUp, THROUGHPUT};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System, with_effects};
+use super::{AtClose, Cell, Effects, System, with_effects};
 use crate::actor::Actor;
 use crate::actor_ref::AnyActorRef;
 use crate::child::{ChildSlot, Declare, UndeclaredChild};
@@ -42,6 +42,8 @@ pub(super) struct Shell<A: Actor> {
     looked: bool,
     /// How many messages were handled in this turn.
     pub(super) handled: u32,
+    /// How many of them are no activity.
+    pub(super) unnoticed: u32,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,
     /// Appears with the first message that is set aside or may be redelivered.
@@ -134,6 +136,7 @@ impl<A: Actor> Shell<A> {
             user: Lane::new(),
             looked: false,
             handled: 0,
+            unnoticed: 0,
             supervised: 0,
             aside: None,
             timers: None,
@@ -284,6 +287,9 @@ impl<A: Actor> Shell<A> {
 
     fn end_turn(&mut self) {
         self.looked = false;
+        if self.handled != std::mem::take(&mut self.unnoticed) {
+            self.cell.mailbox.touch();
+        }
         dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
     }
 
@@ -347,7 +353,7 @@ impl<A: Actor> Shell<A> {
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
                 Effect::DropInstance => drop_instance(),
-                Effect::CloseUserLane => self.close_user_lane(),
+                Effect::CloseUserLane => self.close_user_lane(false),
                 Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
                 Effect::TellStarted => self.tell_of_progress(System::Started),
@@ -524,14 +530,26 @@ impl<A: Actor> Shell<A> {
         self.cell.core.lost(Lost { message: name, reason, failures: history, deliveries, answered: false });
     }
 
-    /// Closes the user lane. What is left goes to dead letters, in order.
-    fn close_user_lane(&mut self) {
+    /// Closes the user lane. What is left goes to dead letters, in order; where this child has a key, it may be left to its
+    /// successor, unless this is `for_good`.
+    ///
+    /// Rules 6.3, 17.3.
+    fn close_user_lane(&mut self, for_good: bool) {
         self.unstash_all();
         // Here only where the runtime goes away between an inline turn and the worker's.
         if let Some(CameUp::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }
-        let mut user = self.cell.mailbox.close_user_lane();
+        let (mailbox, core) = (&self.cell.mailbox, &self.cell.core);
+        let mut user = Lane::new();
+        let seat = if for_good { None } else { core.seat() };
+        match seat.map_or(AtClose::Close, |seat| {
+            seat.closes(core.uid, &mut || user = mailbox.drain_user_lane())
+        }) {
+            AtClose::Close => user = mailbox.close_user_lane(),
+            AtClose::Emptied => {}
+            AtClose::Keep => return self.leave_to_successor(),
+        }
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
@@ -543,6 +561,26 @@ impl<A: Actor> Shell<A> {
         while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
             self.reaches_nobody(entry);
         }
+        self.timers = None;
+    }
+
+    /// Puts what was taken from the lane back, in order. A message that was to be delivered once more is not.
+    #[cold]
+    fn leave_to_successor(&mut self) {
+        let mut messages = VecDeque::new();
+        if let Some(mut aside) = self.aside.take() {
+            for retry in aside.retries.close() {
+                self.quarantine(retry);
+            }
+            messages = aside.unstashed;
+        }
+        while let Some(entry) = self.user.pop() {
+            match entry {
+                Entry::Message(message) => messages.push_back(message),
+                control @ Entry::Control(_) => self.reaches_nobody(control),
+            }
+        }
+        self.cell.mailbox.put_back(messages.into_iter());
         self.timers = None;
     }
 
@@ -565,7 +603,7 @@ impl<A: Actor> Shell<A> {
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // Whoever waits for its answer learns that there is none.
             Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
-            Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+            Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Passivate | Control::Tick(_)) => {}
         }
     }
 }
@@ -575,7 +613,7 @@ impl<A: Actor> Shell<A> {
 impl<A: Actor> Drop for Shell<A> {
     fn drop(&mut self) {
         if !self.ended {
-            self.close_user_lane();
+            self.close_user_lane(true);
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
             // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.

@@ -24,6 +24,8 @@ pub(crate) enum Control {
     Terminated(AnyActorRef),
     /// Stop, after what was sent before.
     PoisonPill,
+    /// Stop, after what was sent before; what comes later waits for the successor, where the actor has a key.
+    Passivate,
     /// Fail with `Killed`, after what was sent before.
     Kill,
     /// A timer of the actor's own is due.
