@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::{Context as TaskContext, Poll, ready};
 
 use tokio::task::coop::consume_budget;
 
@@ -257,13 +257,25 @@ impl<A: Actor> ActorRef<A> {
                     self.core().run(task);
                     Poll::Ready(Ok(()))
                 }
-                Err(message) if self.core().successors().is_some() => {
-                    let on_its_way = Self::pass_to_successor_when_room(self.clone(), message);
-                    passed_on.insert(Box::pin(on_its_way)).as_mut().poll(cx)
-                }
-                Err(message) => Poll::Ready(Err(self.finds_nobody(message))),
+                Err(message) => self.poll_elsewhere(message, &mut passed_on, cx),
             }
         })
+    }
+
+    /// A message that found this actor's mailbox closed, for the first time.
+    #[cold]
+    #[inline(never)]
+    fn poll_elsewhere(
+        &self,
+        message: A::Message,
+        passed_on: &mut Option<SentElsewhere<A::Message>>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<(), SendError<A::Message>>> {
+        if self.core().successors().is_none() {
+            return Poll::Ready(Err(self.finds_nobody(message)));
+        }
+        let on_its_way = Self::pass_to_successor_when_room(self.clone(), message);
+        passed_on.insert(Box::pin(on_its_way)).as_mut().poll(cx)
     }
 
     /// A message whose sender gets it back, because the actor has ended.

@@ -43,7 +43,7 @@ pub(super) struct Shell<A: Actor> {
     /// How many messages were handled in this turn.
     pub(super) handled: u32,
     /// How many of them are no activity.
-    pub(super) unnoticed: u32,
+    pub(super) unnoticed: u8,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,
     /// Appears with the first message that is set aside or may be redelivered.
@@ -287,7 +287,7 @@ impl<A: Actor> Shell<A> {
 
     fn end_turn(&mut self) {
         self.looked = false;
-        if self.handled != std::mem::take(&mut self.unnoticed) {
+        if self.handled != u32::from(std::mem::take(&mut self.unnoticed)) {
             self.cell.mailbox.touch();
         }
         dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
