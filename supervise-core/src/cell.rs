@@ -235,10 +235,10 @@ impl<M: Send + 'static> Cell<M> {
     }
 
     /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
-    pub(crate) fn spawn_under<A: Actor<Message = M>, C>(
+    pub(crate) fn spawn_under<A: Actor<Message = M>>(
         parent: &AnyActorRef,
         name: NewName<'_>,
-        props: Props<A, C>,
+        props: Props<A>,
     ) -> Result<ActorRef<A>, SpawnError> {
         let above = parent.core();
         let mut new = None;
@@ -269,10 +269,10 @@ impl<M: Send + 'static> Cell<M> {
     }
 
     /// Makes the child of a field, and lets it run.
-    pub(crate) fn spawn_field<A: Actor<Message = M>, C>(
+    pub(crate) fn spawn_field<A: Actor<Message = M>>(
         parent: &AnyActorRef,
         at: usize,
-        props: Props<A, C>,
+        props: Props<A>,
     ) -> Option<ActorRef<A>> {
         let above = parent.core();
         let mut made = None;
@@ -288,7 +288,7 @@ impl<M: Send + 'static> Cell<M> {
     }
 
     /// Lets a new cell run.
-    pub(crate) fn begin<A: Actor<Message = M>, C>(cell: &Arc<Self>, props: Props<A, C>) {
+    pub(crate) fn begin<A: Actor<Message = M>>(cell: &Arc<Self>, props: Props<A>) {
         let runner = Runner::new(Arc::clone(cell), props);
         let task = Task::new(Arc::clone(cell) as _, Waker::from(Arc::clone(cell)), runner.run());
         cell.core.system.dispatcher().ready(task);

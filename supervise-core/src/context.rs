@@ -6,7 +6,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::actor::{Actor, Built, DecidedBy, NeverFails, NeverRestarts, RefOf, SupervisedBy, WatchableBy};
+use crate::actor::{
+    Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
+    WatchableBy,
+};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor_timers::{ActorTimers, TimerKey};
 use crate::cell::{Cell, NewName, SpawnError, System};
@@ -136,9 +139,14 @@ impl<A: Actor> Context<A> {
     /// # Errors
     ///
     /// As [`spawn`](Self::spawn).
-    pub fn spawn_with<C, E>(&mut self, name: impl AsRef<str>, props: Props<C, E>) -> Result<RefOf<C>, SpawnError>
+    pub fn spawn_with<C, E, T>(
+        &mut self,
+        name: impl AsRef<str>,
+        props: Props<C, E, T>,
+    ) -> Result<RefOf<C>, SpawnError>
     where
-        C: Actor + SupervisedBy<A>,
+        C: Actor + FailuresDecidedBy<A>,
+        T: EscalationsDecidedBy<A>,
         E: DecidedBy<A>,
     {
         self.spawn_named(NewName::Given(name.as_ref()), props)
@@ -154,11 +162,15 @@ impl<A: Actor> Context<A> {
         C: Actor + SupervisedBy<A>,
         A: NeverRestarts,
     {
-        self.spawn_named(NewName::Given(name.as_ref()), Props::<C, NeverFails>::once(instance))
+        self.spawn_named(NewName::Given(name.as_ref()), Props::<C>::once(instance))
     }
 
-    fn spawn_named<C: Actor, E>(&mut self, name: NewName<'_>, props: Props<C, E>) -> Result<RefOf<C>, SpawnError> {
-        Cell::spawn_under(&self.me_any(), name, props).map(Into::into)
+    fn spawn_named<C: Actor, E, T>(
+        &mut self,
+        name: NewName<'_>,
+        props: Props<C, E, T>,
+    ) -> Result<RefOf<C>, SpawnError> {
+        Cell::spawn_under(&self.me_any(), name, props.marked()).map(Into::into)
     }
 
     /// The child of this name, which may be ending.

@@ -72,6 +72,7 @@ mod signal;
 pub mod supervision;
 mod sync;
 mod system;
+mod table;
 mod termination;
 #[cfg(feature = "testkit")]
 pub mod testkit;
@@ -108,5 +109,6 @@ pub use supervision::{
     OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
 };
 pub use system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
+pub use table::{DefaultTable, StoppingTable, SupervisionTable, Unchecked};
 pub use termination::{SystemTerminated, TerminationHook};
 pub use tree::{ActorType, DeciderTable, NodeState, Rule, Tree, TreeNode};

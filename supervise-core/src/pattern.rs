@@ -68,20 +68,27 @@ mod template;
 pub use backoff_supervisor::{BackoffSupervisor, BackoffSupervisorProps};
 pub use pool::{Pool, PoolProps, TooManyReplacements};
 pub use stand_in::{BackoffSupervisorRef, PoolRef, StandIn, StandInRef};
-pub use template::Blueprint;
+pub use template::{Blueprint, BlueprintUnder};
 
 use crate::actor::Actor;
 use crate::actor_ref::TypedRef;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::supervision::{Directive, Time, default_decider};
+use crate::supervision::{ChildInfo, Directive, Time, default_decider};
 use crate::unwind::UserValue;
 
-/// A decider that may have no opinion.
-type Decider = UserValue<Box<dyn Fn(&Failure) -> Option<Directive> + Send + Sync>>;
+/// Decides the failures of a pattern's children.
+type Decider = UserValue<Box<dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + Sync>>;
 
-fn decide(own: Option<&Decider>, failure: &Failure) -> Directive {
-    own.and_then(|own| own(failure)).unwrap_or_else(|| default_decider(failure))
+fn decider(
+    decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + Sync + 'static,
+) -> Decider {
+    UserValue::new(Box::new(decide))
+}
+
+/// A decider that leaves what it has no opinion on to the default table.
+fn partial_decider(decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Decider {
+    decider(move |failure, _| Ok(decide(failure).unwrap_or_else(|| default_decider(failure))))
 }
 
 /// The time that limits and delays are counted in.

@@ -4,11 +4,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use crate::actor::{Actor, Built, NeverFails};
+use crate::actor::{Actor, Built, DecidesAll, NeverFails};
 use crate::cell::CellProtocol;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
+use crate::table::{SupervisionTable, Unchecked};
 use crate::tree::{DeciderTable, Kind};
 use crate::unwind::UserValue;
 
@@ -17,14 +18,14 @@ pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
 type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for what the factory
-/// can fail with.
+/// can fail with, and `T` for the table by which the actor supervises its children: its own, unless one is set here.
 ///
 /// What is not set here is as the actor's type declares it.
-pub struct Props<A: Actor, C = NeverFails> {
+pub struct Props<A: Actor, C = NeverFails, T = A> {
     pub(crate) factory: UserValue<Factory<A>>,
     pub(crate) mailbox: MailboxKind,
     pub(crate) settings: Option<Box<Settings>>,
-    cause: PhantomData<fn() -> C>,
+    marks: PhantomData<fn() -> (C, T)>,
 }
 
 /// What few actors have: settings in place of what their type declares.
@@ -34,9 +35,11 @@ pub(crate) struct Settings {
     pub(crate) policy: Option<Policy>,
 }
 
-/// A strategy and decider chosen at run time, in place of the compiled table.
+/// A strategy and decider in place of those of the actor's type.
 pub(crate) struct Policy {
     pub(crate) strategy: Strategy,
+    /// What `decide` decides, to be read.
+    table: DeciderTable,
     pub(crate) decide: UserValue<Decider>,
 }
 
@@ -50,9 +53,11 @@ impl<A: Actor, C> Props<A, C> {
     }
 
     pub(crate) fn from_factory(factory: Factory<A>) -> Self {
-        Self { factory: UserValue::new(factory), mailbox: A::MAILBOX, settings: None, cause: PhantomData }
+        Self { factory: UserValue::new(factory), mailbox: A::MAILBOX, settings: None, marks: PhantomData }
     }
+}
 
+impl<A: Actor, C, T> Props<A, C, T> {
     /// Sets where messages wait.
     #[must_use]
     pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
@@ -67,35 +72,44 @@ impl<A: Actor, C> Props<A, C> {
         self
     }
 
-    /// Replaces the compiled table, for policies that come from configuration. The children were checked against
-    /// the compiled one all the same.
+    /// Lets the actor supervise its children by another table than its type's. The children were checked against that one, so the
+    /// other one decides every failure (it has an `on(_)`). What it escalates is checked where the actor is spawned.
     #[must_use]
-    pub fn supervision(
+    pub fn supervised_by<S: SupervisionTable + DecidesAll>(self) -> Props<A, C, S> {
+        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
+    }
+
+    /// Replaces the compiled table by a strategy and a decider that are chosen at run time, from configuration for example. The compiler
+    /// cannot see what they escalate, so the table of the actor's parent needs `on(_)`.
+    ///
+    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    #[must_use]
+    pub fn supervision_unchecked(
         self,
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
-    ) -> Self {
-        self.supervision_for_each(strategy, move |failure, child| Ok((decide(failure, child)?, strategy)))
+    ) -> Props<A, C, Unchecked> {
+        let decide = move |failure: &Failure, child: &ChildInfo| Ok((decide(failure, child)?, strategy));
+        self.with_policy(strategy, DeciderTable::AtRunTime, decide)
     }
 
-    /// Like [`supervision`](Self::supervision), where the decider chooses a strategy for this child alone.
-    #[must_use]
-    pub(crate) fn supervision_for_each(
-        mut self,
+    /// With a decider that chooses a strategy for each child. What it escalates is as `S` says.
+    pub(crate) fn with_policy<S>(
+        self,
         strategy: Strategy,
+        table: DeciderTable,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send + 'static,
-    ) -> Self {
-        let policy = Policy { strategy, decide: UserValue::new(Box::new(decide)) };
-        self.settings.get_or_insert_default().policy = Some(policy);
-        self
+    ) -> Props<A, C, S> {
+        let mut props = self.marked();
+        let policy = Policy { strategy, table, decide: UserValue::new(Box::new(decide)) };
+        props.settings.get_or_insert_default().policy = Some(policy);
+        props
     }
-}
 
-impl<A: Actor, C> Props<A, C> {
-    /// The same, once it is known that the factory's failures are decided.
-    pub(crate) fn checked(self) -> Props<A> {
-        let Self { factory, mailbox, settings, cause: _ } = self;
-        Props { factory, mailbox, settings, cause: PhantomData }
+    /// The same for those who have checked, or replaced, what can fail and what is escalated.
+    pub(crate) fn marked<D, S>(self) -> Props<A, D, S> {
+        let Self { factory, mailbox, settings, marks: _ } = self;
+        Props { factory, mailbox, settings, marks: PhantomData }
     }
 
     fn policy(&self) -> Option<&Policy> {
@@ -104,7 +118,7 @@ impl<A: Actor, C> Props<A, C> {
 
     /// The type of an actor made of this, and how it supervises.
     pub(crate) fn kind(&self) -> Kind {
-        let policy = self.policy().map(|policy| (policy.strategy, DeciderTable::AtRunTime));
+        let policy = self.policy().map(|policy| (policy.strategy, policy.table));
         Kind::of::<A>().supervising(policy)
     }
 
@@ -128,7 +142,7 @@ impl<A: Actor> Props<A> {
 #[error("this actor was spawned with `spawn_once` and cannot be built a second time")]
 pub struct SpentInstance;
 
-impl<A: Actor, C> fmt::Debug for Props<A, C> {
+impl<A: Actor, C, T> fmt::Debug for Props<A, C, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Props")
             .field("actor", &std::any::type_name::<A>())

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actor::{Actor, Built, RefOf};
+use crate::actor::{Actor, Built, DecidesAll, RefOf};
 use crate::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
 use crate::coordinated_shutdown::{InvalidShutdown, ShutdownReason, ShutdownSettings, ShutdownState};
@@ -27,9 +27,10 @@ use crate::mailbox::Mailbox;
 use crate::observe;
 use crate::path::{InvalidName, check_system_name};
 use crate::props::Props;
-use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time, stopping_decider};
+use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time};
+use crate::table::{StoppingTable, SupervisionTable};
 use crate::termination::Termination;
-use crate::tree::{DeciderTable, Kind, Rule};
+use crate::tree::Kind;
 use crate::unwind::{contained, drop_quietly};
 
 /// A handle to an actor system. Cheap to clone; dropping it stops nobody.
@@ -131,7 +132,7 @@ impl ActorSystem {
         F: FnMut() -> B + Send + 'static,
         B: Built,
     {
-        Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory)).map(Into::into)
+        Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
     }
 
     /// Like [`spawn`](Self::spawn), with settings of its own.
@@ -139,16 +140,16 @@ impl ActorSystem {
     /// # Errors
     ///
     /// As [`spawn`](Self::spawn).
-    pub fn spawn_with<A: Actor, C>(
+    pub fn spawn_with<A: Actor, C, T>(
         &self,
         name: impl AsRef<str>,
-        props: Props<A, C>,
+        props: Props<A, C, T>,
     ) -> Result<RefOf<A>, SpawnError> {
-        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props).map(Into::into)
+        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props.marked()).map(Into::into)
     }
 
     /// Makes an actor of the runtime's own, a child of `/system`.
-    pub(crate) fn spawn_system<A: Actor, C>(&self, props: Props<A, C>) -> Result<RefOf<A>, SpawnError> {
+    pub(crate) fn spawn_system<A: Actor>(&self, props: Props<A>) -> Result<RefOf<A>, SpawnError> {
         Cell::spawn_under(&self.system_guardian(), NewName::MadeUp, props).map(Into::into)
     }
 
@@ -229,12 +230,10 @@ impl fmt::Debug for ActorSystem {
 /// Settings of a system to be.
 pub struct ActorSystemBuilder {
     name: String,
-    guardian: Option<(Strategy, Box<GuardianDecider>)>,
+    guardian: Option<Props<Guardian>>,
     event_capacity: usize,
     shutdown: ShutdownSettings,
 }
-
-type GuardianDecider = dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send;
 
 /// Why a system could not start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -269,14 +268,27 @@ pub struct RuntimeGone {
 }
 
 impl ActorSystemBuilder {
-    /// How `/user` supervises the top-level actors. By default: one-for-one with the default table.
+    /// How `/user` supervises the top-level actors: by a table, which decides every failure (it has an `on(_)`). By
+    /// default: [`DefaultTable`].
+    ///
+    /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It sees that each
+    /// of them is decided. A failure that the table escalates ends the system (rule 9.2).
     #[must_use]
-    pub fn guardian(
+    pub fn supervised_by<T: SupervisionTable + DecidesAll>(mut self) -> Self {
+        self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
+        self
+    }
+
+    /// How `/user` supervises the top-level actors: by a strategy and a decider that are chosen at run time.
+    ///
+    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    #[must_use]
+    pub fn guardian_unchecked(
         mut self,
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
     ) -> Self {
-        self.guardian = Some((strategy, Box::new(decide)));
+        self.guardian = Some(Props::new(user_guardian).supervision_unchecked(strategy, decide).marked());
         self
     }
 
@@ -328,22 +340,20 @@ impl ActorSystemBuilder {
                 ChildId::ROOT,
                 None,
                 Arc::clone(&core),
-                Kind::of::<Guardian>().supervising(Some((Strategy::one_for_one(), STOP_ALL))),
+                Kind::of::<Guardian>().supervising(Some((StoppingTable::STRATEGY, StoppingTable::TABLE))),
                 Protocol::new(0),
             ),
             mailbox: Mailbox::new(crate::mailbox::MailboxKind::Unbounded),
         });
         let above = AnyActorRef(Arc::clone(&root) as _);
-        let mut user = Props::new(|| Guardian::User);
-        if let Some((strategy, decide)) = self.guardian {
-            user = user.supervision(strategy, decide);
-        }
+        let user = self.guardian.unwrap_or_else(|| Props::new(user_guardian));
         let user = guardian(&above, "user", user);
         let watched = user.to_any();
         let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
         let watched = system.to_any();
         let props = Props::new(move || Guardian::Root { system: watched.clone() })
-            .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
+            .supervised_by::<StoppingTable>()
+            .marked();
         let guardians = Guardians {
             root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
             user: Arc::downgrade(&user.to_any().0),
@@ -357,8 +367,9 @@ impl ActorSystemBuilder {
     }
 }
 
-/// What the root's [`stopping_decider`] decides.
-const STOP_ALL: DeciderTable = DeciderTable::Rules(&[Rule::new("_", Directive::Stop)]);
+fn user_guardian() -> Guardian {
+    Guardian::User
+}
 
 /// A guardian under the root. Its name is valid and free, and the root is not stopping.
 fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> ActorRef<Guardian> {
@@ -372,7 +383,7 @@ impl fmt::Debug for ActorSystemBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ActorSystemBuilder")
             .field("name", &self.name)
-            .field("strategy", &self.guardian.as_ref().map_or(Strategy::one_for_one(), |(strategy, _)| *strategy))
+            .field("guardian", &self.guardian)
             .field("event_capacity", &self.event_capacity)
             .field("shutdown", &self.shutdown)
             .finish_non_exhaustive()

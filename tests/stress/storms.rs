@@ -86,7 +86,7 @@ enum Order {
 /// Lets all children fail at once until each is well again or has ended.
 async fn storm(children: usize, order: Order, strategy: Strategy, directive: Directive) -> Seen {
     let system = ActorSystem::new("storm");
-    let props = Props::new(|| Parent).supervision(strategy, move |_, _| Ok(directive));
+    let props = Props::new(|| Parent).supervision_unchecked(strategy, move |_, _| Ok(directive));
     let parent = system.spawn_with("parent", props).expect("a free name");
     let starts = Arc::new(AtomicU64::new(0));
     let refs = parent.children(children, Arc::clone(&starts)).await.expect("an answer");

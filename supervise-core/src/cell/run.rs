@@ -89,7 +89,7 @@ pub(super) enum CameUp<M> {
 pub(super) type Outcome = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
-    pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
+    pub(crate) fn new(cell: Arc<Cell<A::Message>>, props: Props<A>) -> Self {
         let Props { factory, settings, .. } = props;
         let ctx = Context::new(Arc::clone(&cell));
         Self { factory, instance: None, ctx, shell: Shell::new(cell, settings) }
