@@ -124,6 +124,9 @@ async fn storm(children: usize, order: Order, strategy: Strategy, directive: Dir
     Seen { restarts: starts.load(Relaxed) - before, gap, took }
 }
 
+/// How often a storm is tried where the ticker waits too long.
+const TRIES: usize = 5;
+
 /// Compares storms of groups with one that takes each child alone.
 fn run(workers: usize, children: usize, order: Order, most_restarts: u64) {
     let builder = &mut tokio::runtime::Builder::new_multi_thread();
@@ -150,9 +153,15 @@ fn run(workers: usize, children: usize, order: Order, most_restarts: u64) {
             // Each failure takes over the delays of all that have failed before it, which takes its time.
             continue;
         }
-        let seen = storm(strategy, directive);
-        assert!(seen.restarts <= most_restarts * children as u64, "{seen:?} under {strategy:?}");
-        assert!(seen.gap <= bound, "{seen:?} under {strategy:?}, alone {control:?}");
+        // Other processes may take the processor away in the middle of a storm, so a long gap counts only if each try has one.
+        let long_gaps: Vec<_> = (0..TRIES)
+            .map_while(|_| {
+                let seen = storm(strategy, directive);
+                assert!(seen.restarts <= most_restarts * children as u64, "{seen:?} under {strategy:?}");
+                (seen.gap > bound).then_some(seen.gap)
+            })
+            .collect();
+        assert!(long_gaps.len() < TRIES, "{long_gaps:?} under {strategy:?}, alone {control:?}");
     }
 }
 
