@@ -6,7 +6,7 @@ use std::thread;
 use allocation_counter::measure;
 
 use super::*;
-use crate::name::ActorName;
+use crate::base::ActorName;
 use crate::supervision::{
     Call, ChildId, Directive, Effect, Input, Protocol, Returned, Ruling, Strategy, SystemMessage, Time,
 };

@@ -34,21 +34,15 @@ use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, Template};
 use super::{Decider, decide, system_time};
 use crate::actor::{
-    Actor, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy, RefOf, SupervisedBy,
-    Supervisor,
+    Actor, ActorRef, AskError, Context, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy,
+    Props, RefOf, SpawnError, SupervisedBy, Supervisor, Terminated, TypedRef,
 };
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::cell::SpawnError;
-use crate::context::Context;
-use crate::death_watch::Terminated;
+use crate::base::{UserValue, drop_quietly};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::props::Props;
-use crate::request::AskError;
 use crate::supervision::{
     Backoff, BackoffCount, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
 };
-use crate::unwind::{UserValue, drop_quietly};
 
 /// Stands in for one child, and starts it anew after a delay that grows each time.
 ///

@@ -4,12 +4,9 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::actor::Actor;
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::context::Context;
-use crate::dead_letter::DeadLetterReason;
-use crate::request::{AskError, SendError, SendErrorReason};
-use crate::unwind::drop_quietly;
+use crate::actor::{Actor, ActorRef, AskError, Context, SendError, SendErrorReason, TypedRef};
+use crate::base::drop_quietly;
+use crate::observe::DeadLetterReason;
 
 /// Passes a message on. A bounded mailbox without room is waited for, so that a pattern holds up its senders as the
 /// child itself would; the wait ends with the child, and when the pattern is to stop.

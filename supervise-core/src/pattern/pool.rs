@@ -25,23 +25,16 @@ use super::stand_in::StandInRef;
 use super::template::{Blueprint, Template};
 use super::{Decider, decide, system_time};
 use crate::actor::{
-    Actor, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy, RefOf, SupervisedBy,
-    Supervisor,
+    Actor, ActorRef, AskError, Context, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy,
+    Props, RefOf, Request, SpawnError, SupervisedBy, Supervisor, Terminated,
 };
-use crate::actor_ref::ActorRef;
-use crate::cell::SpawnError;
-use crate::context::Context;
-use crate::death_watch::Terminated;
+use crate::base::{ActorPath, UserValue};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::path::ActorPath;
-use crate::props::Props;
-use crate::request::{AskError, Request};
 use crate::supervision::{
     AutoShutdown, BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics,
     RestartType, Scope, Strategy,
 };
-use crate::unwind::UserValue;
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///

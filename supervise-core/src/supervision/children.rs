@@ -20,7 +20,7 @@ use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
-use crate::name::ActorName;
+use crate::base::ActorName;
 
 /// One child.
 #[derive(Debug, Clone, Hash)]

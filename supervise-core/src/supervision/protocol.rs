@@ -54,7 +54,7 @@ pub(crate) use self::fault::CREATION_BACKOFF;
 use super::children::{Child, Children, Report};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
-use crate::name::ActorName;
+use crate::base::ActorName;
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]

@@ -46,6 +46,8 @@ pub trait Cause: Clone {
     fn at_restart(self, original: Self) -> Self;
     /// Whether it is one of the two above.
     fn is_initialization(&self) -> bool;
+    /// Whether its actor was killed or broke a death pact, which no restart mends.
+    fn is_final(&self) -> bool;
     /// Why a permanent child is made anew, and siblings restart with it: it ended by itself.
     #[must_use]
     fn end_of_permanent() -> Self;

@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use std::hash::Hash;
 
 use super::{Goal, Instance, Out, Pending, Phase, Protocol};
-use crate::name::ActorName;
+use crate::base::ActorName;
 use crate::supervision::child_spec::{ChildSpec, RestartType};
 use crate::supervision::children::{Affected, Child, Report};
 use crate::supervision::directive::Directive;

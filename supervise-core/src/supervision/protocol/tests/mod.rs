@@ -34,7 +34,8 @@ mod watching;
 
 use std::time::Duration;
 
-use crate::name::ActorName;
+use crate::base::ActorName;
+use crate::supervision;
 use crate::supervision::children::Child;
 use crate::supervision::vocabulary::Effect::{Decide, DropInstance, Note, Send};
 use crate::supervision::vocabulary::SystemMessage::{
@@ -43,7 +44,7 @@ use crate::supervision::vocabulary::SystemMessage::{
 use crate::supervision::vocabulary::{
     Call, Cause, ChildId, Effect, Hook, HowEnded, Input, Outcome, Returned, Ruling, SystemMessage, Timer,
 };
-use crate::supervision::{self, Directive, Protocol, SpawnRefusal, Strategy, WatchKind};
+use crate::supervision::{Directive, Protocol, SpawnRefusal, Strategy, WatchKind};
 
 type News = supervision::Note<Why>;
 type Does = Effect<u32, Why>;
@@ -80,6 +81,10 @@ impl Cause for Why {
 
     fn is_initialization(&self) -> bool {
         !matches!(self, Self::Bare(_))
+    }
+
+    fn is_final(&self) -> bool {
+        false
     }
 
     fn end_of_permanent() -> Self {
