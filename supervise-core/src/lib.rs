@@ -35,6 +35,11 @@ mod base;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
+/// What the macros expand to still calls the trait by its former name.
+#[doc(hidden)]
+pub mod habits {
+    pub use crate::generated::migration_hints::{MigrationHints as Habits, TakesMessages};
+}
 mod inspect;
 mod mailbox;
 mod observe;
@@ -55,8 +60,6 @@ pub use actor::{
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};
-#[doc(hidden)]
-pub use generated::habits;
 pub use inspect::{InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
 pub use mailbox::{MailboxKind, Overflow};
 pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events};

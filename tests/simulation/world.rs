@@ -447,7 +447,7 @@ impl World {
                         let verdict = self.verdict(id, cause, role, choices);
                         next = Some(Input::Decided(self.ruling(verdict, role)));
                     }
-                    Effect::Renew(child) => {
+                    Effect::RestartEnded(child) => {
                         Watchdog::may_renew(self, id, child)?;
                         next = Some(Input::Decided(self.ruling(Ok(Directive::Restart), role)));
                     }

@@ -16,8 +16,8 @@ use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
 use crate::actor::request::{AskError, SendError, SendErrorReason};
-use crate::base::{ActorPath, Uid, drop_quietly};
-use crate::mailbox::{Entrance, Pushed};
+use crate::base::{ActorPath, Uid, drop_contained};
+use crate::mailbox::{Pushed, SendGuard};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{Effect, HowEnded};
 
@@ -112,13 +112,13 @@ impl<A: Actor> ActorRef<A> {
 
     #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        let entrance = self.mailbox().enter();
-        self.pushed(entrance.push(message), false)
+        let guard = self.mailbox().enter();
+        self.pushed(guard.push(message), false)
     }
 
     /// Where a message may be left. What became of it is for [`pushed`](Self::pushed) or [`pushed_inline`](Self::pushed_inline).
     #[inline]
-    pub(crate) fn enter(&self) -> Entrance<'_, A::Message, Control, System, Task> {
+    pub(crate) fn enter(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
         self.mailbox().enter()
     }
 
@@ -335,7 +335,7 @@ impl AnyActorRef {
             let how = HowEnded::AlreadyGone;
             watcher.send_system(System::Ended { subject: self.clone(), child: None, how });
         } else {
-            drop_quietly(message);
+            drop_contained(message);
         }
     }
 }

@@ -18,9 +18,9 @@
 //!    dropped when the lock is released.
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
 
+mod effect_runner;
 mod redelivery;
 mod run;
-mod shell;
 mod user_code;
 mod visit;
 
@@ -36,7 +36,7 @@ use tokio::sync::Notify;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
-use crate::actor::description::Kind;
+use crate::actor::description::ActorDescription;
 use crate::actor::dispatch::{self, Task};
 use crate::actor::props::Props;
 use crate::actor::request::{AskError, drop_because};
@@ -111,7 +111,7 @@ pub(crate) struct Core {
     pub(crate) id: ChildId,
     pub(crate) parent: Option<AnyActorRef>,
     pub(crate) system: Arc<SystemCore>,
-    kind: Kind,
+    description: ActorDescription,
     protocol: Mutex<CellProtocol>,
     /// For those who wait for the stop request. Appears with the first.
     stopping: OnceLock<Box<Notify>>,
@@ -201,7 +201,7 @@ impl<M: Send + 'static> Cell<M> {
                 ChildId::ROOT,
                 parent,
                 Arc::clone(system),
-                Kind::of::<A>(),
+                ActorDescription::of::<A>(),
                 Protocol::new(0),
             );
             let _nothing = core.protocol().abandon();
@@ -223,7 +223,7 @@ impl<M: Send + 'static> Cell<M> {
         let mut new = None;
         let mut make = |name: &ActorName, id, inherited| {
             let protocol = props.protocol(inherited);
-            let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
+            let cell = Self::below(parent, name, id, protocol, props.description(), props.mailbox);
             new = Some(Arc::clone(&cell));
             AnyActorRef(cell)
         };
@@ -257,7 +257,7 @@ impl<M: Send + 'static> Cell<M> {
         let mut made = None;
         above.protocol().spawn_field(at, |name, id, inherited| {
             let protocol = props.protocol(inherited).as_field();
-            let cell = Self::below(parent, name, id, protocol, props.kind(), props.mailbox);
+            let cell = Self::below(parent, name, id, protocol, props.description(), props.mailbox);
             made = Some(Arc::clone(&cell));
             AnyActorRef(cell)
         });
@@ -278,11 +278,11 @@ impl<M: Send + 'static> Cell<M> {
         name: &ActorName,
         id: ChildId,
         protocol: CellProtocol,
-        kind: Kind,
+        description: ActorDescription,
         mailbox: MailboxKind,
     ) -> Arc<Self> {
         let system = Arc::clone(&parent.core().system);
-        let core = Core::new(name.clone(), id, Some(parent.clone()), system, kind, protocol);
+        let core = Core::new(name.clone(), id, Some(parent.clone()), system, description, protocol);
         Arc::new(Self { core, mailbox: Mailbox::new(mailbox) })
     }
 }
@@ -353,7 +353,7 @@ impl Core {
         id: ChildId,
         parent: Option<AnyActorRef>,
         system: Arc<SystemCore>,
-        kind: Kind,
+        description: ActorDescription,
         protocol: CellProtocol,
     ) -> Self {
         Self {
@@ -362,7 +362,7 @@ impl Core {
             id,
             parent,
             system,
-            kind,
+            description,
             protocol: Mutex::new(protocol),
             stopping: OnceLock::new(),
         }
@@ -370,11 +370,11 @@ impl Core {
 
     /// Whether refs of this actor type reach it.
     pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
-        self.kind.answers_to(actor)
+        self.description.answers_to(actor)
     }
 
-    pub(crate) fn kind(&self) -> &Kind {
-        &self.kind
+    pub(crate) fn description(&self) -> &ActorDescription {
+        &self.description
     }
 
     /// Lets the cell's task run, if it was parked.

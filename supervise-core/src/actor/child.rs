@@ -12,7 +12,7 @@ use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::Cell;
 use crate::actor::definition::{Actor, Built, DecidedBy, RefOf, SupervisedBy};
 use crate::actor::props::{Factory, Props};
-use crate::base::drop_quietly;
+use crate::base::drop_contained;
 use crate::failure::Failure;
 use crate::supervision::{ChildSpec, RestartType};
 
@@ -77,7 +77,7 @@ use crate::supervision::{ChildSpec, RestartType};
 /// # }
 /// ```
 pub struct Child<A> {
-    slot: Option<Arc<Slot<A>>>,
+    slot: Option<Arc<Declaration<A>>>,
 }
 
 impl<A: Actor> Child<A> {
@@ -127,19 +127,19 @@ impl<A> fmt::Debug for Child<A> {
 }
 
 /// What a field's child is made of, and where it is.
-struct Slot<A> {
+struct Declaration<A> {
     current: Mutex<Option<ActorRef<A>>>,
     /// Taken out while it runs.
     factory: Mutex<Option<Factory<A>>>,
 }
 
 /// A slot of any type.
-pub(crate) trait ChildSlot: Any + Send + Sync {
+pub(crate) trait AnyDeclaration: Any + Send + Sync {
     /// Makes a new incarnation.
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec);
 }
 
-impl<A: Actor> ChildSlot for Slot<A> {
+impl<A: Actor> AnyDeclaration for Declaration<A> {
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec) {
         let mut props = Props::<A>::from_factory(match (spec.restart, Arc::clone(&self)) {
             // It is never made anew: what its factory holds goes with it.
@@ -155,7 +155,7 @@ impl<A: Actor> ChildSlot for Slot<A> {
     }
 }
 
-impl<A> Slot<A> {
+impl<A> Declaration<A> {
     fn current(&self) -> MutexGuard<'_, Option<ActorRef<A>>> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -183,7 +183,7 @@ impl<A> Slot<A> {
 
 /// Puts a factory back, whether it returned or panicked; unless the parent's new instance has declared another.
 struct Running<'a, A> {
-    slot: &'a Slot<A>,
+    slot: &'a Declaration<A>,
     factory: Option<Factory<A>>,
 }
 
@@ -194,27 +194,30 @@ impl<A> Drop for Running<'_, A> {
             *kept = self.factory.take();
         }
         drop(kept);
-        drop_quietly(self.factory.take());
+        drop_contained(self.factory.take());
     }
 }
 
-impl<A> Drop for Slot<A> {
+impl<A> Drop for Declaration<A> {
     fn drop(&mut self) {
         let factory = self.factory().take();
-        drop_quietly(factory);
+        drop_contained(factory);
     }
 }
 
 /// How the instance of a parent says what the child of one field is made of.
 pub struct Declare<'a, P> {
-    slot: Option<&'a mut Option<Arc<dyn ChildSlot>>>,
+    slot: Option<&'a mut Option<Arc<dyn AnyDeclaration>>>,
     /// The field's child, if it outlived the parent's restart (rule 14.6).
     survivor: Option<AnyActorRef>,
     parent: PhantomData<fn() -> P>,
 }
 
 impl<'a, P> Declare<'a, P> {
-    pub(crate) fn new(slot: Option<&'a mut Option<Arc<dyn ChildSlot>>>, survivor: Option<AnyActorRef>) -> Self {
+    pub(crate) fn new(
+        slot: Option<&'a mut Option<Arc<dyn AnyDeclaration>>>,
+        survivor: Option<AnyActorRef>,
+    ) -> Self {
         Self { slot, survivor, parent: PhantomData }
     }
 
@@ -247,10 +250,10 @@ impl<'a, P> Declare<'a, P> {
         let Some(place) = self.slot else { return };
         let slot = match place.take().map(|slot| (slot as Arc<dyn Any + Send + Sync>).downcast()) {
             Some(Ok(slot)) => slot,
-            _ => Arc::new(Slot { current: Mutex::new(None), factory: Mutex::new(None) }),
+            _ => Arc::new(Declaration { current: Mutex::new(None), factory: Mutex::new(None) }),
         };
         let earlier = slot.factory().replace(Box::new(move || factory().built()));
-        drop_quietly(earlier);
+        drop_contained(earlier);
         if let Some(survivor) = self.survivor {
             *slot.current() = survivor.downcast();
         }

@@ -47,10 +47,10 @@ impl Rule {
 
 /// An actor's type as a value: what it declares can be looked up without naming it.
 #[derive(Clone, Copy)]
-pub struct ActorType(fn() -> &'static Description);
+pub struct ActorType(fn() -> &'static TypeDescription);
 
 /// What a type declares.
-struct Description {
+struct TypeDescription {
     id: fn() -> TypeId,
     name: fn() -> &'static str,
     answers_to: fn(TypeId) -> bool,
@@ -60,9 +60,9 @@ struct Description {
     child_types: &'static [ActorType],
 }
 
-fn describe<A: Supervisor>() -> &'static Description {
+fn describe<A: Supervisor>() -> &'static TypeDescription {
     const {
-        &Description {
+        &TypeDescription {
             id: TypeId::of::<A>,
             name: type_name::<A>,
             answers_to: A::answers_to,
@@ -81,12 +81,12 @@ impl ActorType {
         Self(describe::<A>)
     }
 
-    fn description(self) -> &'static Description {
+    fn description(self) -> &'static TypeDescription {
         (self.0)()
     }
 
     pub(crate) fn declared_children(self) -> impl DoubleEndedIterator<Item = (ChildSpec, ActorType)> {
-        let Description { children, child_types, .. } = self.description();
+        let TypeDescription { children, child_types, .. } = self.description();
         children.iter().copied().zip(child_types.iter().copied())
     }
 }
@@ -107,18 +107,18 @@ impl fmt::Debug for ActorType {
 
 /// What an actor was made of: its type, and what was said otherwise when it was spawned.
 #[derive(Debug, Clone)]
-pub(crate) struct Kind {
+pub(crate) struct ActorDescription {
     of: ActorType,
     policy: Option<Box<(Strategy, DeciderTable)>>,
 }
 
-impl From<ActorType> for Kind {
+impl From<ActorType> for ActorDescription {
     fn from(of: ActorType) -> Self {
         Self { of, policy: None }
     }
 }
 
-impl Kind {
+impl ActorDescription {
     pub(crate) fn of<A: Supervisor>() -> Self {
         Self::from(ActorType::of::<A>())
     }

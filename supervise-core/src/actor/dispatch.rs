@@ -46,7 +46,7 @@ use self::only_queue::OnlyQueue;
 use self::run_queues::Taken;
 use crate::actor::cell::AnyCell;
 use crate::actor::system::SystemCore;
-use crate::base::{UserValue, contained, drop_quietly};
+use crate::base::{UserValue, contained, drop_contained};
 use crate::failure::Failure;
 use crate::observe;
 
@@ -95,7 +95,7 @@ impl Task {
             Ok(Poll::Ready(())) => drop(self),
             Err(payload) => {
                 observe::cell_broke(&cell.core().path(), &Failure::panic(payload));
-                drop_quietly(self);
+                drop_contained(self);
             }
         }
         false

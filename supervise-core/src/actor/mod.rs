@@ -31,7 +31,7 @@ pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
     FailuresDecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
-pub(crate) use self::description::Kind;
+pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};

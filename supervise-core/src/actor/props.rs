@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::actor::cell::CellProtocol;
 use crate::actor::definition::{Actor, Built, Infallibly};
-use crate::actor::description::{DeciderTable, Kind};
+use crate::actor::description::{ActorDescription, DeciderTable};
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -103,9 +103,9 @@ impl<A: Actor, C> Props<A, C> {
     }
 
     /// The type of an actor made of this, and how it supervises.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn description(&self) -> ActorDescription {
         let policy = self.policy().map(|policy| (policy.strategy, DeciderTable::AtRunTime));
-        Kind::of::<A>().supervising(policy)
+        ActorDescription::of::<A>().supervising(policy)
     }
 
     /// The protocol of an actor made of this, whose parent is suspended `inherited` times.

@@ -20,7 +20,7 @@ use tokio::task::coop::consume_budget;
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
-use crate::base::drop_quietly;
+use crate::base::drop_contained;
 use crate::failure::Failure;
 
 /// One message to one actor, not sent yet.
@@ -56,8 +56,8 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     ///
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
-        let entrance = self.to.enter();
-        self.to.pushed(entrance.push(self.message), false)
+        let guard = self.to.enter();
+        self.to.pushed(guard.push(self.message), false)
     }
 
     /// Sends the message as soon as there is room for it and forgets it. Waiting senders are served in order.
@@ -81,8 +81,8 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
         let answer = self.attach(None);
-        let entrance = self.to.enter();
-        let pushed = entrance.push(self.message);
+        let guard = self.to.enter();
+        let pushed = guard.push(self.message);
         if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed, true) }.map(|()| answer)
     }
 
@@ -165,11 +165,11 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
         // An ordinary ask is answered in another poll, and its slot knows whom to wake.
         let asker = if inline { None } else { Some(cx.waker().clone()) };
         let answer = request.attach(asker);
-        let entrance = to.enter();
+        let guard = to.enter();
         let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer)) else {
             unreachable!("the request was here a line above")
         };
-        let pushed = entrance.push(request.message);
+        let pushed = guard.push(request.message);
         if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed, true) } {
             self.0 = AskState::Done;
             return Poll::Ready(Err(refused.reason().into()));
@@ -351,7 +351,7 @@ impl<T: Send + 'static> ReplyTo<T> {
     pub fn answer(mut self, value: T) {
         match self.0.take() {
             Some(slot) => slot.put(Ok(value)),
-            None => drop_quietly(value),
+            None => drop_contained(value),
         }
     }
 
@@ -381,7 +381,7 @@ thread_local! {
 /// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Answers whether somebody waited.
 pub(crate) fn drop_because<M>(why: AskError, message: M) -> bool {
     let outer = (WHY_DROPPED.with(|now| now.replace(Some(why))), ANSWERED.replace(false));
-    drop_quietly(message);
+    drop_contained(message);
     WHY_DROPPED.with(|why| why.set(outer.0));
     ANSWERED.replace(outer.1)
 }
@@ -418,7 +418,7 @@ impl<T> Slot<T> {
             }
         } else {
             drop(state);
-            drop_quietly(answer);
+            drop_contained(answer);
         }
     }
 
@@ -459,7 +459,7 @@ impl<T> Drop for Slot<T> {
         }
         let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let SlotState::Full(Ok(_)) = state {
-            drop_quietly(std::mem::replace(state, SlotState::Taken));
+            drop_contained(std::mem::replace(state, SlotState::Taken));
         }
     }
 }

@@ -17,12 +17,12 @@ use tokio::time::Instant;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
 use crate::actor::definition::{Actor, Built, RefOf};
-use crate::actor::description::{DeciderTable, Kind, Rule};
+use crate::actor::description::{ActorDescription, DeciderTable, Rule};
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::Props;
-use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_quietly};
+use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
 use crate::observe;
@@ -298,7 +298,7 @@ impl ActorSystemBuilder {
                 ChildId::ROOT,
                 None,
                 Arc::clone(&core),
-                Kind::of::<Guardian>().supervising(Some((Strategy::one_for_one(), STOP_ALL))),
+                ActorDescription::of::<Guardian>().supervising(Some((Strategy::one_for_one(), STOP_ALL))),
                 Protocol::new(0),
             ),
             mailbox: Mailbox::new(MailboxKind::Unbounded),
@@ -455,7 +455,7 @@ impl SystemCore {
         }
         let _first = self.root_failure.set(Failure::new(RuntimeGone { system: self.name.clone() }));
         self.shutdown.system_ended();
-        drop_quietly(self.termination.root_ended());
+        drop_contained(self.termination.root_ended());
         self.announce_end();
     }
 

@@ -14,5 +14,5 @@ pub use self::path::{ActorPath, InvalidName, InvalidPath, Uid};
 pub(crate) use self::path::{SCHEME, check_name, check_system_name, is_name_character};
 pub(crate) use self::timers::{Timers, later};
 pub(crate) use self::unwind::{
-    Hold, Payload, UserValue, contained, contained_async, contained_silently, drop_pinned, drop_quietly,
+    Hold, Payload, UserValue, contained, contained_async, contained_silently, drop_contained, drop_pinned,
 };

@@ -45,7 +45,7 @@ pub(crate) fn contained_silently(mut code: impl FnMut()) -> bool {
 }
 
 /// Drops a user's value. A panic is logged.
-pub(crate) fn drop_quietly<T>(value: T) {
+pub(crate) fn drop_contained<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
         drop_panicked(payload, type_name::<T>());
     }
@@ -66,7 +66,7 @@ fn drop_silently(payload: Box<dyn Any + Send>) {
     }
 }
 
-/// Like [`drop_quietly`], for a future where it is pinned.
+/// Like [`drop_contained`], for a future where it is pinned.
 pub(crate) fn drop_pinned<F>(mut future: Pin<&mut Option<F>>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.set(None))) {
         drop_panicked(payload, type_name::<F>());
@@ -154,7 +154,7 @@ impl<T> Drop for UserValue<T> {
             let depth = DEPTH.get();
             if HELD.get() < HOLD && depth < DEEPEST {
                 DEPTH.set(depth + 1);
-                drop_quietly(value);
+                drop_contained(value);
                 DEPTH.set(depth);
                 if HELD.get() == SOME_WAIT {
                     drop_waiting();

@@ -19,7 +19,7 @@ use crate::supervision;
 ///
 /// One wide pointer and one allocation, because a failure travels in every report, answer and event.
 #[derive(Clone)]
-pub struct Failure(Arc<Known<dyn Cause>>);
+pub struct Failure(Arc<Known<dyn Reason>>);
 
 /// A cause and where it was.
 struct Known<C: ?Sized> {
@@ -80,7 +80,7 @@ impl Failure {
         Self::of(Typed { error: UserValue::new(error), source })
     }
 
-    fn of(cause: impl Cause + 'static) -> Self {
+    fn of(cause: impl Reason + 'static) -> Self {
         Self(Arc::new(Known { origin: OnceLock::new(), cause }))
     }
 
@@ -175,7 +175,7 @@ impl Failure {
 
     /// Whether both are clones of one failure, whatever stages they went through.
     pub fn is_same(&self, other: &Self) -> bool {
-        let (mine, theirs): (*const Known<dyn Cause>, *const Known<dyn Cause>) = (self.root(), other.root());
+        let (mine, theirs): (*const Known<dyn Reason>, *const Known<dyn Reason>) = (self.root(), other.root());
         std::ptr::addr_eq(mine, theirs)
     }
 
@@ -190,7 +190,7 @@ impl Failure {
     }
 
     /// What went wrong, apart from when.
-    fn root(&self) -> &Known<dyn Cause> {
+    fn root(&self) -> &Known<dyn Reason> {
         match self.0.cause.staged() {
             Some(staged) => &staged.cause.0,
             None => &self.0,
@@ -223,7 +223,7 @@ impl Error for Failure {
 type SourceOf<E> = fn(&E) -> Option<&(dyn Error + 'static)>;
 
 /// What can be behind a failure.
-trait Cause: Send + Sync {
+trait Reason: Send + Sync {
     fn kind(&self) -> FailureKind;
     fn type_name(&self) -> &'static str;
     fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
@@ -246,7 +246,7 @@ struct Typed<E: 'static> {
     source: SourceOf<E>,
 }
 
-impl<E: fmt::Display + Send + Sync + 'static> Cause for Typed<E> {
+impl<E: fmt::Display + Send + Sync + 'static> Reason for Typed<E> {
     fn kind(&self) -> FailureKind {
         FailureKind::Error
     }
@@ -270,7 +270,7 @@ impl<E: fmt::Display + Send + Sync + 'static> Cause for Typed<E> {
 
 struct Panicked(Cow<'static, str>);
 
-impl Cause for Panicked {
+impl Reason for Panicked {
     fn kind(&self) -> FailureKind {
         FailureKind::Panic
     }
@@ -286,7 +286,7 @@ impl Cause for Panicked {
 
 struct Killed;
 
-impl Cause for Killed {
+impl Reason for Killed {
     fn kind(&self) -> FailureKind {
         FailureKind::Killed
     }
@@ -302,7 +302,7 @@ impl Cause for Killed {
 
 struct DeathPact(ActorPath);
 
-impl Cause for DeathPact {
+impl Reason for DeathPact {
     fn kind(&self) -> FailureKind {
         FailureKind::DeathPact
     }
@@ -331,7 +331,7 @@ struct FailedRestarts {
     failed: u32,
 }
 
-impl Cause for Staged {
+impl Reason for Staged {
     fn kind(&self) -> FailureKind {
         self.cause.kind()
     }

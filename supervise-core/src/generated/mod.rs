@@ -2,7 +2,7 @@
 //!
 //! Everything generic lives here so that what the macros emit stays small.
 
-pub mod habits;
+pub mod migration_hints;
 
 use std::error::Error;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::actor::{
     Actor, ActorType, Built, Child, Context, DecidedBy, Declare, Guardian, RefOf, ReplyTo, SupervisedBy,
     Supervisor, TypedRef, answer,
 };
-use crate::base::drop_quietly;
+use crate::base::drop_contained;
 use crate::failure::Failure;
 
 /// Gives the reply to a slot that was taken out of its message.
@@ -24,7 +24,7 @@ pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) -> H
     ctx.hold(reply.erase());
     Held(|ctx, value| match ctx.take_held() {
         Some(slot) => answer(slot, value),
-        None => drop_quietly(value),
+        None => drop_contained(value),
     })
 }
 

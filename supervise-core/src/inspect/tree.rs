@@ -21,7 +21,9 @@ mod tests;
 
 use std::fmt;
 
-use crate::actor::{ActorSystem, ActorType, AnyActorRef, CellProtocol, DeciderTable, Kind, Supervisor};
+use crate::actor::{
+    ActorDescription, ActorSystem, ActorType, AnyActorRef, CellProtocol, DeciderTable, Supervisor,
+};
 use crate::base::{ActorName, SCHEME};
 use crate::supervision::{ChildSpec, Strategy};
 
@@ -48,7 +50,7 @@ pub struct Tree {
 #[derive(Debug, Clone)]
 struct Node {
     name: ActorName,
-    kind: Kind,
+    description: ActorDescription,
     spec: Option<ChildSpec>,
     state: NodeState,
     restarts: u32,
@@ -113,8 +115,8 @@ impl ActorSystem {
             };
             let name =
                 if parent.is_none() { (&*format!("{SCHEME}{}/", self.name())).into() } else { core.name.clone() };
-            let spec = parent.and_then(|parent| tree.nodes[parent].kind.declared_child(&core.name));
-            tree.push(name, core.kind().clone(), spec, state, restarts, parent);
+            let spec = parent.and_then(|parent| tree.nodes[parent].description.declared_child(&core.name));
+            tree.push(name, core.description().clone(), spec, state, restarts, parent);
             tree.nodes[at].waiting = actor.0.waiting();
         }
         tree.close()
@@ -145,14 +147,14 @@ impl Tree {
         let mut found = vec![(ActorType::of::<A>(), None, None)];
         while let Some((actor, spec, parent)) = found.pop() {
             let at = tree.nodes.len();
-            let recursive = tree.lineage(parent).any(|above| above.kind.is(actor));
+            let recursive = tree.lineage(parent).any(|above| above.description.is(actor));
             if !recursive {
                 let children = actor.declared_children().rev();
                 found.extend(children.map(|(spec, child)| (child, Some(spec), Some(at))));
             }
             let state = if recursive { NodeState::Recursive } else { NodeState::Declared };
             let name = spec.map_or("", |spec: ChildSpec| spec.name);
-            tree.push(name.into(), Kind::from(actor), spec, state, 0, parent);
+            tree.push(name.into(), ActorDescription::from(actor), spec, state, 0, parent);
         }
         tree.close()
     }
@@ -160,7 +162,7 @@ impl Tree {
     fn push(
         &mut self,
         name: ActorName,
-        kind: Kind,
+        description: ActorDescription,
         spec: Option<ChildSpec>,
         state: NodeState,
         restarts: u32,
@@ -168,7 +170,7 @@ impl Tree {
     ) {
         let depth = parent.map_or(0, |parent| self.nodes[parent].depth + 1);
         let up = parent.map_or(0, |parent| self.nodes.len() - parent);
-        self.nodes.push(Node { name, kind, spec, state, restarts, waiting: 0, up, depth, size: 1 });
+        self.nodes.push(Node { name, description, spec, state, restarts, waiting: 0, up, depth, size: 1 });
     }
 
     /// Counts: children come behind their parents.
@@ -268,17 +270,17 @@ impl<'a> TreeNode<'a> {
 
     /// The name of the actor's type, modules and all, as [`std::any::type_name`] has it. Not stable between compilers.
     pub fn actor_type(self) -> &'static str {
-        self.node().kind.type_name()
+        self.node().description.type_name()
     }
 
     /// Who is affected when one of its children fails, and how often restarts are granted.
     pub fn strategy(self) -> Strategy {
-        self.node().kind.strategy()
+        self.node().description.strategy()
     }
 
     /// What is done about which failure of a child.
     pub fn table(self) -> DeciderTable {
-        self.node().kind.table()
+        self.node().description.table()
     }
 
     /// How its parent's type declares it, if it is the child of a field.

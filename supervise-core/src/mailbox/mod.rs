@@ -168,11 +168,11 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Locks the mailbox for one message.
     ///
-    /// Apart from [`push`](Entrance::push), so that a message stays where it is until it can be moved into its lane: one that has
+    /// Apart from [`push`](SendGuard::push), so that a message stays where it is until it can be moved into its lane: one that has
     /// just been made would be read back in larger pieces than it was written in, and the processor would have to wait for that.
     #[inline]
-    pub(crate) fn enter(&self) -> Entrance<'_, M, C, S, R> {
-        Entrance { mailbox: self, lanes: self.lock() }
+    pub(crate) fn enter(&self) -> SendGuard<'_, M, C, S, R> {
+        SendGuard { mailbox: self, lanes: self.lock() }
     }
 
     // Apart, so that unbounded mailboxes do not pay for what they have not.
@@ -203,8 +203,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 
     /// A place for somebody who waits for room, should there be none.
-    pub(crate) fn place(&self) -> Place<'_, M, C, S, R> {
-        Place { mailbox: self, ticket: None }
+    pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
+        SendWaiter { mailbox: self, ticket: None }
     }
 
     /// Whether one more message may wait. What the cell has just begun to handle may be counted still.
@@ -398,12 +398,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 }
 
 /// The mailbox, open to one message.
-pub(crate) struct Entrance<'a, M, C, S, R> {
+pub(crate) struct SendGuard<'a, M, C, S, R> {
     mailbox: &'a Mailbox<M, C, S, R>,
     lanes: MutexGuard<'a, Lanes<M, C, S, R>>,
 }
 
-impl<M, C, S, R> Entrance<'_, M, C, S, R> {
+impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
     #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
     #[inline(always)]
     pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {
@@ -419,13 +419,13 @@ impl<M, C, S, R> Entrance<'_, M, C, S, R> {
 }
 
 /// A sender's place among those who wait for room.
-pub(crate) struct Place<'a, M, C, S, R> {
+pub(crate) struct SendWaiter<'a, M, C, S, R> {
     mailbox: &'a Mailbox<M, C, S, R>,
     /// Once it had to wait.
     ticket: Option<u64>,
 }
 
-impl<M, C, S, R> Place<'_, M, C, S, R> {
+impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
     /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
     ///
     /// The message stands in a `Cell` for the reason that it does so in its lane.
@@ -466,19 +466,19 @@ impl<M, C, S, R> Place<'_, M, C, S, R> {
         let Some(bound) = &mut lanes.bound else { return true };
         let first = match self.ticket {
             None => bound.waiting.is_empty(),
-            Some(ticket) => bound.comes(ticket),
+            Some(ticket) => bound.take_admission(ticket),
         };
         first && self.mailbox.has_room(lanes)
     }
 }
 
 /// Who waits no more leaves its place to the next.
-impl<M, C, S, R> Drop for Place<'_, M, C, S, R> {
+impl<M, C, S, R> Drop for SendWaiter<'_, M, C, S, R> {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
         let mut lanes = self.mailbox.lock();
         let Some(bound) = &mut lanes.bound else { return };
-        let left = if bound.comes(ticket) { None } else { bound.leaves(ticket) };
+        let left = if bound.take_admission(ticket) { None } else { bound.leaves(ticket) };
         self.mailbox.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
         drop(lanes);
         drop(left);
@@ -492,7 +492,7 @@ impl Bound {
     }
 
     /// Whether a sender was let in. Then it is on its way no more.
-    fn comes(&mut self, ticket: u64) -> bool {
+    fn take_admission(&mut self, ticket: u64) -> bool {
         let let_in = self.position(ticket).is_err();
         self.let_in -= usize::from(let_in);
         let_in

@@ -37,7 +37,7 @@ use crate::actor::{
     Actor, ActorRef, AskError, Context, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy,
     Props, RefOf, SpawnError, SupervisedBy, Supervisor, Terminated, TypedRef,
 };
-use crate::base::{UserValue, drop_quietly};
+use crate::base::{UserValue, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{
@@ -389,7 +389,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
             }
             // Rule 13.6.
             None if is_final => {
-                drop_quietly(message);
+                drop_contained(message);
                 ctx.stop_self();
             }
             None => match &self.plan.while_stopped {

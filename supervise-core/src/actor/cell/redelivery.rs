@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use crate::base::{Payload, contained, drop_quietly};
+use crate::base::{Payload, contained, drop_contained};
 use crate::failure::Failure;
 
 /// A copy of a message that may be tried again.
@@ -42,7 +42,7 @@ impl<M> Retry<M> {
 
 /// What a message that was delivered waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Delivery {
     /// The end of its handler.
     UnderWay,
     /// Its actor failed and nobody has decided yet.
@@ -52,7 +52,7 @@ enum Stage {
 /// The messages of one actor that may be tried again.
 pub(super) struct Retries<M> {
     /// The last one delivered.
-    current: Option<(Retry<M>, Stage)>,
+    current: Option<(Retry<M>, Delivery)>,
     /// Those that come before what waits in the mailbox.
     due: VecDeque<Retry<M>>,
 }
@@ -65,7 +65,7 @@ impl<M> Retries<M> {
     /// A message is about to be handled for the first time; `copy` is kept.
     pub(super) fn begin(&mut self, copy: M, may_retry: u32) {
         let retry = Retry { message: copy, left: may_retry, deliveries: 1, history: Vec::new() };
-        self.current = Some((retry, Stage::UnderWay));
+        self.current = Some((retry, Delivery::UnderWay));
     }
 
     /// The message that is due first.
@@ -80,12 +80,12 @@ impl<M> Retries<M> {
             Ok(Some(copy)) => {
                 let message = std::mem::replace(&mut retry.message, copy);
                 retry.deliveries = retry.deliveries.saturating_add(1);
-                self.current = Some((retry, Stage::UnderWay));
+                self.current = Some((retry, Delivery::UnderWay));
                 Ok(message)
             }
             Ok(None) => Ok(retry.message),
             Err(payload) => {
-                drop_quietly(retry.message);
+                drop_contained(retry.message);
                 Err(payload)
             }
         })
@@ -93,8 +93,8 @@ impl<M> Retries<M> {
 
     /// The message under way failed, or its handler was dropped at an await point.
     pub(super) fn failed(&mut self, failure: Option<&Failure>) {
-        if let Some((retry, stage @ Stage::UnderWay)) = &mut self.current {
-            *stage = Stage::Failed;
+        if let Some((retry, stage @ Delivery::UnderWay)) = &mut self.current {
+            *stage = Delivery::Failed;
             if let Some(failure) = failure {
                 retry.failed(failure);
             }
@@ -109,7 +109,7 @@ impl<M> Retries<M> {
     /// The last message was handled, or its failure was forgiven.
     pub(super) fn forget(&mut self) {
         if let Some((retry, _)) = self.current.take() {
-            drop_quietly(retry.message);
+            drop_contained(retry.message);
         }
     }
 

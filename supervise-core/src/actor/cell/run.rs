@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
-use super::shell::Shell;
+use super::effect_runner::EffectRunner;
 use super::user_code::{self, Broken};
 use super::{Cell, Visit};
 use crate::actor::actor_ref::AnyActorRef;
@@ -18,7 +18,7 @@ use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{Factory, Props};
 use crate::actor::request::{AskError, ErasedSlot, drop_because};
-use crate::base::{Payload, UserValue, contained, drop_quietly};
+use crate::base::{Payload, UserValue, contained, drop_contained};
 use crate::failure::Failure;
 use crate::observe::DeadLetterReason;
 use crate::supervision::{Call, Input, Returned, WatchKind};
@@ -31,7 +31,7 @@ pub(crate) struct Runner<A: Actor> {
     factory: UserValue<Factory<A>>,
     instance: Option<A>,
     ctx: Context<A>,
-    shell: Shell<A>,
+    effects: EffectRunner<A>,
 }
 
 /// What the cell does next.
@@ -71,8 +71,8 @@ pub struct StashOverflow {
     pub capacity: usize,
 }
 
-/// Why no further message is handled in a stretch.
-pub(super) enum CameUp<M> {
+/// Why the cell stops draining its messages.
+pub(super) enum Interrupt<M> {
     /// No message is left.
     Nothing,
     Control(Control),
@@ -81,18 +81,18 @@ pub(super) enum CameUp<M> {
     /// The actor would set this one aside.
     Unwanted(M),
     /// A handler came back and there is something to be settled.
-    Back(Outcome),
+    Back(UserCodeResult),
     Else,
 }
 
 /// What a call into user code came to.
-pub(super) type Outcome = Result<Result<(), Failure>, Broken>;
+pub(super) type UserCodeResult = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
     pub(crate) fn new<C>(cell: Arc<Cell<A::Message>>, props: Props<A, C>) -> Self {
         let Props { factory, settings, .. } = props;
         let ctx = Context::new(Arc::clone(&cell));
-        Self { factory, instance: None, ctx, shell: Shell::new(cell, settings) }
+        Self { factory, instance: None, ctx, effects: EffectRunner::new(cell, settings) }
     }
 
     /// The cell's life.
@@ -104,9 +104,9 @@ impl<A: Actor> Runner<A> {
         async move {
             /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it.
             macro_rules! finish {
-                (|$instance:ident, $ctx:ident, $shell:ident| $code:expr) => {{
-                    let ($instance, $ctx, $shell) = self.parts();
-                    user_code::finish(pin!(Some($code)), $shell).await
+                (|$instance:ident, $ctx:ident, $effects:ident| $code:expr) => {{
+                    let ($instance, $ctx, $effects) = self.parts();
+                    user_code::finish(pin!(Some($code)), $effects).await
                 }};
             }
 
@@ -114,30 +114,31 @@ impl<A: Actor> Runner<A> {
             while let Some(code) = poll_fn(|cx| self.poll_next(cx)).await {
                 match code {
                     UserCode::Message => {
-                        let outcome = finish!(|instance, ctx, shell| instance.handle(shell.take_front(), ctx));
+                        let outcome = finish!(|instance, ctx, effects| instance.handle(effects.take_front(), ctx));
                         self.handled(outcome);
                     }
                     UserCode::Terminated => {
-                        let outcome = finish!(|instance, ctx, shell| instance.terminated(shell.take_gone(), ctx));
+                        let outcome =
+                            finish!(|instance, ctx, effects| instance.terminated(effects.take_gone(), ctx));
                         self.handled(outcome);
                     }
                     UserCode::PreStart => {
-                        let outcome = finish!(|instance, ctx, shell| instance.pre_start(ctx));
+                        let outcome = finish!(|instance, ctx, effects| instance.pre_start(ctx));
                         let _again = self.built(outcome);
                     }
                     UserCode::PostRestart => {
-                        let cause = self.shell.take_cause();
-                        let outcome = finish!(|instance, ctx, shell| instance.post_restart(ctx, &cause));
+                        let cause = self.effects.take_cause();
+                        let outcome = finish!(|instance, ctx, effects| instance.post_restart(ctx, &cause));
                         let _again = self.built(outcome);
                     }
                     UserCode::PreRestart { own } => {
-                        let cause = self.shell.take_cause();
+                        let cause = self.effects.take_cause();
                         let message = if own { self.failed_message() } else { None };
-                        let outcome = finish!(|instance, ctx, shell| instance.pre_restart(ctx, &cause, message));
+                        let outcome = finish!(|instance, ctx, effects| instance.pre_restart(ctx, &cause, message));
                         let _again = self.returned(outcome);
                     }
                     UserCode::PostStop => {
-                        let outcome = finish!(|instance, ctx, shell| instance.post_stop(ctx));
+                        let outcome = finish!(|instance, ctx, effects| instance.post_stop(ctx));
                         let _again = self.returned(outcome);
                     }
                 }
@@ -146,16 +147,16 @@ impl<A: Actor> Runner<A> {
     }
 
     fn begin(&mut self) {
-        let first = self.shell.cell.core.protocol().begin();
-        self.shell.call = Some(first);
+        let first = self.effects.cell.core.protocol().begin();
+        self.effects.call = Some(first);
     }
 
     /// The instance, and what goes on while it is borrowed.
-    fn parts(&mut self) -> (&mut A, &mut Context<A>, &mut Shell<A>) {
-        let Self { instance: Some(instance), ctx, shell, .. } = self else {
+    fn parts(&mut self) -> (&mut A, &mut Context<A>, &mut EffectRunner<A>) {
+        let Self { instance: Some(instance), ctx, effects, .. } = self else {
             unreachable!("messages are accepted, and hooks called, only with an instance");
         };
-        (instance, ctx, shell)
+        (instance, ctx, effects)
     }
 
     /// Goes on as long as no user code has to be called that may wait. None: for ever. Pending: the turn has ended.
@@ -164,13 +165,13 @@ impl<A: Actor> Runner<A> {
             return self.take_inline_turn();
         }
         loop {
-            match self.one() {
+            match self.next_action() {
                 Next::Again => {}
                 Next::GiveWay => {
-                    self.shell.give_way();
+                    self.effects.give_way();
                     return Poll::Pending;
                 }
-                Next::Wait => match self.shell.poll_wait(&mut self.ctx, cx) {
+                Next::Wait => match self.effects.poll_wait(&mut self.ctx, cx) {
                     Poll::Ready(timer) => self.step(Input::Due(timer)),
                     Poll::Pending => return Poll::Pending,
                 },
@@ -187,53 +188,53 @@ impl<A: Actor> Runner<A> {
     /// Rule 1.8.
     #[inline(never)]
     fn take_inline_turn(&mut self) -> Poll<Option<UserCode>> {
-        let mut came_up = None;
-        if self.shell.is_ready_for_a_message() && self.instance.is_some() {
-            let (instance, ctx, shell) = self.parts();
-            shell.cell.mailbox.set_handling(true);
+        let mut interrupt = None;
+        if self.effects.is_ready_for_a_message() && self.instance.is_some() {
+            let (instance, ctx, effects) = self.parts();
+            effects.cell.mailbox.set_handling(true);
             let handled = contained(|| {
-                if let Some(control) = shell.take_control() {
-                    return CameUp::Control(control);
+                if let Some(control) = effects.take_control() {
+                    return Interrupt::Control(control);
                 }
-                if !shell.has_message() {
-                    return CameUp::Nothing;
+                if !effects.has_message() {
+                    return Interrupt::Nothing;
                 }
-                let message = shell.take_message();
-                match admit(instance, ctx, shell, message) {
-                    ControlFlow::Break(came_up) => came_up,
-                    ControlFlow::Continue(()) => CameUp::Else,
+                let message = effects.take_message();
+                match admit(instance, ctx, effects, message) {
+                    ControlFlow::Break(interrupt) => interrupt,
+                    ControlFlow::Continue(()) => Interrupt::Else,
                 }
             });
-            came_up = match handled {
-                Ok(CameUp::Nothing | CameUp::Else) => None,
-                Ok(CameUp::Back(Ok(Ok(())))) => {
+            interrupt = match handled {
+                Ok(Interrupt::Nothing | Interrupt::Else) => None,
+                Ok(Interrupt::Back(Ok(Ok(())))) => {
                     self.handled(Ok(Ok(())));
                     None
                 }
-                Ok(CameUp::Back(Ok(Err(failure)))) => Some(self.tell_asker(failure)),
+                Ok(Interrupt::Back(Ok(Err(failure)))) => Some(self.tell_asker(failure)),
                 Ok(interrupt) => Some(interrupt),
                 Err(payload) => Some(self.tell_asker(Failure::panic(payload))),
             };
         }
-        match came_up {
-            Some(came_up) => self.shell.defer(came_up),
-            None if self.ctx.timers_mut().is_none() && self.shell.has_nothing_to_do() => {
-                self.shell.wait();
+        match interrupt {
+            Some(interrupt) => self.effects.defer(interrupt),
+            None if self.ctx.timers_mut().is_none() && self.effects.has_nothing_to_do() => {
+                self.effects.wait();
                 return Poll::Pending;
             }
             None => {}
         }
-        self.shell.give_way();
+        self.effects.give_way();
         Poll::Pending
     }
 
     /// The asker of an inline turn learns of a failure at once; what follows from it is left to a worker.
     #[cold]
-    fn tell_asker(&mut self, failure: Failure) -> CameUp<A::Message> {
+    fn tell_asker(&mut self, failure: Failure) -> Interrupt<A::Message> {
         if let Some(asker) = self.ctx.take_held() {
             asker.fail(AskError::Failed(failure.clone()));
         }
-        CameUp::Back(Ok(Err(failure)))
+        Interrupt::Back(Ok(Err(failure)))
     }
 
     /// Does what comes first: what an inline turn has left, what the protocol wants, then the system lane, then timers, then
@@ -241,41 +242,41 @@ impl<A: Actor> Runner<A> {
     ///
     /// Rules 1.1 and 1.3.
     #[inline]
-    fn one(&mut self) -> Next {
-        if let Some(came_up) = self.shell.take_deferred() {
-            return self.came_up(Ok(came_up));
+    fn next_action(&mut self) -> Next {
+        if let Some(interrupt) = self.effects.take_deferred() {
+            return self.interrupt(Ok(interrupt));
         }
-        if self.shell.call.is_some() {
+        if self.effects.call.is_some() {
             return self.call();
         }
-        if self.shell.supervised >= THROUGHPUT {
+        if self.effects.supervised >= THROUGHPUT {
             return Next::GiveWay;
         }
-        if let Some(message) = self.shell.next_system() {
+        if let Some(message) = self.effects.next_system() {
             self.step(Input::Message(message));
             return Next::Again;
         }
-        if let Some(timer) = self.shell.next_due() {
+        if let Some(timer) = self.effects.next_due() {
             self.step(Input::Due(timer));
             return Next::Again;
         }
-        if !self.shell.accepts {
-            return if self.shell.ended { Next::End } else { Next::Wait };
+        if !self.effects.accepts {
+            return if self.effects.ended { Next::End } else { Next::Wait };
         }
-        if self.shell.handled >= THROUGHPUT {
+        if self.effects.handled >= THROUGHPUT {
             return Next::GiveWay;
         }
         if let Some(next) = self.retry() {
             return next;
         }
-        if let Some(message) = self.shell.take_unstashed() {
+        if let Some(message) = self.effects.take_unstashed() {
             return self.admit(message);
         }
         // A busy actor never waits, and its timers are due all the same.
         while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
-            self.shell.enqueue(Control::Tick(generation));
+            self.effects.enqueue(Control::Tick(generation));
         }
-        self.stretch()
+        self.drain_messages()
     }
 
     // ---- the user lane -------------------------------------------------------------------------------------------
@@ -298,60 +299,60 @@ impl<A: Actor> Runner<A> {
 
     /// Handles one message after the other, until something comes up.
     ///
-    /// What [`one`](Self::one) has looked at changes only by what is looked at here: the system lane, and what a handler
+    /// What [`next_action`](Self::next_action) has looked at changes only by what is looked at here: the system lane, and what a handler
     /// leaves behind. So no message pays for the rest. All come from one place: from two, each would be copied piece by piece.
     #[inline]
-    fn stretch(&mut self) -> Next {
-        let (instance, ctx, shell) = self.parts();
-        shell.cell.mailbox.set_handling(true);
-        let came_up = contained(|| {
-            while shell.handled < THROUGHPUT && !shell.cell.mailbox.system_waits() {
-                if let Some(control) = shell.take_control() {
-                    return CameUp::Control(control);
+    fn drain_messages(&mut self) -> Next {
+        let (instance, ctx, effects) = self.parts();
+        effects.cell.mailbox.set_handling(true);
+        let interrupt = contained(|| {
+            while effects.handled < THROUGHPUT && !effects.cell.mailbox.system_waits() {
+                if let Some(control) = effects.take_control() {
+                    return Interrupt::Control(control);
                 }
-                if !shell.has_message() {
-                    return CameUp::Nothing;
+                if !effects.has_message() {
+                    return Interrupt::Nothing;
                 }
-                let message = shell.take_message();
-                if let ControlFlow::Break(came_up) = admit(instance, ctx, shell, message) {
-                    return came_up;
+                let message = effects.take_message();
+                if let ControlFlow::Break(interrupt) = admit(instance, ctx, effects, message) {
+                    return interrupt;
                 }
             }
-            CameUp::Else
+            Interrupt::Else
         });
-        self.came_up(came_up)
+        self.interrupt(interrupt)
     }
 
     /// Stashes a message that did not come through the lane, or handles it.
     fn admit(&mut self, message: A::Message) -> Next {
-        let (instance, ctx, shell) = self.parts();
-        shell.cell.mailbox.set_handling(true);
-        let came_up = contained(|| match admit(instance, ctx, shell, message) {
-            ControlFlow::Break(came_up) => came_up,
-            ControlFlow::Continue(()) => CameUp::Else,
+        let (instance, ctx, effects) = self.parts();
+        effects.cell.mailbox.set_handling(true);
+        let interrupt = contained(|| match admit(instance, ctx, effects, message) {
+            ControlFlow::Break(interrupt) => interrupt,
+            ControlFlow::Continue(()) => Interrupt::Else,
         });
-        self.came_up(came_up)
+        self.interrupt(interrupt)
     }
 
     /// Handles a message that is not asked about again, unless its handler may wait.
     fn handle(&mut self, message: A::Message) -> Next {
-        let (instance, ctx, shell) = self.parts();
-        let came_up = contained(|| match handle(instance, ctx, shell, message) {
-            ControlFlow::Break(came_up) => came_up,
-            ControlFlow::Continue(()) => CameUp::Else,
+        let (instance, ctx, effects) = self.parts();
+        let interrupt = contained(|| match handle(instance, ctx, effects, message) {
+            ControlFlow::Break(interrupt) => interrupt,
+            ControlFlow::Continue(()) => Interrupt::Else,
         });
-        self.came_up(came_up)
+        self.interrupt(interrupt)
     }
 
     #[inline]
-    fn came_up(&mut self, what: Result<CameUp<A::Message>, Payload>) -> Next {
+    fn interrupt(&mut self, what: Result<Interrupt<A::Message>, Payload>) -> Next {
         match what {
-            Ok(CameUp::Else) => Next::Again,
-            Ok(CameUp::Nothing) => Next::Wait,
-            Ok(CameUp::MayWait) => Next::Call(UserCode::Message),
-            Ok(CameUp::Control(control)) => self.control(control),
-            Ok(CameUp::Unwanted(message)) => self.set_aside(message),
-            Ok(CameUp::Back(outcome)) => {
+            Ok(Interrupt::Else) => Next::Again,
+            Ok(Interrupt::Nothing) => Next::Wait,
+            Ok(Interrupt::MayWait) => Next::Call(UserCode::Message),
+            Ok(Interrupt::Control(control)) => self.control(control),
+            Ok(Interrupt::Unwanted(message)) => self.set_aside(message),
+            Ok(Interrupt::Back(outcome)) => {
                 self.handled(outcome);
                 Next::Again
             }
@@ -364,13 +365,13 @@ impl<A: Actor> Runner<A> {
 
     #[cold]
     fn set_aside(&mut self, message: A::Message) -> Next {
-        let next = match self.shell.stash(message) {
+        let next = match self.effects.stash(message) {
             Ok(()) => Next::Again,
             Err(message) => {
                 let failure = Failure::new(StashOverflow { capacity: A::STASH_CAPACITY });
                 let why = AskError::Failed(failure.clone());
                 let name = A::message_name(&message);
-                self.shell.cell.core.lose(name, DeadLetterReason::StashFull, why, message);
+                self.effects.cell.core.lose(name, DeadLetterReason::StashFull, why, message);
                 self.failed(failure)
             }
         };
@@ -393,12 +394,12 @@ impl<A: Actor> Runner<A> {
     }
 
     fn ended(&mut self, subject: AnyActorRef) -> Next {
-        let news = self.shell.cell.core.protocol().dequeued(&subject);
+        let news = self.effects.cell.core.protocol().dequeued(&subject);
         match news {
             None => Next::Again,
             Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
             Some((WatchKind::Notify, how)) => {
-                self.shell.put_gone(Terminated::new(subject, how));
+                self.effects.put_gone(Terminated::new(subject, how));
                 Next::Call(UserCode::Terminated)
             }
             Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
@@ -429,7 +430,7 @@ impl<A: Actor> Runner<A> {
     /// A failed message comes before those that wait. One that the actor would set aside now lets others go first, and
     /// is asked about again before each of them.
     fn retry(&mut self) -> Option<Next> {
-        let aside = self.shell.aside.as_mut()?;
+        let aside = self.effects.aside.as_mut()?;
         // If the actor was resumed and not restarted, its message is lost as every failing message is.
         aside.retries.forget();
         let message = aside.retries.due()?;
@@ -450,31 +451,31 @@ impl<A: Actor> Runner<A> {
         reason = "every handler that may wait goes this way; a call costs a tenth of it"
     )]
     #[inline(always)]
-    fn handled(&mut self, outcome: Outcome) {
+    fn handled(&mut self, outcome: UserCodeResult) {
         if matches!(outcome, Ok(Ok(())))
-            && !self.shell.parked
-            && self.shell.aside.is_none()
+            && !self.effects.parked
+            && self.effects.aside.is_none()
             && !self.ctx.has_news()
         {
             return;
         }
-        self.settle(outcome);
+        self.finish_message(outcome);
     }
 
     /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
-    fn settle(&mut self, outcome: Outcome) {
+    fn finish_message(&mut self, outcome: UserCodeResult) {
         self.rearm_idle();
-        self.shell.unstash_all();
+        self.effects.unstash_all();
         let asker = self.ctx.take_held();
         match outcome {
             Ok(Ok(())) => {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
-                if let Some(aside) = &mut self.shell.aside {
+                if let Some(aside) = &mut self.effects.aside {
                     aside.retries.forget();
                 }
-                if self.shell.parked {
+                if self.effects.parked {
                     self.step(Input::Returned(Returned::Ok));
                 }
             }
@@ -500,7 +501,7 @@ impl<A: Actor> Runner<A> {
     }
 
     fn message_failed(&mut self, failure: Option<&Failure>) {
-        if let Some(aside) = &mut self.shell.aside {
+        if let Some(aside) = &mut self.effects.aside {
             aside.retries.failed(failure);
         }
     }
@@ -514,7 +515,7 @@ impl<A: Actor> Runner<A> {
 
     /// Makes the call, as far as it cannot wait.
     fn call(&mut self) -> Next {
-        let outcome = match self.shell.call.take() {
+        let outcome = match self.effects.call.take() {
             None => return Next::Again,
             Some(Call::Build) => self.build(),
             Some(Call::Declare(at)) => self.declare(at),
@@ -522,9 +523,9 @@ impl<A: Actor> Runner<A> {
                 Ok(Ok(())) => return Next::Call(UserCode::PreStart),
                 failed => return self.built(failed),
             },
-            Some(Call::Rebuild(cause)) => match self.build() {
+            Some(Call::StartNewInstance(cause)) => match self.build() {
                 Ok(Ok(())) => {
-                    self.shell.call = Some(Call::Rebuild(cause));
+                    self.effects.call = Some(Call::StartNewInstance(cause));
                     return Next::Call(UserCode::PostRestart);
                 }
                 failed => return self.built(failed),
@@ -532,7 +533,7 @@ impl<A: Actor> Runner<A> {
             Some(Call::PreRestart { cause, own, aborted }) => {
                 self.ctx.cancel_all_timers();
                 self.ctx.set_aborted(aborted);
-                self.shell.call = Some(Call::PreRestart { cause, own, aborted });
+                self.effects.call = Some(Call::PreRestart { cause, own, aborted });
                 return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {
@@ -547,12 +548,12 @@ impl<A: Actor> Runner<A> {
     /// A new instance is there, or none.
     ///
     /// Rule 4.7.
-    fn built(&mut self, outcome: Outcome) -> Next {
+    fn built(&mut self, outcome: UserCodeResult) -> Next {
         if matches!(outcome, Ok(Ok(()))) {
-            self.shell.unstash_all();
-            let spent = self.shell.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
+            self.effects.unstash_all();
+            let spent = self.effects.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
             if let Some(retry) = spent {
-                self.shell.quarantine(retry);
+                self.effects.quarantine(retry);
             }
             if let Some(timers) = self.ctx.timers_mut() {
                 timers.rearm_idle();
@@ -561,7 +562,7 @@ impl<A: Actor> Runner<A> {
         self.returned(outcome)
     }
 
-    fn returned(&mut self, outcome: Outcome) -> Next {
+    fn returned(&mut self, outcome: UserCodeResult) -> Next {
         self.step(Input::Returned(match outcome {
             Ok(Ok(())) => Returned::Ok,
             Ok(Err(failure)) => Returned::Err(failure),
@@ -573,18 +574,18 @@ impl<A: Actor> Runner<A> {
 
     /// A copy of the message that failed, if it is kept for another try.
     fn failed_message(&self) -> Option<A::Message> {
-        let message = self.shell.aside.as_ref()?.retries.last_failed()?;
+        let message = self.effects.aside.as_ref()?.retries.last_failed()?;
         contained(|| A::duplicate(message)).ok().flatten()
     }
 
     /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.
-    fn build_first(&mut self) -> Outcome {
+    fn build_first(&mut self) -> UserCodeResult {
         self.ctx.cancel_receive_timeout();
         self.build()
     }
 
     /// Runs the factory, unless it has run.
-    fn build(&mut self) -> Outcome {
+    fn build(&mut self) -> UserCodeResult {
         if self.instance.is_some() {
             return Ok(Ok(()));
         }
@@ -595,20 +596,20 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Lets the instance say how the child of a field is made.
-    fn declare(&mut self, at: usize) -> Outcome {
-        let (instance, _, shell) = self.parts();
+    fn declare(&mut self, at: usize) -> UserCodeResult {
+        let (instance, _, effects) = self.parts();
         let name = A::CHILDREN[at].name;
-        match contained(|| instance.declare_child(name, shell.declaration(at))) {
+        match contained(|| instance.declare_child(name, effects.declaration(at))) {
             Err(payload) => Err(Broken::Panicked(payload)),
-            Ok(()) => Ok(shell.declared(at).map_err(Failure::new)),
+            Ok(()) => Ok(effects.declared(at).map_err(Failure::new)),
         }
     }
 
     fn step(&mut self, input: Input<'_, AnyActorRef, Failure>) {
-        let Self { instance, ctx, shell, .. } = self;
-        shell.step(input, &mut || {
+        let Self { instance, ctx, effects, .. } = self;
+        effects.step(input, &mut || {
             ctx.clear();
-            drop_quietly(instance.take());
+            drop_contained(instance.take());
         });
     }
 }
@@ -616,7 +617,7 @@ impl<A: Actor> Runner<A> {
 /// Called when the runtime goes away. The instance is dropped separately, so that its panic cannot affect another value.
 impl<A: Actor> Drop for Runner<A> {
     fn drop(&mut self) {
-        drop_quietly(self.instance.take());
+        drop_contained(self.instance.take());
     }
 }
 
@@ -626,9 +627,9 @@ impl<A: Actor> Drop for Runner<A> {
 fn admit<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,
-    shell: &mut Shell<A>,
+    effects: &mut EffectRunner<A>,
     message: A::Message,
-) -> ControlFlow<CameUp<A::Message>> {
+) -> ControlFlow<Interrupt<A::Message>> {
     if let Some(timers) = ctx.timers_mut()
         && A::is_activity(&message)
     {
@@ -636,11 +637,11 @@ fn admit<A: Actor>(
     }
     match contained(|| instance.stash_while(&message)) {
         Ok(false) => {}
-        Ok(true) => return ControlFlow::Break(CameUp::Unwanted(message)),
+        Ok(true) => return ControlFlow::Break(Interrupt::Unwanted(message)),
         Err(payload) => {
             let failure = Failure::panic(payload);
             drop_because(AskError::Failed(failure.clone()), message);
-            return ControlFlow::Break(CameUp::Back(Ok(Err(failure))));
+            return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
         }
     }
     let may_retry = A::redelivery(&message);
@@ -648,9 +649,9 @@ fn admit<A: Actor>(
     if may_retry > 0
         && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
     {
-        shell.aside().retries.begin(copy, may_retry);
+        effects.aside().retries.begin(copy, may_retry);
     }
-    handle(instance, ctx, shell, message)
+    handle(instance, ctx, effects, message)
 }
 
 /// Handles a message, unless its handler may wait.
@@ -659,16 +660,16 @@ fn admit<A: Actor>(
 fn handle<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,
-    shell: &mut Shell<A>,
+    effects: &mut EffectRunner<A>,
     message: A::Message,
-) -> ControlFlow<CameUp<A::Message>> {
-    shell.handled += 1;
+) -> ControlFlow<Interrupt<A::Message>> {
+    effects.handled += 1;
     match instance.handle_now(message, ctx) {
-        ControlFlow::Break(Ok(())) if !ctx.has_news() && shell.aside.is_none() => ControlFlow::Continue(()),
-        ControlFlow::Break(outcome) => ControlFlow::Break(CameUp::Back(Ok(outcome))),
+        ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() => ControlFlow::Continue(()),
+        ControlFlow::Break(outcome) => ControlFlow::Break(Interrupt::Back(Ok(outcome))),
         ControlFlow::Continue(message) => {
-            shell.put_front(message);
-            ControlFlow::Break(CameUp::MayWait)
+            effects.put_front(message);
+            ControlFlow::Break(Interrupt::MayWait)
         }
     }
 }

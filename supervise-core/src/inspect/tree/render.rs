@@ -37,7 +37,7 @@ pub(super) fn text(subtree: &[Node], f: &mut fmt::Formatter<'_>) -> fmt::Result 
         let mut words = vec![node.title().join(": ")];
         words.extend(node.remarks());
         if node.is_supervisor() {
-            words.push(strategy(&node.kind.strategy()));
+            words.push(strategy(&node.description.strategy()));
         }
         writeln!(f, "{}", one_line(&words.join(", ")))?;
         for rule in node.rules() {
@@ -88,7 +88,7 @@ pub(super) fn dot(subtree: &[Node]) -> String {
 impl Node {
     /// Its name, where it has one, and its type.
     fn title(&self) -> Vec<String> {
-        let actor = short(self.kind.type_name());
+        let actor = short(self.description.type_name());
         if self.name.is_empty() { vec![actor] } else { vec![self.name.to_string(), actor] }
     }
 
@@ -131,14 +131,14 @@ impl Node {
 
     /// Whether it has somebody to supervise, or says how it would.
     fn is_supervisor(&self) -> bool {
-        let default =
-            self.kind.table() == DeciderTable::Default && self.kind.strategy() == Strategy::one_for_one();
+        let default = self.description.table() == DeciderTable::Default
+            && self.description.strategy() == Strategy::one_for_one();
         self.state != NodeState::Recursive && (self.has_children() || !default)
     }
 
     /// The table, a line for each rule.
     fn rules(&self) -> Vec<String> {
-        if self.is_supervisor() { table(self.kind.table()) } else { Vec::new() }
+        if self.is_supervisor() { table(self.description.table()) } else { Vec::new() }
     }
 
     fn lines(&self) -> Vec<String> {
@@ -148,7 +148,7 @@ impl Node {
             lines.push(remarks.join(", "));
         }
         if self.is_supervisor() {
-            lines.push(strategy(&self.kind.strategy()));
+            lines.push(strategy(&self.description.strategy()));
         }
         lines.extend(self.rules());
         lines

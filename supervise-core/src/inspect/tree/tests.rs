@@ -140,7 +140,7 @@ fn system_like(names: &[(&str, usize)]) -> Tree {
         lineage.truncate(depth);
         let at = tree.nodes.len();
         let parent = lineage.last().copied();
-        tree.push(name.into(), Kind::of::<Reader<()>>(), None, NodeState::Running, 0, parent);
+        tree.push(name.into(), ActorDescription::of::<Reader<()>>(), None, NodeState::Running, 0, parent);
         lineage.push(at);
     }
     tree.close()

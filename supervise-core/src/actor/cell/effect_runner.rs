@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::redelivery::{Retries, Retry};
-use super::run::{CameUp, THROUGHPUT};
+use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
 use super::{Cell, Effects, System, with_effects};
 use crate::actor::actor_ref::AnyActorRef;
-use crate::actor::child::{ChildSlot, Declare, UndeclaredChild};
+use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
 use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
@@ -21,7 +21,7 @@ use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
 use crate::actor::request::AskError;
-use crate::base::{ActorName, ActorPath, Timers, contained, drop_quietly, later};
+use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
 use crate::failure::Failure;
 use crate::mailbox::{Entry, Lane};
 use crate::observe::{DeadLetterReason, Lost};
@@ -31,7 +31,7 @@ use crate::supervision::{
 
 /// The part that goes on working while a handler borrows the rest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
-pub(super) struct Shell<A: Actor> {
+pub(super) struct EffectRunner<A: Actor> {
     pub(super) cell: Arc<Cell<A::Message>>,
     /// What was taken from the user lane.
     user: Lane<A::Message, Control>,
@@ -57,14 +57,14 @@ pub(super) struct Shell<A: Actor> {
     pub(super) ended: bool,
 }
 
-/// See [`Shell::rare`].
+/// See [`EffectRunner::rare`].
 struct Rare<M> {
     /// The settings given at the spawn, which replace those that the actor type declares.
     settings: Option<Box<Settings>>,
     /// What each field has declared, if it has.
-    slots: Vec<Option<Arc<dyn ChildSlot>>>,
+    slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
     /// What an inline turn has left to a worker.
-    deferred: Option<CameUp<M>>,
+    deferred: Option<Interrupt<M>>,
     /// The actor is to be told of this next.
     gone: Option<Terminated>,
 }
@@ -80,7 +80,7 @@ enum Question {
     /// What to do about the failure of a child.
     Decide(ChildId, Failure),
     /// The same for the end of a permanent child, which is always a restart.
-    Renew,
+    RestartEnded,
 }
 
 /// Messages that do not take their turn.
@@ -91,7 +91,7 @@ pub(super) struct Aside<M> {
     pub(super) retries: Retries<M>,
 }
 
-impl<A: Actor> WhileParked for Shell<A> {
+impl<A: Actor> WhileParked for EffectRunner<A> {
     fn parked(&mut self) {
         self.parked = true;
         self.step_while_parked(Input::Parked);
@@ -124,7 +124,7 @@ impl<A: Actor> WhileParked for Shell<A> {
     }
 }
 
-impl<A: Actor> Shell<A> {
+impl<A: Actor> EffectRunner<A> {
     pub(super) fn new(cell: Arc<Cell<A::Message>>, settings: Option<Box<Settings>>) -> Self {
         Self {
             cell,
@@ -197,7 +197,7 @@ impl<A: Actor> Shell<A> {
     /// Takes the cause that the hook of the call under way is told.
     pub(super) fn take_cause(&mut self) -> Failure {
         match self.call.take() {
-            Some(Call::Rebuild(cause) | Call::PreRestart { cause, .. }) => cause,
+            Some(Call::StartNewInstance(cause) | Call::PreRestart { cause, .. }) => cause,
             _ => unreachable!("put there before"),
         }
     }
@@ -220,13 +220,13 @@ impl<A: Actor> Shell<A> {
     }
 
     /// Leaves what came up in an inline turn to a worker.
-    pub(super) fn defer(&mut self, came_up: CameUp<A::Message>) {
-        self.rare().deferred = Some(came_up);
+    pub(super) fn defer(&mut self, interrupt: Interrupt<A::Message>) {
+        self.rare().deferred = Some(interrupt);
     }
 
     /// Takes what an inline turn has left to a worker.
     #[inline]
-    pub(super) fn take_deferred(&mut self) -> Option<CameUp<A::Message>> {
+    pub(super) fn take_deferred(&mut self) -> Option<Interrupt<A::Message>> {
         self.rare.as_mut()?.deferred.take()
     }
 
@@ -307,7 +307,7 @@ impl<A: Actor> Shell<A> {
     fn answer(&mut self, question: Question, effects: &mut Effects) {
         let (verdict, strategy) = match question {
             Question::Decide(child, cause) => self.decide(child, &cause),
-            Question::Renew => (Ok(Directive::Restart), self.strategy()),
+            Question::RestartEnded => (Ok(Directive::Restart), self.strategy()),
         };
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
@@ -324,7 +324,7 @@ impl<A: Actor> Shell<A> {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
-                Effect::Renew(_) => question = Some(Question::Renew),
+                Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
                 Effect::Report { cause, restarts } => self.report(cause, restarts),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
@@ -348,7 +348,7 @@ impl<A: Actor> Shell<A> {
                 Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
                 Effect::TellStarted => self.tell_of_progress(System::Started),
-                Effect::TellHalted => self.tell_of_progress(System::Halted),
+                Effect::TellRestartPrepared => self.tell_of_progress(System::RestartPrepared),
                 Effect::StartChild(at) => self.start_child(at),
                 Effect::TellParent(how) => self.tell_parent(how),
                 Effect::TellWatcher(watcher, how) => {
@@ -424,7 +424,7 @@ impl<A: Actor> Shell<A> {
         }
     }
 
-    fn slot(&self, at: usize) -> Option<&Arc<dyn ChildSlot>> {
+    fn slot(&self, at: usize) -> Option<&Arc<dyn AnyDeclaration>> {
         self.rare.as_ref()?.slots.get(at)?.as_ref()
     }
 
@@ -518,7 +518,7 @@ impl<A: Actor> Shell<A> {
     pub(super) fn quarantine(&self, retry: Retry<A::Message>) {
         let Retry { message, history, deliveries, .. } = retry;
         let name = A::message_name(&message);
-        drop_quietly(message);
+        drop_contained(message);
         let reason = DeadLetterReason::Quarantined;
         self.cell.core.lost(Lost { message: name, reason, failures: history, deliveries, answered: false });
     }
@@ -527,7 +527,7 @@ impl<A: Actor> Shell<A> {
     fn close_user_lane(&mut self) {
         self.unstash_all();
         // Here only where the runtime goes away between an inline turn and the worker's.
-        if let Some(CameUp::Unwanted(message)) = self.take_deferred() {
+        if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }
         let mut user = self.cell.mailbox.close_user_lane();
@@ -563,7 +563,7 @@ impl<A: Actor> Shell<A> {
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // Whoever waits for its answer learns that there is none.
-            Entry::Control(Control::Visit(visit)) => drop_quietly(visit),
+            Entry::Control(Control::Visit(visit)) => drop_contained(visit),
             Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
         }
     }
@@ -571,7 +571,7 @@ impl<A: Actor> Shell<A> {
 
 /// The runtime goes away under a cell that has not ended, or its own code panicked: no hooks, but nobody waits for ever
 /// (rule 6.6).
-impl<A: Actor> Drop for Shell<A> {
+impl<A: Actor> Drop for EffectRunner<A> {
     fn drop(&mut self) {
         if !self.ended {
             self.close_user_lane();
@@ -584,7 +584,7 @@ impl<A: Actor> Drop for Shell<A> {
                 super::broke(&self.me(), &forgotten);
             }
             self.close_system_lane();
-            drop_quietly(forgotten);
+            drop_contained(forgotten);
         }
     }
 }

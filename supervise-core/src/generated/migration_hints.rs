@@ -4,7 +4,7 @@ use crate::actor::{Answer, SendErrorReason, TypedRef};
 
 /// Implemented by `#[actor]` for the ref it generates, and for no other: a ref that dereferences to a generated one keeps its
 /// handlers of these names.
-pub trait Habits: TypedRef {
+pub trait MigrationHints: TypedRef {
     /// `tell(message)`
     fn tell<M>(&self, _: M) -> Result<(), SendErrorReason>
     where
