@@ -34,21 +34,17 @@ use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
-use crate::actor::{Actor, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy, NeverFails, RefOf, Supervisor};
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::cell::SpawnError;
-use crate::context::Context;
-use crate::death_watch::Terminated;
+use crate::actor::{
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DefaultTable, EscalationsDecidedBy,
+    FailuresDecidedBy, NeverFails, Props, RefOf, SpawnError, StoppingTable, SupervisionTable, Supervisor,
+    Terminated, TypedRef, Unchecked,
+};
+use crate::base::{UserValue, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::props::Props;
-use crate::request::AskError;
 use crate::supervision::{
     Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
 };
-use crate::table::{DefaultTable, StoppingTable, SupervisionTable, Unchecked};
-use crate::tree::DeciderTable;
-use crate::unwind::{UserValue, drop_quietly};
 
 /// Stands in for one child, and starts it anew after a delay that grows each time.
 ///
@@ -433,7 +429,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
             }
             // Rule 13.6.
             None if is_final => {
-                drop_quietly(message);
+                drop_contained(message);
                 ctx.stop_self();
             }
             None => match &self.plan.while_stopped {

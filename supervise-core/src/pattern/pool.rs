@@ -25,22 +25,18 @@ use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::StandInRef;
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
-use crate::actor::{Actor, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy, NeverFails, RefOf, Supervisor};
-use crate::actor_ref::ActorRef;
-use crate::cell::SpawnError;
-use crate::context::Context;
-use crate::death_watch::Terminated;
+use crate::actor::{
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DefaultTable, EscalationsDecidedBy,
+    FailuresDecidedBy, NeverFails, Props, RefOf, Request, SpawnError, SupervisionTable, Supervisor, Terminated,
+    Unchecked,
+};
+use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::path::ActorPath;
-use crate::props::Props;
-use crate::request::{AskError, Request};
 use crate::supervision::{
     AutoShutdown, BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics,
     RestartType, Scope, Strategy,
 };
-use crate::table::{DefaultTable, SupervisionTable, Unchecked};
-use crate::tree::DeciderTable;
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::actor::{Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy};
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::cell::{Cell, NewName, SpawnError};
-use crate::context::Context;
+use crate::actor::{
+    Actor, ActorRef, Built, Cell, Context, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NewName, Props,
+    SpawnError, TypedRef,
+};
+use crate::base::UserValue;
 use crate::mailbox::MailboxKind;
-use crate::props::Props;
-use crate::unwind::UserValue;
 
 /// What the template of a pattern may return: the actor, a `Result` of it, or [`Props`] where it needs settings of its
 /// own or is a pattern itself.
