@@ -7,13 +7,11 @@ use std::time::Duration;
 
 use super::ChildKey;
 use super::table::Table;
-use crate::actor::{Actor, Supervisor};
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::context::Context;
-use crate::death_watch::Terminated;
+use crate::actor::{
+    Actor, ActorRef, Context, DeciderTable, SupervisionTable, Supervisor, Terminated, TypedRef,
+};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy};
-use crate::tree::DeciderTable;
 
 /// How many seats one message looks at.
 const AT_ONCE: usize = 256;
@@ -21,33 +19,33 @@ const AT_ONCE: usize = 256;
 /// Looks come four times in the idle time.
 const SHORTEST_BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
-/// Supervises the children `C` of the keys `K` for the actor `P`.
-pub(super) struct Registry<K: ChildKey, C: Actor, P> {
+/// Supervises the children `C` of the keys `K` by the table `T`.
+pub(super) struct Registry<K: ChildKey, C: Actor, T> {
     table: Arc<Table<K, C>>,
     restarting: bool,
-    parent: PhantomData<fn() -> P>,
+    rules: PhantomData<fn() -> T>,
 }
 
 /// So many seats of this round are to be looked at; none if a round begins.
 pub(super) struct Look(Option<usize>);
 
-impl<K: ChildKey, C: Actor, P> Registry<K, C, P> {
+impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
     pub(super) fn new(table: Arc<Table<K, C>>) -> Self {
-        Self { table, restarting: false, parent: PhantomData }
+        Self { table, restarting: false, rules: PhantomData }
     }
 }
 
-impl<K: ChildKey, C: Actor, P: Supervisor> Supervisor for Registry<K, C, P> {
+impl<K: ChildKey, C: Actor, T: SupervisionTable> Supervisor for Registry<K, C, T> {
     type Ref = ActorRef<Self>;
-    const STRATEGY: Strategy = P::STRATEGY;
-    const TABLE: DeciderTable = P::TABLE;
+    const STRATEGY: Strategy = T::STRATEGY;
+    const TABLE: DeciderTable = T::TABLE;
 
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
-        P::decide(failure, child)
+        T::decide(failure, child)
     }
 }
 
-impl<K: ChildKey, C: Actor, P: Supervisor> Actor for Registry<K, C, P> {
+impl<K: ChildKey, C: Actor, T: SupervisionTable> Actor for Registry<K, C, T> {
     type Message = Look;
 
     async fn handle(&mut self, Look(left): Look, ctx: &mut Context<Self>) -> Result<(), Failure> {
@@ -94,7 +92,7 @@ impl<K: ChildKey, C: Actor, P: Supervisor> Actor for Registry<K, C, P> {
 }
 
 /// All children have ended, or the runtime has gone away.
-impl<K: ChildKey, C: Actor, P> Drop for Registry<K, C, P> {
+impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
     fn drop(&mut self) {
         if !self.restarting {
             self.table.close();
@@ -102,7 +100,7 @@ impl<K: ChildKey, C: Actor, P> Drop for Registry<K, C, P> {
     }
 }
 
-impl<K: ChildKey, C: Actor, P> fmt::Debug for Registry<K, C, P> {
+impl<K: ChildKey, C: Actor, T> fmt::Debug for Registry<K, C, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry").field("children", &self.table.len()).finish_non_exhaustive()
     }

@@ -12,16 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ChildKey;
 use super::table::{Added, Table};
-use crate::actor::Actor;
-use crate::actor_ref::{ActorRef, AnyActorRef};
-use crate::cell::{AtClose, Cell, Seat as AnySeat, SpawnError};
-use crate::dead_letter::DeadLetterReason;
-use crate::mailbox::{Control, Entry};
-use crate::path::{Uid, is_name_character};
-use crate::props::Props;
-use crate::request::AskError;
+use crate::actor::{
+    Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, Props, SpawnError,
+};
+use crate::base::{Hold, Uid, UserValue, contained, is_name_character};
+use crate::mailbox::Entry;
+use crate::observe::DeadLetterReason;
 use crate::supervision::WatchKind;
-use crate::unwind::{Hold, UserValue, contained};
 
 /// How many looks in a row find an idle occupant before it is passivated. The time between the first and the last of them, a
 /// quarter of the idle time each, is the idle time.
@@ -292,7 +289,7 @@ fn dismiss<C: Actor>(occupant: Option<ActorRef<C>>) {
 }
 
 /// What waited for a child that is none any more.
-fn lose<C: Actor>(child: &ActorRef<C>, entry: Entry<C::Message>) {
+fn lose<C: Actor>(child: &ActorRef<C>, entry: Entry<C::Message, Control>) {
     match entry {
         Entry::Message(message) => {
             let name = C::message_name(&message);
@@ -321,7 +318,7 @@ fn escaped(shown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::escaped;
-    use crate::path::check_name;
+    use crate::base::check_name;
 
     #[test]
     fn every_key_but_an_empty_one_is_a_valid_name_and_no_two_are_the_same() {

@@ -12,11 +12,10 @@ use std::time::Duration;
 
 use super::ChildKey;
 use super::seat::Seat;
-use crate::actor::Actor;
-use crate::actor_ref::AnyActorRef;
+use crate::actor::{Actor, AnyActorRef};
+use crate::base::{Hold, UserValue};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::unwind::{Hold, UserValue};
 
 /// Makes the instance of a child.
 pub(super) type Template<K, C> = Box<dyn Fn(&K) -> Result<C, Failure> + Send + Sync>;
