@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, ready};
+use std::task::{Poll, Waker, ready};
 
 use tokio::task::coop::consume_budget;
 
@@ -215,29 +215,6 @@ impl<A: Actor> ActorRef<A> {
         Err(message)
     }
 
-    /// The same, waiting for room.
-    async fn pass_to_successor_when_room(
-        mut from: Self,
-        mut message: A::Message,
-    ) -> Result<(), SendError<A::Message>> {
-        while let Some(successor) = from.successor() {
-            let sent = {
-                let mut place = successor.mailbox().place();
-                let mut message = Some(std::cell::Cell::new(message));
-                poll_fn(move |cx| place.poll(&mut message, cx)).await
-            };
-            match sent {
-                Ok(task) => {
-                    successor.core().run(task);
-                    return Ok(());
-                }
-                Err(back) => message = back,
-            }
-            from = successor;
-        }
-        Err(from.finds_nobody(message))
-    }
-
     /// By hand, so that the message moves once: from its future into the lane.
     #[inline]
     pub(crate) fn push_when_room(
@@ -246,11 +223,7 @@ impl<A: Actor> ActorRef<A> {
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
         let mut place = self.mailbox().place();
         let mut message = Some(std::cell::Cell::new(message));
-        let mut passed_on: Option<SentElsewhere<A::Message>> = None;
         poll_fn(move |cx| {
-            if let Some(passed_on) = &mut passed_on {
-                return passed_on.as_mut().poll(cx);
-            }
             // Who sends again and again and always finds room would never let others have their turn.
             ready!(pin!(consume_budget()).poll(cx));
             match ready!(place.poll(&mut message, cx)) {
@@ -258,25 +231,39 @@ impl<A: Actor> ActorRef<A> {
                     self.core().run(task);
                     Poll::Ready(Ok(()))
                 }
-                Err(message) => self.poll_elsewhere(message, &mut passed_on, cx),
+                Err(back) => match self.send_to_successor(back, cx.waker()) {
+                    Ok(outcome) => Poll::Ready(outcome),
+                    Err(back) => {
+                        message = Some(std::cell::Cell::new(back));
+                        Poll::Pending
+                    }
+                },
             }
         })
     }
 
-    /// A message that found this actor's mailbox closed, for the first time.
+    /// What became of a message that found this actor's mailbox closed. Given back if its successor has no room; then the sender
+    /// is woken when there may be.
     #[cold]
     #[inline(never)]
-    fn poll_elsewhere(
+    fn send_to_successor(
         &self,
-        message: A::Message,
-        passed_on: &mut Option<SentElsewhere<A::Message>>,
-        cx: &mut TaskContext<'_>,
-    ) -> Poll<Result<(), SendError<A::Message>>> {
-        if self.core().successors().is_none() {
-            return Poll::Ready(Err(self.finds_nobody(message)));
+        mut message: A::Message,
+        sender: &Waker,
+    ) -> Result<Result<(), SendError<A::Message>>, A::Message> {
+        let mut from = self.clone();
+        while let Some(successor) = from.successor() {
+            match successor.mailbox().push_as_guest(message, sender) {
+                Pushed::Taken(task) => {
+                    successor.core().run(task);
+                    return Ok(Ok(()));
+                }
+                Pushed::Full(back) => return Err(back),
+                Pushed::Closed(back) | Pushed::Displaced(back) => message = back,
+            }
+            from = successor;
         }
-        let on_its_way = Self::pass_to_successor_when_room(self.clone(), message);
-        passed_on.insert(Box::pin(on_its_way)).as_mut().poll(cx)
+        Ok(Err(from.finds_nobody(message)))
     }
 
     /// A message whose sender gets it back, because the actor has ended.
@@ -285,9 +272,6 @@ impl<A: Actor> ActorRef<A> {
         SendError::new(message, SendErrorReason::Stopped)
     }
 }
-
-/// A message that is sent to a successor, when there is room.
-type SentElsewhere<M> = Pin<Box<dyn Future<Output = Result<(), SendError<M>>> + Send>>;
 
 impl<A> Clone for ActorRef<A> {
     fn clone(&self) -> Self {

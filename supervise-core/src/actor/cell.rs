@@ -45,7 +45,7 @@ use crate::actor::request::{AskError, drop_because};
 use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, InvalidName, Uid, check_name};
 use crate::failure::Failure;
-use crate::mailbox::{Mailbox, MailboxKind};
+use crate::mailbox::{Lane, Mailbox, MailboxKind};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SpawnRefusal, SystemMessage};
 
@@ -251,6 +251,8 @@ impl<M: Send + 'static> Cell<M> {
     }
 
     /// `prepare` runs before anybody can reach the cell.
+    #[expect(clippy::inline_always, reason = "nearly all cells need no preparation, and should not pay for it")]
+    #[inline(always)]
     fn spawn_prepared<A: Actor<Message = M>>(
         parent: &AnyActorRef,
         name: NewName<'_>,
@@ -310,6 +312,17 @@ impl<M: Send + 'static> Cell<M> {
         let runner = Runner::new(Arc::clone(cell), props);
         let task = Task::new(Arc::clone(cell) as _, Waker::from(Arc::clone(cell)), runner.run());
         cell.core.system.dispatcher().ready(task);
+    }
+
+    /// This cell handles nothing more. Gives what waits, or none if that stays for the successor.
+    #[cold]
+    fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
+        let mut user = Lane::new();
+        match seat.closes(self.core.uid, &mut || user = self.mailbox.drain_user_lane()) {
+            AtClose::Close => Some(self.mailbox.close_user_lane()),
+            AtClose::Emptied => Some(user),
+            AtClose::Keep => None,
+        }
     }
 
     fn below(

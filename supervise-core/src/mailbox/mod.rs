@@ -112,6 +112,8 @@ struct Bound {
 struct Waiting {
     ticket: u64,
     waker: Waker,
+    /// It comes back by itself when there is room, and has none kept for it. So it may as well stay away.
+    is_guest: bool,
 }
 
 /// What became of a message that was pushed.
@@ -208,6 +210,24 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// A place for somebody who waits for room, should there be none.
     pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
         SendWaiter { mailbox: self, ticket: None }
+    }
+
+    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for somebody who
+    /// has no [place](Self::place) here.
+    pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
+        let waker = guest.clone();
+        let mut lanes = self.lock();
+        if lanes.closed {
+            return Pushed::Closed(message);
+        }
+        if self.admits(&lanes) {
+            return Pushed::Taken(lanes.enqueue(message));
+        }
+        let waits_already = lanes.bound.as_mut().and_then(|bound| bound.wait_as_guest(waker));
+        self.senders_wait.store(true, Ordering::Relaxed);
+        drop(lanes);
+        drop(waits_already);
+        Pushed::Full(message)
     }
 
     /// Whether one more message may wait. What the cell has just begun to handle may be counted still.
@@ -320,7 +340,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         }
         let bound = lanes.bound.as_mut()?;
         let first = bound.waiting.pop_front()?;
-        bound.let_in += 1;
+        bound.let_in += usize::from(!first.is_guest);
         self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
         Some(first.waker)
     }
@@ -548,6 +568,16 @@ impl Bound {
         self.waiting.remove(self.position(ticket).ok()?)
     }
 
+    /// Puts a guest last. Gives its waker back if it waits already.
+    fn wait_as_guest(&mut self, waker: Waker) -> Option<Waker> {
+        if self.waiting.iter().any(|other| other.is_guest && other.waker.will_wake(&waker)) {
+            return Some(waker);
+        }
+        self.next_ticket += 1;
+        self.waiting.push_back(Waiting { ticket: self.next_ticket, waker, is_guest: true });
+        None
+    }
+
     /// Puts a sender in its place, which is the last if it has none. Gives the waker it had there.
     fn wait(&mut self, ticket: &mut Option<u64>, waker: Waker) -> Option<Waker> {
         let ticket = *ticket.get_or_insert_with(|| {
@@ -557,7 +587,7 @@ impl Bound {
         match self.position(ticket) {
             Ok(at) => Some(std::mem::replace(&mut self.waiting[at].waker, waker)),
             Err(at) => {
-                self.waiting.insert(at, Waiting { ticket, waker });
+                self.waiting.insert(at, Waiting { ticket, waker, is_guest: false });
                 None
             }
         }

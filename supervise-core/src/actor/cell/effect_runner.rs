@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::redelivery::{Retries, Retry};
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
-use super::{AtClose, Cell, Effects, System, with_effects};
+use super::{Cell, Effects, System, with_effects};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
 use crate::actor::context::Context;
@@ -539,16 +539,13 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }
-        let (mailbox, core) = (&self.cell.mailbox, &self.cell.core);
-        let mut user = Lane::new();
-        let seat = if for_good { None } else { core.seat() };
-        match seat.map_or(AtClose::Close, |seat| {
-            seat.closes(core.uid, &mut || user = mailbox.drain_user_lane())
-        }) {
-            AtClose::Close => user = mailbox.close_user_lane(),
-            AtClose::Emptied => {}
-            AtClose::Keep => return self.leave_to_successor(),
-        }
+        let mut user = match self.cell.core.seat() {
+            Some(seat) if !for_good => match self.cell.leave(seat) {
+                Some(user) => user,
+                None => return self.leave_to_successor(),
+            },
+            _ => self.cell.mailbox.close_user_lane(),
+        };
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
