@@ -19,6 +19,11 @@ pub mod docs {
     pub mod reliability {}
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
+    /// Programs for what services often need.
+    pub mod cookbook {
+        #[doc = include_str!("../docs/cookbook/registry.md")]
+        pub mod registry {}
+    }
 }
 
 /// Declares an actor: write it on the actor's type and on the impl block that holds its handlers.

@@ -253,7 +253,9 @@ async fn key_04_a_child_that_handles_or_keeps_a_message_is_not_idle(system: &Tes
     thinker.think(IDLE * 3).tell().unwrap();
     system.advance(IDLE * 5 / 2).await;
     assert_eq!(sessions.len(), 1);
-    system.advance(IDLE * 2).await;
+    system.advance(IDLE).await;
+    assert_eq!(sessions.len(), 1, "it has been idle for half of the time");
+    system.advance(IDLE).await;
     assert!(sessions.is_empty());
     assert_eq!(probe.next().await, "1.1 stops");
 }
@@ -326,7 +328,15 @@ async fn key_07_a_stopped_child_leaves_its_entry_free(system: &TestSystem) {
     assert!(sessions.is_empty());
     assert_eq!(first.order(2).tell().unwrap_err().reason(), SendErrorReason::Stopped);
     assert_eq!(system.expect_dead_letter(&first).await.message, "Order");
-    assert_eq!(sessions.get_or_spawn(1).unwrap().order(3).await.unwrap(), 2);
+    let second = sessions.get_or_spawn(1).unwrap();
+    assert_eq!(second.order(3).await.unwrap(), 2);
+
+    // Between the end and the moment when the key is free.
+    second.actor_ref().stop();
+    system.ended(&second).await;
+    drop(second.order(4).tell());
+    assert_eq!(system.expect_dead_letter(&second).await.message, "Order");
+    assert!(sessions.is_empty(), "nobody has asked for the child of this key");
 }
 
 /// Rule 17.5.

@@ -5,11 +5,13 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use supervise::prelude::*;
-use supervise::{ActorSystem, Event, MailboxKind, Overflow};
+use supervise::{Event, MailboxKind, Overflow};
+use tokio::runtime::Runtime;
 
 const KEYS: usize = 24;
 const SENDERS: usize = 6;
@@ -107,27 +109,38 @@ impl Bank {
     }
 }
 
+/// A bank and its accounts.
+async fn open(
+    system: &ActorSystem,
+    books: &Arc<Vec<Arc<Book>>>,
+    lives: &Arc<AtomicU64>,
+    mailbox: MailboxKind,
+) -> Children<Number, Account> {
+    let (books, lives) = (Arc::clone(books), Arc::clone(lives));
+    let bank = system.spawn("bank", move || Bank {
+        books: Arc::clone(&books),
+        lives: Arc::clone(&lives),
+        mailbox,
+        accounts: Children::default(),
+    });
+    bank.unwrap().accounts().await.unwrap()
+}
+
+fn new_books(number: usize) -> Arc<Vec<Arc<Book>>> {
+    let book = || Arc::new(Book { there: AtomicBool::new(false), handled: Default::default() });
+    Arc::new((0..number).map(|_| book()).collect())
+}
+
+fn threads() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(3).enable_all().build().unwrap()
+}
+
 fn every_message_is_handled_once_and_in_order(mailbox: MailboxKind, seed: u64) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(3).enable_all().build().unwrap();
-    runtime.block_on(async {
+    threads().block_on(async {
         let system = ActorSystem::new("bank");
         let mut events = system.events().subscribe();
-        let books: Arc<Vec<_>> = Arc::new(
-            (0..KEYS)
-                .map(|_| Arc::new(Book { there: AtomicBool::new(false), handled: Default::default() }))
-                .collect(),
-        );
-        let lives = Arc::new(AtomicU64::new(0));
-        let bank = system.spawn("bank", {
-            let (books, lives) = (Arc::clone(&books), Arc::clone(&lives));
-            move || Bank {
-                books: Arc::clone(&books),
-                lives: Arc::clone(&lives),
-                mailbox,
-                accounts: Children::default(),
-            }
-        });
-        let accounts = bank.unwrap().accounts().await.unwrap();
+        let (books, lives) = (new_books(KEYS), Arc::new(AtomicU64::new(0)));
+        let accounts = open(&system, &books, &lives, mailbox).await;
 
         let done = Arc::new(AtomicBool::new(false));
         let chaos = tokio::spawn({
@@ -218,4 +231,59 @@ fn key_05_no_message_is_lost_while_children_come_and_go() {
 fn key_11_no_message_is_lost_while_children_with_little_room_come_and_go() {
     let mailbox = MailboxKind::Bounded { capacity: 3, overflow: Overflow::Fail };
     every_message_is_handled_once_and_in_order(mailbox, fastrand::u64(..1_000_000));
+}
+
+/// Rule 17.1.
+#[test]
+fn key_01_all_who_ask_for_a_new_key_at_once_get_the_same_child() {
+    const ROUNDS: usize = 2_000;
+    let runtime = threads();
+    let system = runtime.block_on(async { ActorSystem::new("bank") });
+    let accounts =
+        runtime.block_on(open(&system, &new_books(ROUNDS), &Arc::default(), MailboxKind::Unbounded));
+    let start = Barrier::new(4);
+    let found: Vec<Vec<AccountRef>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let ask = |key| {
+                        start.wait();
+                        accounts.get_or_spawn(Number(key)).unwrap()
+                    };
+                    (0..ROUNDS).map(ask).collect()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(found[1..].iter().all(|others| *others == found[0]), "two children of one key");
+    runtime.block_on(system.terminate());
+}
+
+/// Rules 6.6, 17.8.
+#[test]
+fn key_13_every_ask_resolves_when_the_runtime_goes_away() {
+    for _ in 0..20 {
+        let runtime = threads();
+        let answers: Vec<_> = runtime.block_on(async {
+            let system = ActorSystem::new("bank");
+            let accounts = open(&system, &new_books(200), &Arc::default(), MailboxKind::Unbounded).await;
+            let ask = |key| {
+                let account = accounts.get_or_spawn(Number(key)).unwrap();
+                accounts.passivate(&Number(key));
+                let answer = account.put(0, 1).ask().unwrap();
+                (account, answer)
+            };
+            (0..200).map(ask).collect()
+        });
+        runtime.shutdown_background();
+        let waiting = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        waiting.block_on(async {
+            for (account, answer) in answers {
+                let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
+                let answer = answer.expect("it resolves");
+                assert!(matches!(answer, Ok(1) | Err(AskError::Stopped)), "{answer:?} of {account}");
+            }
+        });
+    }
 }
