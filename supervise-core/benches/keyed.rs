@@ -111,7 +111,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let keyed_bytes = bytes(|| without = keyed(&second, None).ok());
     let idle_bytes = bytes(|| with = keyed(&third, Some(Duration::from_secs(86_400))).ok());
     let (Some(without), Some(_with)) = (without, with) else { return Err("the children were not spawned".into()) };
-    println!("bytes of heap for each key and its idle child: HashMap<K, Ref> {hand_bytes}, Children {keyed_bytes}, Children with idle {idle_bytes}");
+    println!(
+        "bytes of heap for each key and its idle child: HashMap<K, Ref> {hand_bytes}, Children {keyed_bytes}, Children with idle {idle_bytes}"
+    );
 
     let mut order: Vec<u64> = (0..KEYS).collect();
     fastrand::Rng::with_seed(1).shuffle(&mut order);

@@ -194,8 +194,8 @@ pub use supervise_macros::test;
 /// The names that an actor's source file needs. Import them all: `use supervise::prelude::*;`.
 pub mod prelude {
     pub use supervise_core::{
-        Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive, Failure, Reply,
-        SpawnError, Supervisor, Terminated, TypedRef,
+        Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
+        Failure, Reply, SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]

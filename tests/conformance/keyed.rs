@@ -48,7 +48,12 @@ impl Plan {
         let plan = self.clone();
         Children::of(move |key: &K| {
             assert!(!plan.factory_panics.load(Ordering::Relaxed), "as told");
-            Session { key: key.to_string(), number: plan.made.fetch_add(1, Ordering::Relaxed) + 1, plan: plan.clone(), locked: false }
+            Session {
+                key: key.to_string(),
+                number: plan.made.fetch_add(1, Ordering::Relaxed) + 1,
+                plan: plan.clone(),
+                locked: false,
+            }
         })
     }
 }
@@ -208,7 +213,8 @@ async fn key_02_a_key_is_a_name_whatever_it_is_shown_as(system: &TestSystem) {
     let probe = system.probe();
     let plan = Plan::new(&probe);
     let (_shop, sessions) = open(system, move || plan.sessions::<String>()).await;
-    let name = |key: &str| sessions.get_or_spawn(key.to_owned()).map(|child| child.actor_ref().path().name().to_owned());
+    let name =
+        |key: &str| sessions.get_or_spawn(key.to_owned()).map(|child| child.actor_ref().path().name().to_owned());
     assert_eq!(name("$new/ä b").unwrap(), "%24new%2F%C3%A4%20b");
     assert_eq!(name("..").unwrap(), "%2E%2E");
     assert!(matches!(name(""), Err(SpawnError::InvalidName { .. })));

@@ -17,6 +17,9 @@ const KEYS: usize = 24;
 const SENDERS: usize = 6;
 const MESSAGES: u64 = 3_000;
 
+/// So short that some are idle now and then.
+const OFTEN_IDLE: Duration = Duration::from_millis(4);
+
 /// What a key knows whoever has it.
 struct Book {
     there: AtomicBool,
@@ -86,6 +89,7 @@ struct Bank {
     books: Arc<Vec<Arc<Book>>>,
     lives: Arc<AtomicU64>,
     mailbox: MailboxKind,
+    idle: Duration,
     accounts: Children<Number, Account>,
 }
 
@@ -98,8 +102,7 @@ impl Bank {
             book: Arc::clone(&books[number.0]),
             lives: Arc::clone(&lives),
         });
-        // So short that some are idle now and then.
-        self.accounts = accounts.idle(Duration::from_millis(4)).mailbox(self.mailbox).spawn(ctx, "accounts")?;
+        self.accounts = accounts.idle(self.idle).mailbox(self.mailbox).spawn(ctx, "accounts")?;
         Ok(())
     }
 
@@ -115,12 +118,14 @@ async fn open(
     books: &Arc<Vec<Arc<Book>>>,
     lives: &Arc<AtomicU64>,
     mailbox: MailboxKind,
+    idle: Duration,
 ) -> Children<Number, Account> {
     let (books, lives) = (Arc::clone(books), Arc::clone(lives));
     let bank = system.spawn("bank", move || Bank {
         books: Arc::clone(&books),
         lives: Arc::clone(&lives),
         mailbox,
+        idle,
         accounts: Children::default(),
     });
     bank.unwrap().accounts().await.unwrap()
@@ -140,7 +145,7 @@ fn every_message_is_handled_once_and_in_order(mailbox: MailboxKind, seed: u64) {
         let system = ActorSystem::new("bank");
         let mut events = system.events().subscribe();
         let (books, lives) = (new_books(KEYS), Arc::new(AtomicU64::new(0)));
-        let accounts = open(&system, &books, &lives, mailbox).await;
+        let accounts = open(&system, &books, &lives, mailbox, OFTEN_IDLE).await;
 
         let done = Arc::new(AtomicBool::new(false));
         let chaos = tokio::spawn({
@@ -239,8 +244,13 @@ fn key_01_all_who_ask_for_a_new_key_at_once_get_the_same_child() {
     const ROUNDS: usize = 2_000;
     let runtime = threads();
     let system = runtime.block_on(async { ActorSystem::new("bank") });
-    let accounts =
-        runtime.block_on(open(&system, &new_books(ROUNDS), &Arc::default(), MailboxKind::Unbounded));
+    let accounts = runtime.block_on(open(
+        &system,
+        &new_books(ROUNDS),
+        &Arc::default(),
+        MailboxKind::Unbounded,
+        Duration::MAX,
+    ));
     let start = Barrier::new(4);
     let found: Vec<Vec<AccountRef>> = thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
@@ -267,7 +277,8 @@ fn key_13_every_ask_resolves_when_the_runtime_goes_away() {
         let runtime = threads();
         let answers: Vec<_> = runtime.block_on(async {
             let system = ActorSystem::new("bank");
-            let accounts = open(&system, &new_books(200), &Arc::default(), MailboxKind::Unbounded).await;
+            let accounts =
+                open(&system, &new_books(200), &Arc::default(), MailboxKind::Unbounded, OFTEN_IDLE).await;
             let ask = |key| {
                 let account = accounts.get_or_spawn(Number(key)).unwrap();
                 accounts.passivate(&Number(key));

@@ -199,10 +199,7 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// Rule 17.4.
     #[cold]
-    fn pass_to_successor(
-        &self,
-        mut message: A::Message,
-    ) -> Result<(Self, Pushed<A::Message, Task>), A::Message> {
+    fn pass_to_successor(&self, mut message: A::Message) -> Result<(Self, Pushed<A::Message, Task>), A::Message> {
         let mut from = self.clone();
         while let Some(successor) = from.successor() {
             let pushed = successor.enter().push(message);

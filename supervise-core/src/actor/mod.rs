@@ -27,12 +27,12 @@ pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySea
 pub use self::cell::{SpawnError, StashOverflow};
 pub use self::child::{Child, Declare, UndeclaredChild};
 pub use self::context::{AlreadyWatched, Context};
+pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
     FailuresDecidedBy, NeverFails, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
-pub(crate) use self::control::Control;
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub(crate) use self::guardian::Guardian;

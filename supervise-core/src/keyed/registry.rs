@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use super::ChildKey;
 use super::table::Table;
-use crate::actor::{
-    Actor, ActorRef, Context, DeciderTable, SupervisionTable, Supervisor, Terminated, TypedRef,
-};
+use crate::actor::{Actor, ActorRef, Context, DeciderTable, SupervisionTable, Supervisor, Terminated, TypedRef};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
@@ -69,12 +67,7 @@ impl<K: ChildKey, C: Actor, T: SupervisionTable> Actor for Registry<K, C, T> {
     }
 
     /// The children are watched on, so that their seats are free when the next instance is told of their ends.
-    async fn pre_restart(
-        &mut self,
-        ctx: &mut Context<Self>,
-        _: &Failure,
-        _: Option<Look>,
-    ) -> Result<(), Failure> {
+    async fn pre_restart(&mut self, ctx: &mut Context<Self>, _: &Failure, _: Option<Look>) -> Result<(), Failure> {
         self.restarting = true;
         for child in ctx.children() {
             child.stop();

@@ -12,9 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ChildKey;
 use super::table::{Added, Table};
-use crate::actor::{
-    Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, Props, SpawnError,
-};
+use crate::actor::{Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, Props, SpawnError};
 use crate::base::{Hold, Uid, UserValue, contained, is_name_character};
 use crate::mailbox::Entry;
 use crate::observe::DeadLetterReason;
@@ -47,14 +45,8 @@ struct State<C: Actor> {
 
 impl<K: ChildKey, C: Actor> Seat<K, C> {
     pub(super) fn new(key: K, hash: u64, table: Arc<Table<K, C>>) -> Self {
-        let state = State {
-            occupant: None,
-            leaving: false,
-            called: false,
-            dismissed: false,
-            in_rounds: false,
-            quiet: 0,
-        };
+        let state =
+            State { occupant: None, leaving: false, called: false, dismissed: false, in_rounds: false, quiet: 0 };
         Self { key: UserValue::new(key), hash, table, state: Mutex::new(state) }
     }
 
@@ -160,8 +152,7 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
             Arc::clone(self) as Arc<dyn AnySeat>,
             waiting,
         )?;
-        registry
-            .command(|protocol, effects| protocol.watch(&child.to_any(), WatchKind::Notify, effects));
+        registry.command(|protocol, effects| protocol.watch(&child.to_any(), WatchKind::Notify, effects));
         state.occupant = Some(child.clone());
         state.leaving = false;
         state.called = false;
