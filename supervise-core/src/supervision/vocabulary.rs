@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Time;
 use super::directive::Directive;
-use super::strategy::Strategy;
+use super::settings::Strategy;
 
 /// A child under its parent. Ids grow in start order and are never used twice by one parent, so that a report of an
 /// earlier child of the same name finds nobody.
