@@ -13,7 +13,8 @@ use crate::actor::definition::{
     Actor, Built, DecidedBy, Infallibly, NeverRestarts, RefOf, SupervisedBy, WatchableBy,
 };
 use crate::actor::props::Props;
-use crate::actor::request::{AskError, ErasedSlot, Request};
+use crate::actor::reply::ErasedSlot;
+use crate::actor::request::{AskError, Request};
 use crate::actor::system::ActorSystem;
 use crate::base::{ActorPath, UserValue};
 use crate::supervision::{Protocol, WatchKind};

@@ -15,6 +15,7 @@ mod description;
 pub(crate) mod dispatch;
 mod guardian;
 mod props;
+mod reply;
 mod request;
 mod system;
 
@@ -35,6 +36,7 @@ pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
-pub(crate) use self::request::answer;
-pub use self::request::{Answer, Ask, AskError, AskWithin, Reply, ReplyTo, Request, SendError, SendErrorReason};
+pub(crate) use self::reply::answer;
+pub use self::reply::{Answer, Reply, ReplyTo};
+pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
