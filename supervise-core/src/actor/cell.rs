@@ -196,7 +196,7 @@ impl<M: Send + 'static> Wake for Cell<M> {
 }
 
 impl<M: Send + 'static> Cell<M> {
-    /// An actor that has ended before it began, below the root; for those who need a ref and have nobody.
+    /// A ref to an actor that has already stopped, below the root; for code that needs a ref where there is no actor.
     pub(crate) fn nobody<A: Actor<Message = M>>(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
         let dead = |name: &str, parent| {
             let core = Core::new(

@@ -270,8 +270,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Whether somebody waits for room: one atomic load.
     ///
-    /// Who comes in the very moment in which room is made may be overlooked until the next look; [`park`](Self::park)
-    /// overlooks nobody.
+    /// A sender that arrives just as room is made may be missed until the next look; [`park`](Self::park)
+    /// misses none.
     #[inline]
     pub(crate) fn senders_wait(&self) -> bool {
         self.senders_wait.load(Ordering::Relaxed)

@@ -86,13 +86,13 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
     }
 }
 
-/// Who waits no more leaves its place to the next.
+/// A sender that stops waiting lets the next one in.
 impl<M, C, S, R> Drop for SendWaiter<'_, M, C, S, R> {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
         let mut lanes = self.mailbox.lock();
         let Some(bound) = &mut lanes.bound else { return };
-        let left = if bound.take_admission(ticket) { None } else { bound.leaves(ticket) };
+        let left = if bound.take_admission(ticket) { None } else { bound.take_out(ticket) };
         self.mailbox.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
         drop(lanes);
         drop(left);
@@ -113,7 +113,7 @@ impl Bound {
     }
 
     /// Takes a sender out of the queue.
-    fn leaves(&mut self, ticket: u64) -> Option<Waiting> {
+    fn take_out(&mut self, ticket: u64) -> Option<Waiting> {
         self.waiting.remove(self.position(ticket).ok()?)
     }
 

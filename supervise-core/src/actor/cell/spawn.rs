@@ -88,7 +88,7 @@ pub(crate) enum NewName<'a> {
     MadeUp,
 }
 
-/// Why an actor could not be spawned. A factory that fails is no such error: it is a failure of the child.
+/// Why an actor could not be spawned. A factory that fails is not such an error but a failure of the child.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
