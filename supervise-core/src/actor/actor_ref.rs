@@ -178,7 +178,7 @@ impl<A: Actor> ActorRef<A> {
         let mut place = self.mailbox().place();
         let mut message = Some(std::cell::Cell::new(message));
         poll_fn(move |cx| {
-            // Who sends again and again and always finds room would never let others have their turn.
+            // A sender that always finds room would otherwise never yield.
             ready!(pin!(consume_budget()).poll(cx));
             Poll::Ready(match ready!(place.poll(&mut message, cx)) {
                 Ok(task) => {

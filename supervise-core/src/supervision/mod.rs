@@ -1,7 +1,7 @@
-//! The supervision protocol: who is told what when an actor fails, restarts or ends. A pure island.
+//! The supervision protocol: which actor is told what when one fails, restarts or ends. It is pure.
 //!
-//! Nothing in here knows a runtime, a clock, a lock or user code. [`Protocol`] is one actor's part as a state machine;
-//! `cell` performs its effects on tokio, the simulator in the tests performs them in plain code.
+//! Nothing in here knows a runtime, a clock, a lock or user code. [`Protocol`] is one actor's part as a state machine; the
+//! actor's cell carries out its effects on tokio, the simulator in the tests carries them out in plain code.
 //!
 //! | file | owns |
 //! |---|---|

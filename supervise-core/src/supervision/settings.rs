@@ -1,4 +1,4 @@
-//! Who is affected by a failed child and how often restarts are granted: plain data, no state.
+//! What a strategy may say: which children a failure affects, and how often restarts are granted. Plain data.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What goes into the protocol and what comes out of it: data only, nothing is done here.
+//! The protocol's inputs and outputs: data only.
 
 use std::time::Duration;
 

@@ -45,7 +45,7 @@ pub(super) struct EffectRunner<A: Actor> {
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
-    /// What few actors need, and no message looks at. Appears with the first of it.
+    /// What few actors need, and no message reads. Allocated when first needed.
     rare: Option<Box<Rare<A::Message>>>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,

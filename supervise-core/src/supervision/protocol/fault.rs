@@ -1,4 +1,4 @@
-//! Failures: one's own, and those of children that one has to decide about.
+//! Failures: the actor's own, and those of its children, about which it decides.
 
 use std::hash::Hash;
 use std::time::Duration;
@@ -149,10 +149,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
             }
         };
-        // Said before it is done, so that a reader of the log sees the cause before its consequences.
+        // The decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
         let outcome = self.answer(&report, directive, &ruling, effects);
-        // What was escalated is remembered in the failure, which others will hear of.
+        // An escalation is recorded in the failure, so it is noted even if nobody listens.
         if ruling.heard || outcome == Outcome::Escalated {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
