@@ -153,6 +153,12 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     guard(error)
 }
 
+/// A table that says `exponential_backoff(..)` calls this, so that rustc warns about the name.
+#[deprecated(
+    note = "its delays grow by the same step each time, so it is now called `linear_backoff`; for delays that double, write `backoff(min = .., max = ..)`"
+)]
+pub const fn exponential_backoff() {}
+
 /// Runs what a field says about its child. Says there that it must give a factory.
 pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)

@@ -20,7 +20,10 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
     for path in &declaration.below {
         read.extend(crate::supervise::already_read(path));
     }
-    quote!(#item #generated #read)
+    let cfgs = &declaration.cfgs;
+    // Not among the others, whose warnings of deprecated items are off.
+    let warnings = table::warnings(&declaration.table, &declaration.krate);
+    quote!(#item #generated #(#cfgs #warnings)* #read)
 }
 
 /// The user's item; behind its own documentation, how it is reached and what it does about its children's failures.

@@ -218,6 +218,16 @@ fn directive(directive: &Directive, krate: &Path) -> TokenStream {
     quote_spanned!(mixed=> #krate::Directive::#variant)
 }
 
+/// A call of a deprecated function for each old name in the table, so that rustc warns where the user wrote it.
+pub(crate) fn warnings(table: &Table, krate: &Path) -> Vec<TokenStream> {
+    let delays = table.rules.iter().filter_map(|rule| match &rule.directive {
+        Directive::RestartAfter(backoff) => Some(backoff),
+        _ => None,
+    });
+    let names = table.strategy.backoff.iter().chain(delays).filter_map(|backoff| backoff.old_name());
+    names.map(|name| quote!(const _: () = #krate::__private::#name();)).collect()
+}
+
 /// The table as Markdown.
 pub(crate) fn documentation(table: &Table) -> String {
     let strategy = table.strategy.sentence();

@@ -12,7 +12,7 @@ use crate::settings::{self, Setting, split, written};
 
 const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
 const SETTINGS: &[&str] =
-    &["on", "one_for_one", "all_for_one", "rest_for_one", "decider", "backoff", "exponential_backoff", "log"];
+    &["on", "one_for_one", "all_for_one", "rest_for_one", "decider", "backoff", "linear_backoff", "log"];
 
 /// A supervisor's strategy and its rules.
 #[derive(Default)]
@@ -218,7 +218,7 @@ const CATCH_ALL: &[&str] = &["default", "else", "other", "otherwise", "any", "al
 /// A setting at the top level that is neither strategy nor rule.
 fn stray(setting: &Setting) -> syn::Error {
     let name = setting.name.to_string();
-    if strategy::ARGUMENTS.contains(&name.as_str()) {
+    if strategy::is_argument(&setting.name) {
         let message =
             format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
         return syn::Error::new(setting.span(), message);
@@ -477,7 +477,7 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         "Stop" => Directive::Stop,
         "Escalate" => Directive::Escalate,
         "Default" => Directive::Default,
-        "backoff" | "exponential_backoff" => {
+        _ if strategy::is_backoff(&syntax.name) => {
             errors.at(&syntax.name, format!("a delay belongs to `Restart`: write `Restart({name}(..))`"));
             return None;
         }
@@ -513,7 +513,7 @@ fn directive(syntax: &DirectiveSyntax, errors: &mut Errors) -> Option<Directive>
         errors.at(setting.tokens(), format!("a delay before a restart is a backoff: {RESTART_AFTER}"));
         return None;
     }
-    if strategy::BACKOFFS.contains(&setting.name.to_string().as_str()) {
+    if strategy::is_backoff(&setting.name) {
         let backoff = strategy::backoff(setting, errors);
         errors.keep(backoff).map(Directive::RestartAfter)
     } else {
@@ -529,6 +529,5 @@ const DELAYS: &[&str] = &["delay", "after", "wait", "min", "max", "initial", "ji
 
 /// Whether it says something about a table as a whole.
 fn is_of_strategy(name: &Ident) -> bool {
-    let name = name.to_string();
-    strategy::ARGUMENTS.contains(&name.as_str()) && !strategy::BACKOFFS.contains(&name.as_str())
+    strategy::is_argument(name) && !strategy::is_backoff(name)
 }

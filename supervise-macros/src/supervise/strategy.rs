@@ -13,18 +13,11 @@ use crate::errors::{Errors, unknown};
 use crate::settings::{self, Setting, named, written};
 
 pub(crate) const SCOPES: &[&str] = &["one_for_one", "all_for_one", "rest_for_one"];
-pub(crate) const BACKOFFS: &[&str] = &["backoff", "exponential_backoff"];
-pub(crate) const ARGUMENTS: &[&str] = &[
-    "max_retries",
-    "within",
-    "window",
-    "on_limit",
-    "count",
-    "auto_shutdown",
-    "backoff",
-    "exponential_backoff",
-    "log",
-];
+pub(crate) const BACKOFFS: &[&str] = &["backoff", "linear_backoff"];
+/// The old name of `linear_backoff`, still accepted with a warning.
+const OLD_LINEAR: &str = "exponential_backoff";
+pub(crate) const ARGUMENTS: &[&str] =
+    &["max_retries", "within", "window", "on_limit", "count", "auto_shutdown", "backoff", "linear_backoff", "log"];
 
 /// A strategy in the words of core, ready to be printed.
 #[derive(Default)]
@@ -36,7 +29,7 @@ pub(crate) struct Strategy {
     on_limit: Option<Word>,
     count: Option<Word>,
     auto_shutdown: Option<Word>,
-    backoff: Option<BackoffModel>,
+    pub(crate) backoff: Option<BackoffModel>,
     log: Option<Word>,
     pub(crate) backoff_span: Option<Span>,
 }
@@ -53,8 +46,18 @@ const LEVELS: &[Word] = &["off", "error", "warn", "info", "debug", "trace"];
 /// How a delay grows.
 #[derive(Clone)]
 pub(crate) enum BackoffModel {
-    Exponential { min: Duration, max: Duration, jitter: Option<f64>, reset: Option<Reset> },
-    Linear { window: Duration, initial: Duration },
+    Exponential {
+        min: Duration,
+        max: Duration,
+        jitter: Option<f64>,
+        reset: Option<Reset>,
+    },
+    Linear {
+        window: Duration,
+        initial: Duration,
+        /// The word `exponential_backoff`, where the user wrote it.
+        old_name: Option<Ident>,
+    },
 }
 
 #[derive(Clone, Copy)]
@@ -94,7 +97,7 @@ impl Strategy {
                 self.auto_shutdown = errors.keep(one_of(argument, "shutdown", SHUTDOWNS));
             }
             "log" => self.log = errors.keep(one_of(argument, "log level", LEVELS)),
-            "backoff" | "exponential_backoff" => {
+            "backoff" | "linear_backoff" | OLD_LINEAR => {
                 if self.backoff.is_some() {
                     errors
                         .at(argument.tokens(), "a strategy has one backoff, and it is given already: remove one");
@@ -271,7 +274,17 @@ fn number(input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
     Ok((number.base10_parse()?, span))
 }
 
-/// Reads `backoff(..)` or `exponential_backoff(..)`.
+/// Whether this word names a backoff.
+pub(crate) fn is_backoff(name: &Ident) -> bool {
+    BACKOFFS.contains(&name.to_string().as_str()) || name == OLD_LINEAR
+}
+
+/// Whether this word names an argument of a strategy.
+pub(crate) fn is_argument(name: &Ident) -> bool {
+    ARGUMENTS.contains(&name.to_string().as_str()) || is_backoff(name)
+}
+
+/// Reads `backoff(..)` or `linear_backoff(..)`.
 pub(crate) fn backoff(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
     if setting.name == "backoff" { exponential(setting, errors) } else { linear(setting, errors) }
 }
@@ -313,7 +326,7 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
             "initial" => initial = errors.keep(argument.value_by(positive, "\"100ms\"")),
             _ => {
                 let known = ["window", "initial"];
-                errors.add(unknown("argument of `exponential_backoff`", &argument.name, &known));
+                errors.add(unknown("argument of `linear_backoff`", &argument.name, &known));
             }
         }
     }
@@ -321,14 +334,15 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<BackoffModel> {
         let missing = if window.is_none() { "window = \"10s\"" } else { "initial = \"100ms\"" };
         return missing_argument(setting, missing, errors.count() > before);
     };
-    Ok(BackoffModel::Linear { window, initial })
+    let old_name = (setting.name == OLD_LINEAR).then(|| setting.name.clone());
+    Ok(BackoffModel::Linear { window, initial, old_name })
 }
 
 /// Says what is missing, unless something else is wrong: then it may be what was meant.
 fn missing_argument(setting: &Setting, missing: &str, failed: bool) -> syn::Result<BackoffModel> {
     if failed {
         let stand_in = Duration::from_secs(1);
-        return Ok(BackoffModel::Linear { window: stand_in, initial: stand_in });
+        return Ok(BackoffModel::Linear { window: stand_in, initial: stand_in, old_name: None });
     }
     Err(syn::Error::new(setting.span(), format!("`{}` needs `{missing}`", setting.name)))
 }
@@ -355,6 +369,14 @@ fn reset_after(input: ParseStream<'_>) -> syn::Result<Reset> {
 }
 
 impl BackoffModel {
+    /// The word that names it, where that is an old one.
+    pub(crate) fn old_name(&self) -> Option<&Ident> {
+        match self {
+            Self::Exponential { .. } => None,
+            Self::Linear { old_name, .. } => old_name.as_ref(),
+        }
+    }
+
     pub(crate) fn expression(&self, krate: &Path) -> TokenStream {
         match self {
             Self::Exponential { min, max, jitter, reset } => {
@@ -373,7 +395,7 @@ impl BackoffModel {
                 }
                 backoff
             }
-            Self::Linear { window, initial } => {
+            Self::Linear { window, initial, .. } => {
                 let (window, initial) = (duration::expression(*window), duration::expression(*initial));
                 quote!(#krate::Backoff::linear(#window, #initial))
             }
@@ -390,7 +412,7 @@ impl BackoffModel {
                 };
                 format!("{} doubling to {}{jitter}", spoken(*min), spoken(*max))
             }
-            Self::Linear { window, initial } => {
+            Self::Linear { window, initial, .. } => {
                 format!("{} more each time, counted over {}", spoken(*initial), spoken(*window))
             }
         }
