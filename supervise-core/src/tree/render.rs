@@ -233,7 +233,7 @@ fn backoff(backoff: &Backoff) -> String {
             format!("backoff({})", arguments.join(", "))
         }
         Growth::Linear { initial, window } => {
-            format!("exponential_backoff(window = {}, initial = {})", time(window), time(initial))
+            format!("linear_backoff(window = {}, initial = {})", time(window), time(initial))
         }
     }
 }
