@@ -7,15 +7,18 @@
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
+//! - [`docs::architecture`] explains the code base to contributors.
 
 pub use supervise_core::*;
 
-/// Pages about `supervise` as a whole: its rules and how they were checked.
+/// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
     #[doc = include_str!("../docs/semantics.md")]
     pub mod semantics {}
     #[doc = include_str!("../docs/reliability.md")]
     pub mod reliability {}
+    #[doc = include_str!("../docs/architecture.md")]
+    pub mod architecture {}
 }
 
 /// Declares an actor: write it on the actor's type and on the impl block that holds its handlers.

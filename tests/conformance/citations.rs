@@ -67,8 +67,13 @@ fn read(file: &Path) -> String {
 }
 
 /// The pages and the documentation of the facade.
-const LINKING: [&str; 4] =
-    ["README.md", "supervise/src/lib.rs", "supervise/docs/reliability.md", "supervise/docs/semantics.md"];
+const LINKING: [&str; 5] = [
+    "README.md",
+    "supervise/src/lib.rs",
+    "supervise/docs/architecture.md",
+    "supervise/docs/reliability.md",
+    "supervise/docs/semantics.md",
+];
 
 #[test]
 fn every_rule_has_its_anchor_and_every_link_to_one_names_a_rule() {
