@@ -109,7 +109,7 @@ pub mod docs {
 ///
 /// | option | values | default |
 /// |---|---|---|
-/// | `restart` | `transient`: restarted as the table says, a normal end is final; `permanent`: also created anew after it ended by itself, which counts against the limit; `temporary`: never restarted ([rule 14.2](docs::semantics#rule-14.2)) | `transient` |
+/// | `restart` | `transient`: restarted as the table says, a normal end is final; `permanent`: also created again after it ended by itself, which counts against the limit; `temporary`: never restarted ([rule 14.2](docs::semantics#rule-14.2)) | `transient` |
 /// | `stop_timeout` | a duration | that of the child's type |
 /// | `significant` | if the child ends by itself, the parent ends as `auto_shutdown` of its strategy says ([rule 14.5](docs::semantics#rule-14.5)) | not significant |
 /// | `name` | the child's name | the field's name |
