@@ -1,6 +1,6 @@
 //! Generics of generated impls.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::parse::Parse;
 use syn::{GenericParam, Generics, TypeParam, WherePredicate};
@@ -16,6 +16,11 @@ pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Gener
     }
     with.params.insert(at, GenericParam::Type(parameter));
     with
+}
+
+/// Whether `word` is one of the type parameters.
+pub(crate) fn is_type_parameter(generics: &Generics, word: &Ident) -> bool {
+    generics.type_params().any(|parameter| parameter.ident == *word)
 }
 
 /// Adds a predicate to the `where` clause.

@@ -37,9 +37,9 @@ const SETTINGS: &[&str] = &[
 
 const TABLES: &[&str] = &[
     "rest_for_one(max_retries = 3, within = 1m, window = sliding, on_limit = Escalate, count = supervisor, log = off, \
-     auto_shutdown = any_significant, exponential_backoff(window = \"10s\", initial = 1s)), \
+     auto_shutdown = any_significant, linear_backoff(window = \"10s\", initial = 1s)), \
      on(Box<dyn Error + Send>) = Default, on(InitializationFailed) = Stop, on(Db::Query(1..=9) | Db::Gone) = Resume, \
-     on(<T as Source>::Error) = Restart(exponential_backoff(window = 1s, initial = 1s)), on(_) = Stop",
+     on(<T as Source>::Error) = Restart(linear_backoff(window = 1s, initial = 1s)), on(_) = Stop",
 ];
 
 /// Tokens that mean something somewhere.

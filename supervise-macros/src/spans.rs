@@ -1,6 +1,6 @@
 //! Where generated code points.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 
 /// The whole of `tokens` where the compiler can join spans, else their first token.
@@ -24,4 +24,11 @@ pub(crate) fn path_at(path: &syn::Path, span: Span) -> TokenStream {
         token.to_tokens(&mut at);
     }
     at
+}
+
+/// The user's name with its span, for generated code. Editors do not take it for the user's own token.
+pub(crate) fn located(ident: &Ident) -> Ident {
+    let mut ident = ident.clone();
+    ident.set_span(Span::mixed_site().located_at(ident.span()));
+    ident
 }

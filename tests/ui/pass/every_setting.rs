@@ -24,7 +24,7 @@ enum DbError {
     ),
     on(InitializationFailed) = Stop,
     on(DbError::Timeout | DbError::Query { line: 1..=9 }) = Resume,
-    on(DbError::Query { .. }) = Restart(exponential_backoff(window = "10s", initial = "100ms")),
+    on(DbError::Query { .. }) = Restart(linear_backoff(window = "10s", initial = "100ms")),
     on(DbError::Io(error) if |error| matches!(error, DbError::Io(_))) = Restart(backoff(min = 1s, max = 2s, reset_after = "1m")),
     on(DbError) = Default,
     on(Panic | Killed) = Restart,

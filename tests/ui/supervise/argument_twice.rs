@@ -8,7 +8,7 @@ use supervise::prelude::*;
         max_retries = 3,
         max_retries = 5,
         backoff(min = 1s, max = 10s),
-        exponential_backoff(window = 10s, initial = 1s),
+        linear_backoff(window = 10s, initial = 1s),
     ),
     on(_) = Restart,
 )]
