@@ -7,7 +7,7 @@ use syn::{GenericParam, Generics, TypeParam, WherePredicate};
 
 use crate::syntax;
 
-/// The generics with one more type parameter, before the constants.
+/// The generics with one more type parameter.
 pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Generics {
     let mut with = generics.clone();
     let mut at = 0;
@@ -44,7 +44,7 @@ pub(crate) fn implementation(
     }
 }
 
-/// The same as if rustc had derived it.
+/// An implementation marked as derived, so that lints leave it alone.
 pub(crate) fn derivation(
     generics: &Generics,
     of: TokenStream,

@@ -22,10 +22,8 @@ use crate::spelling::unknown;
 pub(crate) trait Word: Copy + 'static {
     /// What the words of this kind are called.
     const KIND: &'static str;
-    /// The words, in the order of [`ALL`](Self::ALL).
+    /// The words.
     const WORDS: &'static [&'static str];
-    /// The values that the words stand for.
-    const ALL: &'static [Self];
 
     /// The word for this value.
     fn word(self) -> &'static str;
@@ -37,14 +35,14 @@ pub(crate) trait Word: Copy + 'static {
     fn path(self) -> (&'static str, &'static str);
 
     /// The value that `word` stands for.
-    fn named(word: &str) -> Option<Self> {
-        let at = Self::WORDS.iter().position(|own| *own == word)?;
-        Self::ALL.get(at).copied()
-    }
+    fn named(word: &str) -> Option<Self>;
 
     /// The value that `word` stands for, or an error that says what is probably meant.
     fn read(word: &Ident) -> syn::Result<Self> {
-        Self::named(&word.to_string()).ok_or_else(|| unknown(Self::KIND, word, Self::WORDS))
+        match Self::named(&word.to_string()) {
+            Some(value) => Ok(value),
+            None => Err(unknown(Self::KIND, word, Self::WORDS)),
+        }
     }
 }
 
@@ -61,12 +59,22 @@ pub(crate) trait Arguments: Default {
     /// Reads all of `tokens`.
     fn read(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut arguments = Self::default();
-        for setting in &settings::parse(tokens, errors) {
-            if !arguments.set(setting, errors) {
-                errors.add(unknown(Self::KIND, &setting.name, Self::WORDS));
-            }
-        }
+        read_all(tokens, &mut |setting, errors| arguments.set(setting, errors), (Self::KIND, Self::WORDS), errors);
         arguments
+    }
+}
+
+/// Reads all of `tokens` with `set`. Apart from [`Arguments::read`], so that rustc compiles it once.
+fn read_all(
+    tokens: TokenStream,
+    set: &mut dyn FnMut(&Setting, &mut Errors) -> bool,
+    (kind, words): (&str, &[&str]),
+    errors: &mut Errors,
+) {
+    for setting in &settings::parse(tokens, errors) {
+        if !set(setting, errors) {
+            errors.add(unknown(kind, &setting.name, words));
+        }
     }
 }
 
@@ -89,14 +97,21 @@ impl<T> Argument<T> {
 
     /// Reads `setting`, or reports that it is given twice.
     pub(crate) fn set(&mut self, setting: &Setting, read: Read<T>, example: &'static str, errors: &mut Errors) {
-        if let Some(first) = &self.given {
-            errors.add(setting.after(first));
-            return;
+        if is_first(&mut self.given, setting, errors) {
+            let value = read(setting, example, errors);
+            self.value = errors.keep(value);
         }
-        self.given = Some(setting.clone());
-        let value = read(setting, example, errors);
-        self.value = errors.keep(value);
     }
+}
+
+/// Remembers `setting`, or reports that it is given twice. Apart from [`Argument::set`], so that rustc compiles it once.
+fn is_first(given: &mut Option<Setting>, setting: &Setting, errors: &mut Errors) -> bool {
+    if let Some(first) = given {
+        errors.add(setting.after(first));
+        return false;
+    }
+    *given = Some(setting.clone());
+    true
 }
 
 impl<T> Default for Argument<T> {

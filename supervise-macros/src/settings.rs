@@ -11,6 +11,7 @@ use syn::parse::{Parse, ParseStream};
 use crate::duration::positive;
 use crate::errors::Errors;
 use crate::grammar::Word;
+use crate::spelling::joined;
 use crate::syntax;
 
 /// One setting, not yet interpreted.
@@ -166,8 +167,12 @@ pub(crate) fn flag(setting: &Setting, example: &'static str, _: &mut Errors) -> 
 
 /// Reads `name = word`.
 pub(crate) fn word<W: Word>(setting: &Setting, _: &'static str, _: &mut Errors) -> syn::Result<W> {
-    let example = format!("{} = {}", setting.name, W::WORDS.join(" | "));
-    W::read(&setting.value(Ident::parse, &example)?)
+    W::read(&ident(setting, W::WORDS)?)
+}
+
+/// The word in `name = word`. Apart from [`word`], so that rustc compiles it once.
+fn ident(setting: &Setting, words: &[&str]) -> syn::Result<Ident> {
+    setting.value(Ident::parse, &format!("{} = {}", setting.name, joined(words, " | ")))
 }
 
 /// The tokens as a user would write them. (The blanks that a token stream prints depend on where it comes from.)

@@ -1,4 +1,4 @@
-//! Where generated code points.
+//! The spans of generated code.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
@@ -16,7 +16,7 @@ pub(crate) fn of(tokens: &dyn ToTokens) -> Span {
     last.and_then(|last| first.join(last)).unwrap_or(first)
 }
 
-/// A path whose every token points to `span`, so that an expression that begins with it does too.
+/// A path whose tokens all have `span`, so that an expression that begins with it has that span too.
 pub(crate) fn path_at(path: &syn::Path, span: Span) -> TokenStream {
     let mut at = TokenStream::new();
     for mut token in path.to_token_stream() {

@@ -14,13 +14,19 @@ pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Err
 
 /// Words in backquotes, separated by commas.
 pub(crate) fn listed(words: &[&str]) -> String {
-    let mut list = String::new();
+    format!("`{}`", joined(words, "`, `"))
+}
+
+/// Words with a separator between them. (`[T]::join` costs a thousand lines of LLVM IR.)
+pub(crate) fn joined(words: &[&str], separator: &str) -> String {
+    let mut text = String::new();
     for word in words {
-        list.push_str(if list.is_empty() { "`" } else { ", `" });
-        list.push_str(word);
-        list.push('`');
+        if !text.is_empty() {
+            text.push_str(separator);
+        }
+        text.push_str(word);
     }
-    list
+    text
 }
 
 /// The word of `known` that the user probably meant: the translation of another framework's word, or a word of which at most a
@@ -128,6 +134,9 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grammar::arguments::{ActorArguments, ChildArguments, ExponentialArguments, StrategyArguments};
+    use crate::grammar::words::{Directive, Part, RestartType, Role, Scope};
+    use crate::grammar::{Arguments, Word};
 
     const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
 
@@ -179,6 +188,25 @@ mod tests {
         assert_eq!(closest("terminate", &["pre_start", "post_stop"]), Some("post_stop"));
         assert_eq!(closest("period", &["max_retries", "within"]), Some("within"));
         assert_eq!(closest("withinTimeRange", &["max_retries", "within"]), Some("within"));
+    }
+
+    #[test]
+    fn every_translation_is_a_word_of_the_grammar() {
+        let words = [
+            Part::WORDS,
+            Scope::WORDS,
+            Directive::WORDS,
+            RestartType::WORDS,
+            Role::WORDS,
+            ActorArguments::WORDS,
+            ChildArguments::WORDS,
+            StrategyArguments::WORDS,
+            ExponentialArguments::WORDS,
+        ]
+        .concat();
+        for (theirs, ours) in ELSEWHERE {
+            assert!(words.contains(ours), "{theirs}: {ours}");
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) struct Handler {
     pub(crate) reply: Reply,
     pub(crate) arguments: HandlerArguments,
     /// What is wrong with the method, so that generated code cannot call it. Its message and its request exist all the
-    /// same: whoever sends it has made no mistake.
+    /// same, because the code that sends it is correct.
     pub(crate) mistake: Option<Mistake>,
 }
 
@@ -148,18 +148,15 @@ impl Block {
             let (earlier, rest) = self.handlers.split_at_mut(at);
             rest[0].check_variant(earlier, errors);
         }
-        let mut watches: Vec<Watch> = Vec::new();
-        for watch in self.watches.drain(..) {
-            let same = |earlier: &&Watch| earlier.subject_text() == watch.subject_text();
-            match watches.iter().filter(same).find(|earlier| exist_together(&earlier.cfgs, &watch.cfgs)) {
+        for watch in std::mem::take(&mut self.watches) {
+            match watch.same_as_in(&self.watches) {
                 Some(earlier) => {
                     let message = format!("`{}` handles the same end: merge the two methods", earlier.ident);
                     errors.at(&watch.ident, message);
                 }
-                None => watches.push(watch),
+                None => self.watches.push(watch),
             }
         }
-        self.watches = watches;
     }
 
     /// Adds a hook, unless there is one for the same moment.
@@ -279,7 +276,16 @@ impl HookArgument {
 }
 
 impl Watch {
-    fn subject_text(&self) -> Option<String> {
-        self.subject.as_ref().map(|ty| written(ty))
+    /// The watch method of `earlier` that handles the same end.
+    fn same_as_in<'a>(&self, earlier: &'a [Self]) -> Option<&'a Self> {
+        let same = |other: &&Self| {
+            exist_together(&other.cfgs, &self.cfgs)
+                && match (&other.subject, &self.subject) {
+                    (Some(other), Some(own)) => written(other) == written(own),
+                    (None, None) => true,
+                    _ => false,
+                }
+        };
+        earlier.iter().find(same)
     }
 }

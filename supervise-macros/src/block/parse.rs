@@ -79,7 +79,7 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     if let [first, second, ..] = roles.as_slice()
         && roles.iter().any(|role| role.cfg.is_none())
     {
-        let [name, second_name] = [first, second].map(|given| written(given.attribute.path()));
+        let (name, second_name) = (written(first.attribute.path()), written(second.attribute.path()));
         let message = if name == second_name {
             format!("`#[{name}]` is given twice")
         } else {

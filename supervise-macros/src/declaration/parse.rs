@@ -34,7 +34,12 @@ pub(crate) fn declaration(arguments: TokenStream, mut item: DeriveInput, errors:
     let table = table_of(&tables, &item, errors);
     let children = child::children(&mut item.data, errors);
     let arguments = ActorArguments::read(arguments, errors);
-    let below = tables.iter().filter(|table| !is(table, HANDED_DOWN)).map(|table| table.path().clone()).collect();
+    let mut below = Vec::new();
+    for table in &tables {
+        if !is(table, HANDED_DOWN) {
+            below.push(table.path().clone());
+        }
+    }
     let declaration = Declaration {
         reference: format_ident!("{}Ref", item.ident),
         cfgs: attributes::cfgs(&item.attrs),

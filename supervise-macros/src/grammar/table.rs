@@ -9,7 +9,7 @@ macro_rules! words {
         }
     )*) => {$(
         $(#[$attribute])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Clone, Copy, PartialEq, Eq)]
         pub(crate) enum $name {
             $(#[doc = $meaning] $variant,)*
         }
@@ -17,7 +17,13 @@ macro_rules! words {
         impl $crate::grammar::Word for $name {
             const KIND: &'static str = $kind;
             const WORDS: &'static [&'static str] = &[$($word),*];
-            const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            fn named(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
 
             fn word(self) -> &'static str {
                 match self {

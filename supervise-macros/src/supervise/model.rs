@@ -126,8 +126,8 @@ impl Strategy {
         if let (Some(window), None) = (window.given(), within.given()) {
             errors.add(window.error("`window` has no effect without a period: add `within = \"60s\"`"));
         }
-        for given in [on_limit.given(), count.given()].into_iter().flatten() {
-            if max_retries.given().is_none() {
+        for given in [on_limit.given(), count.given()] {
+            if let (Some(given), None) = (given, max_retries.given()) {
                 let message = format!("`{}` has no effect without a limit: add `max_retries = 10`", given.name);
                 errors.add(given.error(message));
             }
@@ -212,20 +212,27 @@ impl Table {
     }
 
     /// The backoffs that the user wrote under their old name.
-    pub(crate) fn renamed(&self) -> Vec<&Ident> {
-        let of_rules = self.rules.iter().filter_map(|rule| rule.answer.backoff.as_ref());
+    pub(crate) fn renamed<'a>(&'a self) -> Vec<&'a Ident> {
         let mut renamed = Vec::new();
-        for backoff in self.strategy.arguments.backoff.value.iter().chain(of_rules) {
-            if let Backoff::Linear { renamed: Some(name), .. } = backoff {
+        let mut look = |backoff: Option<&'a Backoff>| {
+            if let Some(Backoff::Linear { renamed: Some(name), .. }) = backoff {
                 renamed.push(name);
             }
+        };
+        look(self.strategy.arguments.backoff.value.as_ref());
+        for rule in &self.rules {
+            look(rule.answer.backoff.as_ref());
         }
         renamed
     }
 }
 
 fn keys(rules: &[Rule]) -> Vec<TokenStream> {
-    distinct(rules.iter().filter_map(|rule| rule.pattern.key()).collect())
+    let mut keys = Vec::new();
+    for rule in rules {
+        keys.extend(rule.pattern.key());
+    }
+    distinct(keys)
 }
 
 /// Each of `types` once, compared as text.

@@ -23,7 +23,7 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
         match (Part::named(&name), Scope::named(&name)) {
             (Some(Part::Rule), _) => {
                 let rules = rule::rules(setting, generics, errors);
-                table.rules.extend(errors.keep(rules).unwrap_or_default());
+                table.rules.append(&mut errors.keep(rules).unwrap_or_default());
             }
             (Some(Part::Decider), _) => decider(&mut table.decider, setting, errors),
             (None, Some(given)) => {

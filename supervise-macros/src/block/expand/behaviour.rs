@@ -37,69 +37,82 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     });
     members.extend(message::is_activity(block));
     members.extend(message::redelivery(block));
-    // What is wrong with the actor as a whole is said at its name, and once: rustc drops an error that it has given for
-    // the same place. `Self::Message` in a signature would be another place.
+    // rustc reports mistakes of the actor as a whole at its name, once, because it drops a second error for the same place.
+    // `Self::Message` in a signature would be another place.
     let at_name = spans::path_at(krate, block.name.span());
     let as_actor = quote_spanned!(block.name.span()=> #at_name::Actor);
     derivation(generics, as_actor, actor, members)
 }
 
-/// The handlers that may wait, and those that never do.
+/// `handle` for async handlers, `handle_now` for the others.
 fn handlers(block: &Block) -> TokenStream {
-    let Block { krate, message, generics, .. } = block;
-    let mixed = Span::mixed_site();
-    let (_, ty_generics, _) = generics.split_for_impl();
     let (mut waiting, mut prompt) = (TokenStream::new(), TokenStream::new());
     for handler in &block.handlers {
         let arms = if handler.is_async { &mut waiting } else { &mut prompt };
         arms.extend(arm(block, handler));
     }
-    let tiers = tiers(krate);
-    let parameters = quote_spanned! {mixed=>
-        &mut self,
-        message: #message #ty_generics,
-        __ctx: &mut #krate::Context<Self>,
-    };
     let mut methods = TokenStream::new();
     if !waiting.is_empty() {
         let rest = if prompt.is_empty() {
             never_arm(block)
         } else {
-            quote_spanned!(mixed=> _ => ::core::unreachable!("`handle_now` has handled it"),)
+            quote_spanned!(Span::mixed_site()=> _ => ::core::unreachable!("`handle_now` has handled it"),)
         };
-        let at_name = spans::path_at(krate, block.name.span());
-        let returns = quote_spanned! {block.name.span()=>
-            -> ::core::result::Result<(), #at_name::Failure>
-        };
-        methods.extend(quote_spanned! {mixed=>
-            async fn handle(#parameters) #returns {
-                #tiers
-                match message {
-                    #waiting
-                    #rest
-                }
-            }
-        });
+        methods.extend(handle(block, &waiting, &rest));
     }
     if !prompt.is_empty() {
-        methods.extend(quote_spanned! {mixed=>
-            fn handle_now(
-                #parameters
-            ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
-                #tiers
-                let _ = &__ctx;
-                #[allow(unreachable_patterns)]
-                ::core::ops::ControlFlow::Break(match message {
-                    #prompt
-                    message => return ::core::ops::ControlFlow::Continue(message),
-                })
-            }
-        });
+        methods.extend(handle_now(block, &prompt));
     }
     methods
 }
 
-/// Makes the tiers of error conversion visible.
+fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream {
+    let (tiers, parameters) = (tiers(&block.krate), parameters(block));
+    let at_name = spans::path_at(&block.krate, block.name.span());
+    let returns = quote_spanned! {block.name.span()=>
+        -> ::core::result::Result<(), #at_name::Failure>
+    };
+    quote_spanned! {Span::mixed_site()=>
+        async fn handle(#parameters) #returns {
+            #tiers
+            match message {
+                #arms
+                #rest
+            }
+        }
+    }
+}
+
+fn handle_now(block: &Block, arms: &TokenStream) -> TokenStream {
+    let Block { krate, message, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let (tiers, parameters) = (tiers(krate), parameters(block));
+    quote_spanned! {Span::mixed_site()=>
+        fn handle_now(
+            #parameters
+        ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
+            #tiers
+            let _ = &__ctx;
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(match message {
+                #arms
+                message => return ::core::ops::ControlFlow::Continue(message),
+            })
+        }
+    }
+}
+
+fn parameters(block: &Block) -> TokenStream {
+    let Block { krate, message, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    quote_spanned! {Span::mixed_site()=>
+        &mut self,
+        message: #message #ty_generics,
+        __ctx: &mut #krate::Context<Self>,
+    }
+}
+
+/// Imports the traits for the conversion of errors.
 pub(super) fn tiers(krate: &Path) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[allow(unused_imports)]
@@ -107,12 +120,11 @@ pub(super) fn tiers(krate: &Path) -> TokenStream {
     }
 }
 
-/// One handler. The names of its arguments are the user's choice, so ours begin with `__` beside them.
+/// The arm for one handler. Our own names begin with `__`, because the user chooses the names of the fields.
 fn arm(block: &Block, handler: &Handler) -> TokenStream {
     let Block { krate, message, .. } = block;
-    let Handler { cfgs, .. } = handler;
+    let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
     let mixed = Span::mixed_site();
-    let variant = located(&handler.variant);
     if !handler.is_sound() {
         return quote_spanned!(mixed=> #cfgs #message::#variant { .. } => ::core::result::Result::Ok(()),);
     }
@@ -126,6 +138,24 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             checked.extend(quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);));
         }
     }
+    let at = handler.reply.span();
+    let hold = spans::path_at(krate, at);
+    let reply = handler.reply.ty(krate);
+    let hold = quote_spanned!(at=> #hold::__private::hold::<_, #reply>);
+    let answer = answer(handler, krate);
+    quote_spanned! {mixed=>
+        #cfgs
+        #message::#variant { #fields __reply } => {
+            #checked
+            let __held = #hold(__ctx, __reply);
+            #answer
+        }
+    }
+}
+
+/// Calls the handler's method and answers with what it returns.
+fn answer(handler: &Handler, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
     let call = call(&handler.ident, &handler.call, handler.is_async, krate);
     let nothing = matches!(handler.reply, Reply::Unit);
     let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
@@ -133,8 +163,8 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         __held.answer(__ctx, #reply);
         ::core::result::Result::Ok(())
     };
-    let outcome = match &handler.reply {
-        // It may be `#[must_use]`.
+    match &handler.reply {
+        // The returned value may be `#[must_use]`.
         Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
             let mut probe = TokenStream::new();
@@ -149,22 +179,10 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
         Reply::Fallible(fallible) => {
             matched(fallible, &call, &reply, &quote_spanned!(mixed=> { #answered }), krate)
         }
-    };
-    let at = handler.reply.span();
-    let hold = spans::path_at(krate, at);
-    let reply = handler.reply.ty(krate);
-    let hold = quote_spanned!(at=> #hold::__private::hold::<_, #reply>);
-    quote_spanned! {mixed=>
-        #cfgs
-        #message::#variant { #fields __reply } => {
-            #checked
-            let __held = #hold(__ctx, __reply);
-            #outcome
-        }
     }
 }
 
-/// Goes on with the value of what `call` returned, or turns the error into a failure.
+/// Continues with the value that `call` returns, or turns the error into a failure.
 pub(super) fn matched(
     fallible: &Fallible,
     call: &TokenStream,
@@ -186,7 +204,7 @@ pub(super) fn matched(
     }
 }
 
-/// Whether it is worth asking the compiler if `ty` is `Send`.
+/// Whether `ty` may not be `Send`. A check of each common type would take build time.
 fn may_be_unsendable(ty: &Type) -> bool {
     const PLAIN: &[&str] = &[
         "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",

@@ -56,7 +56,7 @@ pub(super) fn handler(
     }
     Handler {
         variant: variant(&ident),
-        docs: travelling(attrs),
+        docs: shared_attributes(attrs),
         cfgs: attributes::cfgs(attrs),
         is_async: signature.asyncness.is_some(),
         fields,
@@ -188,16 +188,16 @@ fn variant(handler: &Ident) -> Ident {
 }
 
 /// The attributes of a handler that also concern its message.
-fn travelling(attrs: &[Attribute]) -> Vec<Attribute> {
-    let mut travelling = Vec::new();
+fn shared_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
+    let mut shared = Vec::new();
     for attribute in attrs {
         let innermost = attributes::innermost(attribute);
         let path = innermost.path();
         if path.is_ident("doc") || path.is_ident("cfg") || path.is_ident("deprecated") {
-            travelling.push(attribute.clone());
+            shared.push(attribute.clone());
         }
     }
-    travelling
+    shared
 }
 
 // ---- types that a message can hold ---------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-//! The grammar of an impl block, as far as it concerns us: bodies stay opaque tokens. That costs less to compile,
-//! and a body that is still being typed takes nothing away.
+//! The syntax of an impl block. Bodies remain tokens: parsing them takes build time, and a body that the user is still typing is not
+//! an error.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -71,7 +71,7 @@ impl Parse for Member {
     }
 }
 
-/// Takes tokens up to a `;` or a braced group. What is wrong in them, rustc says.
+/// Takes tokens up to a `;` or a braced group. rustc reports mistakes in them.
 fn up_to_end_of_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() {

@@ -44,7 +44,9 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         if let Some(second) = rest.first() {
             errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
         }
-        children.extend(child(field, attribute, errors));
+        if let Some(child) = child(field, attribute, errors) {
+            children.push(child);
+        }
     }
     children
 }

@@ -18,10 +18,14 @@ pub(crate) trait Expression {
 
 impl<W: Word> Expression for W {
     fn expression(&self, krate: &Path) -> TokenStream {
-        let (ty, variant) = self.path();
-        let (ty, variant) = (Ident::new(ty, Span::mixed_site()), Ident::new(variant, Span::mixed_site()));
-        quote!(#krate::#ty::#variant)
+        variant(self.path(), krate)
     }
+}
+
+/// A variant of an enum of `supervise`. Apart from its only use, so that rustc compiles it once.
+fn variant((ty, variant): (&str, &str), krate: &Path) -> TokenStream {
+    let (ty, variant) = (Ident::new(ty, Span::mixed_site()), Ident::new(variant, Span::mixed_site()));
+    quote!(#krate::#ty::#variant)
 }
 
 impl Expression for u32 {

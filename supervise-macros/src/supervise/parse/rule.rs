@@ -42,8 +42,11 @@ pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors)
         Some((directive, backoff)) => Answer { directive, backoff, ..answer },
         None => answer,
     };
-    let rule = |(pattern, tokens)| Rule { pattern, tokens, guard: guard.clone(), answer: answer.clone() };
-    Ok(patterns.into_iter().map(rule).collect())
+    let mut rules = Vec::new();
+    for (pattern, tokens) in patterns {
+        rules.push(Rule { pattern, tokens, guard: guard.clone(), answer: answer.clone() });
+    }
+    Ok(rules)
 }
 
 /// Separates `PATTERN | ..` from the tokens after `if`.
