@@ -43,9 +43,9 @@ use proc_macro2::TokenStream;
 use syn::DeriveInput;
 use syn::parse::{Parse, ParseStream};
 
-/// Declares an actor: on a struct or enum, and on the impl block with its handlers.
+/// # Reference
 ///
-/// # Reference: `#[actor(..)]` on a struct or enum
+/// ## `#[actor(..)]` on a struct or enum
 ///
 #[doc = actor_arguments!()]
 ///
@@ -53,15 +53,15 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = bounded_arguments!()]
 ///
-/// # Reference: `#[child(closure, ..)]` on a field
+/// ## `#[child(closure, ..)]` on a field
 ///
 #[doc = child_arguments!()]
 ///
-/// # Reference: attributes of methods
+/// ## Attributes of methods
 ///
 #[doc = roles_list!()]
 ///
-/// # Reference: `#[handler(..)]`
+/// ## `#[handler(..)]`
 ///
 #[doc = handler_arguments!()]
 #[proc_macro_attribute]
@@ -69,33 +69,33 @@ pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) 
     expand_actor(arguments.into(), &item.into()).into()
 }
 
-/// Declares what an actor does about its failed children. Stands beside `#[actor]`.
+/// # Reference
 ///
-/// # Reference: `#[supervise(..)]`
+/// ## Strategies
 ///
-/// At most one strategy; the default is `one_for_one`:
+/// At most one; the default is `one_for_one`:
 ///
 #[doc = scopes_list!()]
 ///
-/// And rules, or a decider:
+/// ## Rules, or a decider
 ///
 #[doc = parts_list!()]
 ///
-/// # Reference: arguments of a strategy
+/// ## Arguments of a strategy
 ///
 #[doc = strategy_arguments!()]
 ///
-/// # Reference: rules
+/// ## Patterns and directives
 ///
 /// A pattern is an error type, a pattern of an error enum, `_` for every failure, or a kind of failure:
 ///
 #[doc = failure_kinds_list!()]
 ///
-/// The directives:
+/// A directive:
 ///
 #[doc = directives_list!()]
 ///
-/// # Reference: backoffs
+/// ## Backoffs
 ///
 /// The arguments of `Restart(..)`:
 ///

@@ -1,4 +1,5 @@
-//! The arguments: a name or several, the type of the value, who reads it, an example, and the meaning.
+//! The arguments. A row has the name (or several), the field and its type, the function that reads it, an example, and the meaning.
+//! The last column is the list of the words that may be the value.
 
 use std::time::Duration;
 
@@ -34,11 +35,11 @@ arguments! {
     /// The arguments of `#[handler(..)]`.
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
-            "How often a restart delivers the message again, from a clone of it, before it becomes a dead letter. Default: never.";
+            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later. Default: never.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
         "inline" => inline: () = flag, "inline",
-            "An ask that finds the actor idle runs the handler itself, in its first poll. Not for an `async fn`.";
+            "An ask that finds the actor idle runs the handler itself, in its first poll, and wakes no worker. For handlers that return at once; not for an `async fn`. Everything else in the asker's task waits meanwhile: its timeouts, and asks joined with this one.";
     }
 
     /// The arguments of `#[child(..)]` behind the closure.

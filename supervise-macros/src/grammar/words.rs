@@ -70,7 +70,7 @@ words! {
     /// How a delay grows.
     Growth, "backoff", backoffs_list {
         "backoff" => Exponential: "`backoff(min = \"100ms\", max = \"10s\")` doubles the delay.",
-        "linear_backoff" => Linear: "`linear_backoff(window = \"10s\", initial = \"100ms\")` adds `initial` to the delay.",
+        "linear_backoff" => Linear: "`linear_backoff(window = \"10s\", initial = \"100ms\")` adds `initial` to the delay each time.",
     }
 
     /// What restarts a declared child.
@@ -95,12 +95,12 @@ words! {
 
     /// What a method of an actor's impl block is for.
     Role, "attribute", roles_list {
-        "handler" => Handler: "Handles one kind of message. The return value is the reply; an `Err` fails the actor.",
-        "pre_start" => PreStart: "Runs before the first message.",
-        "post_stop" => PostStop: "Runs after the last message.",
-        "pre_restart" => PreRestart: "Runs on the old instance before a restart. Without it, the children stop and `post_stop` runs.",
-        "post_restart" => PostRestart: "Runs on the new instance after a restart. Without it, `pre_start` runs.",
-        "watch" => Watch: "Runs when a watched actor ends.",
-        "stash_while" => StashWhile: "Runs before each message. `true` sets the message aside until after the next one.",
+        "handler" => Handler: "`fn` or `async fn`, `&self` or `&mut self`, any parameters, and `ctx: &mut Context<Self>` if wanted. Handles one kind of message. The return value is the reply; an `Err` fails the actor.",
+        "pre_start" => PreStart: "`(&mut self, ctx)`. Runs before the first message.",
+        "post_stop" => PostStop: "`(&mut self, ctx)`. Runs after the last message.",
+        "pre_restart" => PreRestart: "`(&mut self, ctx, cause: &Failure, message: Option<..Message>)`. Runs on the old instance before a restart. Without it, the children stop and `post_stop` runs.",
+        "post_restart" => PostRestart: "`(&mut self, ctx, cause: &Failure)`. Runs on the new instance after a restart. Without it, `pre_start` runs.",
+        "watch" => Watch: "`(&mut self, gone: Terminated<A>, ctx)`, or `gone: Terminated` for any type. Runs when a watched actor has ended.",
+        "stash_while" => StashWhile: "`(&self, message: &..Message) -> bool`. Runs before each message. `true` sets the message aside; it is asked again after the next message.",
     }
 }
