@@ -46,13 +46,6 @@ pub mod docs {
 /// # }
 /// ```
 ///
-/// | setting | values | default |
-/// |---|---|---|
-/// | `mailbox` | `unbounded`, `bounded(N, overflow = fail \| drop_newest \| drop_oldest)` | `unbounded`; `overflow = fail` |
-/// | `stash` | how many messages `#[stash_while]` may set aside; one more fails the actor | no limit |
-/// | `stop_timeout` | a duration: how long a running handler may go on after a stop request | `"5s"` |
-/// | `crate` | the path of this crate, where it was renamed | `::supervise` |
-///
 /// # Children on fields
 ///
 /// A struct declares the children it always has. The compiler then knows the tree: a failure of such a child that the
@@ -104,13 +97,6 @@ pub mod docs {
 /// fields before it, whose children run already; `this.reader.clone()` gives a sibling the [`Child`] itself, which
 /// always reaches the current incarnation.
 ///
-/// | option | values | default |
-/// |---|---|---|
-/// | `restart` | `transient`: restarted as the table says, a normal end is final; `permanent`: also made anew after it ended by itself, which counts against the limit; `temporary`: never restarted | `transient` |
-/// | `stop_timeout` | a duration | what the child's type says |
-/// | `significant` | its end by itself ends the parent, as `auto_shutdown` of the parent's strategy says | |
-/// | `name` | the child's name | the field's |
-///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
 ///   `pre_start`. If one cannot start, that is the parent's initialization failure, and those before it are stopped.
 /// - When the parent stops, its other children end first, then the fields in reverse order, one after another.
@@ -121,27 +107,13 @@ pub mod docs {
 ///
 /// # On an impl block
 ///
-/// | attribute | signature | when it runs |
-/// |---|---|---|
-/// | `#[handler]` | `fn` or `async fn`, `&self` or `&mut self`, any arguments, `ctx: &mut Context<Self>` where wanted | for each message; what it returns is the reply, `Err` fails the actor |
-/// | `#[pre_start]` | `(&mut self, ctx)` | before the first message |
-/// | `#[post_stop]` | `(&mut self, ctx)` | after the last message |
-/// | `#[pre_restart]` | `(&mut self, ctx, cause: &Failure, message: Option<..Message>)` | on the old instance of a restart; by default stops the children and runs `post_stop` |
-/// | `#[post_restart]` | `(&mut self, ctx, cause: &Failure)` | on the new instance; by default runs `pre_start` |
-/// | `#[watch]` | `(&mut self, gone: Terminated<A>, ctx)` or `Terminated` for any type | when a watched actor ended |
-/// | `#[stash_while]` | `(&self, message: &..Message) -> bool` | before each message; `true` keeps it for later, to be asked about again after the next one |
+/// The attributes of methods are in the [reference](#reference).
 ///
 /// Hooks and watch methods return nothing or a `Result<(), E>`, may be `async`, and leave out the parameters they do not
 /// need.
 ///
 /// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
 /// method on the actor itself.
-///
-/// | setting of `#[handler(..)]` | what it does |
-/// |---|---|
-/// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures. An asker is told of the first failure, and not of what comes of the later deliveries |
-/// | `not_influencing` | the message does not start the receive timeout anew, see [`Context::set_receive_timeout`] |
-/// | `inline` | an ask that finds the actor idle runs the handler itself, within its first poll, rather than wake a worker: for handlers that come back at once. No `async fn`. While it runs, whatever else the asker's task would do waits: its timeouts too, and asks joined with this one |
 #[cfg(feature = "macros")]
 pub use supervise_macros::actor;
 
@@ -162,15 +134,6 @@ pub use supervise_macros::actor;
 /// struct Ingest;
 /// # #[actor] impl Ingest {}
 /// ```
-///
-/// | part | values |
-/// |---|---|
-/// | strategy | `one_for_one`, `all_for_one`, `rest_for_one`, each with `(arguments)` where wanted |
-/// | arguments | `max_retries = N`, `within = DURATION`, `window = tumbling \| sliding`, `on_limit = Stop \| Escalate`, `count = child \| supervisor`, `auto_shutdown = any_significant \| all_significant`, `backoff(..)`, `log = off \| LEVEL` |
-/// | rule | `on(PATTERN \| PATTERN if \|e\| EXPR) = DIRECTIVE`, the first match wins |
-/// | pattern | an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, `InitializationFailed`, `_` |
-/// | directive | `Resume`, `Restart`, `Restart(backoff(..))`, `Stop`, `Escalate`, `Default` |
-/// | backoff | `min`, `max`, `jitter = 0.0..=1.0`, `reset_after = DURATION \| manual` |
 ///
 /// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
 /// rule: without one, and without `on(_)`, they escalate.
