@@ -1,4 +1,4 @@
-//! A guard that is no closure.
+//! A guard that is not a closure.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A rule for a type that is no error.
+//! A rule for a type that is not an error.
 
 use supervise::prelude::*;
 

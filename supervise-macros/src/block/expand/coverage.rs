@@ -1,17 +1,15 @@
-//! What an actor can fail with and whose end it handles, as trait impls for its parent's compiler to check.
+//! Writes the errors that an actor can fail with and the actors whose end it handles, as trait impls that rustc checks against the parent.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::handler::{Fallible, Reply};
-use super::hook::Outcome;
-use super::model::Block;
 use crate::attributes;
+use crate::block::model::{Block, Fallible, Outcome, Reply};
 use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
 
 /// `FailuresDecidedBy`, one bound for each type the actor can fail with.
-pub(crate) fn failures(block: &Block) -> TokenStream {
+pub(super) fn failures(block: &Block) -> TokenStream {
     let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
     let parent = Ident::new("__P", mixed);
@@ -38,11 +36,11 @@ pub(crate) fn failures(block: &Block) -> TokenStream {
     if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
 }
 
-/// Everything of the actor that can fail, with its `#[cfg]`s.
+/// All return types of the actor that can be an error, with their `#[cfg]`s.
 fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
     let mut all = Vec::new();
     for handler in &block.handlers {
-        if let Reply::Fallible(fallible) = &handler.reply {
+        if let (Reply::Fallible(fallible), true) = (&handler.reply, handler.is_sound()) {
             all.push((&handler.cfgs, &**fallible));
         }
     }
@@ -59,7 +57,7 @@ fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
     all
 }
 
-/// A bound that only some builds have. Rust knows no `#[cfg]` on bounds, so it becomes a trait with two impls.
+/// A bound that only some builds have. Rust has no `#[cfg]` on bounds, so the bound becomes a trait with two impls.
 fn conditional_failure(block: &Block, helper: &Ident, cfgs: &TokenStream, ty: &TokenStream) -> TokenStream {
     let Block { krate, actor, .. } = block;
     let mixed = Span::mixed_site();
@@ -79,8 +77,12 @@ fn conditional_failure(block: &Block, helper: &Ident, cfgs: &TokenStream, ty: &T
     }
 }
 
-pub(crate) fn watches(block: &Block) -> Vec<TokenStream> {
+/// `Watches`, for each type of actor whose end the actor handles.
+pub(super) fn watches(block: &Block) -> Vec<TokenStream> {
     let Block { krate, actor, generics, .. } = block;
+    if block.watches_unknown {
+        return vec![watches_all(block)];
+    }
     let mut watches = Vec::new();
     for watch in &block.watches {
         let (cfgs, Some(subject)) = (&watch.cfgs, &watch.subject) else {
@@ -93,8 +95,8 @@ pub(crate) fn watches(block: &Block) -> Vec<TokenStream> {
     watches
 }
 
-/// Whatever ends, it is handled.
-pub(crate) fn watches_all(block: &Block) -> TokenStream {
+/// `Watches` for every type.
+fn watches_all(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let subject = Ident::new("__A", Span::mixed_site());
     let of = quote_spanned!(Span::mixed_site()=> #krate::Watches<#subject>);

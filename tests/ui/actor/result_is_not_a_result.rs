@@ -1,4 +1,4 @@
-//! A type called `Result` that is none.
+//! A type called `Result` that is not an alias of it.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The types in a method's signature: how they are spelled, and what they are made of.
+//! The types in a method's signature.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -28,7 +28,7 @@ pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
     Some((segment.ident.to_string(), types))
 }
 
-/// Whether `ty` is written as some kind of `Context`.
+/// Whether `ty` is a `Context` by name, or a reference to one.
 pub(crate) fn is_context(ty: &Type) -> bool {
     match ty {
         Type::Reference(reference) => is_context(&reference.elem),
@@ -74,17 +74,17 @@ pub(crate) fn is_unit(ty: &Type) -> bool {
 /// Refuses any spelling of the context but `&mut Context<Self>`.
 pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
     if !matches!(ty, Type::Reference(reference) if reference.mutability.is_some()) {
-        errors.at(ty, "the context is lent to the actor: write `&mut Context<Self>`");
+        errors.at(ty, "the context is a mutable reference: write `&mut Context<Self>`");
     }
 }
 
-/// The type with the actor's where the user wrote `Self`, for a type that leaves the impl block.
+/// The type with the actor's type instead of `Self`, for use outside the impl block.
 pub(crate) fn without_self(ty: &Type, actor: &Type) -> Type {
     let tokens = replace_self(ty.to_token_stream(), &actor.to_token_stream());
     syntax::read(tokens, Type::parse).unwrap_or_else(|_| ty.clone())
 }
 
-/// `Self::Item` stays: in front of `::`, `Self` is no type by itself.
+/// Keeps `Self::Item`, because `Self` before `::` is not a type of its own.
 fn replace_self(tokens: TokenStream, actor: &TokenStream) -> TokenStream {
     let mut replaced = TokenStream::new();
     let mut tokens = tokens.into_iter();
@@ -110,8 +110,8 @@ fn begins_path(next: Option<&TokenTree>) -> bool {
     matches!(next, Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
 }
 
-/// Shows `visit` each type that `ty` holds directly. Those of a function pointer or a trait's bounds it does not hold, it
-/// only knows them.
+/// Shows `visit` each type of which a value of `ty` directly consists. Types in a function pointer or in a trait's bounds are not
+/// among them.
 pub(crate) fn each_held(ty: &Type, visit: &mut dyn FnMut(&Type)) {
     match ty {
         Type::Array(array) => visit(&array.elem),
@@ -139,7 +139,7 @@ pub(crate) fn each_held(ty: &Type, visit: &mut dyn FnMut(&Type)) {
     }
 }
 
-/// Shows `visit` what stands in angle brackets anywhere in `path`.
+/// Shows `visit` each argument in angle brackets in `path`.
 pub(crate) fn each_argument(path: &Path, visit: &mut dyn FnMut(&GenericArgument)) {
     for segment in &path.segments {
         if let PathArguments::AngleBracketed(arguments) = &segment.arguments {
