@@ -16,13 +16,13 @@ use tokio::time::Instant;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
-use crate::actor::definition::{Actor, Built, DecidesAll, RefOf};
+use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::Props;
-use crate::actor::table::{StoppingTable, SupervisionTable};
+use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
 use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
@@ -65,7 +65,7 @@ impl ActorSystem {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime, in one without timers, or if the name is none: letters, digits, and after the first character
+    /// Outside a tokio runtime, in one without timers, or if the name is invalid; it may have letters, digits, and after the first character
     /// `-` and `_`. [`ActorSystemBuilder::start`] gives an error instead.
     pub fn new(name: impl AsRef<str>) -> Self {
         match Self::builder(name).start() {
@@ -177,7 +177,7 @@ impl ActorSystem {
     /// # Errors
     ///
     /// If it ended because the root guardian itself failed, or with [`RuntimeGone`] if its runtime was shut down first.
-    /// A failure that `/user` escalates is no such error: `/` has decided to stop everything. The log and
+    /// A failure that `/user` escalates is not such an error: `/` has decided to stop everything. The log and
     /// [`events`](Self::events) tell it, and no task of the coordinated shutdown runs.
     ///
     /// # Cancel safety
@@ -210,7 +210,7 @@ pub struct ActorSystemBuilder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The name is none.
+    /// The name is invalid.
     #[error("cannot start an actor system: {0}")]
     InvalidName(InvalidName),
     /// There is no tokio runtime to run on.
@@ -245,7 +245,7 @@ impl ActorSystemBuilder {
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It sees that each
     /// of them is decided. A failure that the table escalates ends the system (rule 9.2).
     #[must_use]
-    pub fn supervised_by<T: SupervisionTable + DecidesAll>(mut self) -> Self {
+    pub fn supervised_by<T: TotalTable>(mut self) -> Self {
         self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
         self
     }
@@ -282,7 +282,7 @@ impl ActorSystemBuilder {
     ///
     /// # Errors
     ///
-    /// If the name is none, the settings of the coordinated shutdown make no sense, or there is no runtime or it has no timers.
+    /// If the name is invalid, the settings of the coordinated shutdown make no sense, or there is no runtime or it has no timers.
     pub fn start(self) -> Result<ActorSystem, StartError> {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
         let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;

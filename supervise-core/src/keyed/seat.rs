@@ -29,6 +29,7 @@ pub(super) struct Seat<K: 'static, C: Actor> {
     state: Mutex<State<C>>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct State<C: Actor> {
     occupant: Option<ActorRef<C>>,
     /// The occupant was told to stop.

@@ -1,26 +1,21 @@
-//! Failures: one's own, and those of children that one has to decide about.
+//! Failures: the actor's own, and those of its children, about which it decides.
 
 use std::hash::Hash;
-use std::time::Duration;
 
 use super::{Instance, Perpetrator, Phase, Protocol};
-use crate::supervision::Time;
-use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{Affected, Answer, ChildRecord, Children, Delayed, Report, ScheduledRestart};
+use crate::supervision::children::{ChildRecord, Delayed, Report};
 use crate::supervision::directive::Directive;
-use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
-use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
+use crate::supervision::fields::{Failed, Temporary};
+use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage};
 
-/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
-/// child that ended by itself skips the first delay.
-pub(crate) const CREATION_BACKOFF: Backoff =
-    Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
-
-/// Whom a restart reaches.
-struct Reach {
-    affected: Affected,
-    /// Whether declared children restart one after another.
-    grouped: bool,
+/// A restart for an earlier failure, which answers another failure of the same child too.
+enum EarlierRestart {
+    /// Its group's, which has not reached it yet.
+    OfGroup,
+    /// One that waits for its delay.
+    Scheduled(Delayed),
+    /// One that was sent, and has not replaced the instance that failed.
+    Sent,
 }
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
@@ -81,8 +76,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         } else {
             None
         };
-        if let Some(Perpetrator::Child(child)) = perpetrator {
-            self.field_resumed(child);
+        if let (Some(Perpetrator::Child(child)), Some(fields)) = (perpetrator, &mut self.fields) {
+            fields.resumed(child);
         }
         self.resume_children(cause.as_ref(), perpetrator, effects);
     }
@@ -103,8 +98,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rules 2.5 and 2.6.
     pub(super) fn child_failed(&mut self, report: Report<C>, effects: &mut Vec<Effect<R, C>>) {
         let child = report.child;
-        if !self.is_stopping() && self.field_failed(child, &report.cause, effects) {
-            return;
+        if !self.is_stopping() && self.field_failed(child) == Failed::Instance {
+            return self.start_failed(Returned::Err(report.cause), effects);
         }
         let (stopping, now) = (self.is_stopping(), self.decides_now());
         let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
@@ -141,10 +136,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
             }
         };
-        // Said before it is done, so that a reader of the log sees the cause before its consequences.
+        // The decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
         let outcome = self.answer(&report, directive, &ruling, effects);
-        // What was escalated is remembered in the failure, which others will hear of.
+        // An escalation is recorded in the failure, so it is noted even if nobody listens.
         if ruling.heard || outcome == Outcome::Escalated {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
@@ -160,26 +155,21 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let &Report { child, ref cause, .. } = report;
+        if *directive != Directive::Escalate
+            && let Some(outcome) = self.answer_otherwise(report, directive, effects)
+        {
+            return outcome;
+        }
         match directive {
             Directive::Escalate => {
                 self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
                 Outcome::Escalated
             }
-            Directive::Resume | Directive::Restart | Directive::RestartAfter(_)
-                if self.joins_restart(report, effects) =>
-            {
-                Outcome::AlreadyAnswered
-            }
-            _ if self.lets_go(child, directive, cause) => {
-                self.stop_child(child, effects);
-                Outcome::Stopped { children: 1 }
-            }
-            _ if self.is_dying(child) => Outcome::AlreadyAnswered,
-            Directive::Resume if !cause.is_initialization() => {
+            Directive::Resume if cause.is_initialization() => self.resume_later(child, cause, ruling, effects),
+            Directive::Resume => {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Resume => self.resume_later(child, cause, ruling, effects),
             Directive::Restart => self.restart_children(child, cause, None, ruling, effects),
             Directive::RestartAfter(backoff) => {
                 self.restart_children(child, cause, Some(*backoff), ruling, effects)
@@ -188,250 +178,78 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
+    /// What comes of a directive that is not carried out: an earlier restart or stop answers the failure, or the child is a
+    /// temporary one, which never restarts.
+    fn answer_otherwise(
+        &mut self,
+        report: &Report<C>,
+        directive: &Directive,
+        effects: &mut Vec<Effect<R, C>>,
+    ) -> Option<Outcome> {
+        let &Report { child, ref cause, .. } = report;
+        if *directive != Directive::Stop
+            && let Some(earlier) = self.earlier_restart(report)
+        {
+            self.join_earlier(child, earlier, effects);
+            return Some(Outcome::AlreadyAnswered);
+        }
+        if let Some(fields) = self.fields.as_mut().filter(|fields| fields.is_temporary(child)) {
+            let answer = Temporary::answer(directive, cause.is_initialization());
+            if answer != Temporary::Keep {
+                fields.gives_up(child);
+            }
+            if answer == Temporary::Stop {
+                self.stop_child(child, effects);
+                return Some(Outcome::Stopped { children: 1 });
+            }
+        }
+        self.is_dying(child).then_some(Outcome::AlreadyAnswered)
+    }
+
     fn is_dying(&self, child: ChildId) -> bool {
         self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
     }
 
-    /// Answers whether the failed instance is about to be replaced by a restart for an earlier failure. That answers this one
-    /// too, as far as the suspension is undone with it.
+    /// The restart for an earlier failure that is about to replace the failed instance, if there is one.
     ///
     /// Rule 7.10.
-    fn joins_restart(&mut self, report: &Report<C>, effects: &mut Vec<Effect<R, C>>) -> bool {
+    fn earlier_restart(&self, report: &Report<C>) -> Option<EarlierRestart> {
         let id = report.child;
-        if self.field_joins_restart(id) {
-            return true;
+        if self.fields.as_ref().is_some_and(|fields| fields.awaits_group_restart(id)) {
+            return Some(EarlierRestart::OfGroup);
         }
-        let Some(children) = &mut self.children else { return false };
-        let Some(child) = children.find_mut(id).filter(|child| !child.is_dying()) else { return false };
-        if let Some(delayed) = child.delayed() {
-            let waits_for = |restart: &ScheduledRestart<C>| {
-                restart.id == delayed.schedule && restart.answer == Answer::Restart
-            };
-            let joins = children.scheduled().any(waits_for);
-            if let (true, Some(child)) = (joins, children.find_mut(id)) {
-                child.history_mut().delayed =
-                    Some(Delayed { pending_resumes: delayed.pending_resumes + 1, ..delayed });
+        let children = self.children.as_ref()?;
+        let child = children.find(id).filter(|child| !child.is_dying())?;
+        match child.delayed() {
+            Some(delayed) if children.restarts_when_due(delayed.schedule) => {
+                Some(EarlierRestart::Scheduled(delayed))
             }
-            return joins;
-        }
-        let joins = child.restarts_sent() != report.restarts;
-        if joins {
-            self.send_to(id, SystemMessage::Resume(None), effects);
-        }
-        joins
-    }
-
-    /// Tells a child to restart, which undoes one of its suspensions, and to undo the others. Where an earlier
-    /// restart together with siblings has not replaced its instance yet, another one has nothing to add.
-    pub(super) fn send_restart(
-        &mut self,
-        id: ChildId,
-        cause: C,
-        mut pending_resumes: u32,
-        together: bool,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        let Some(child) = self.child_mut(id) else { return };
-        if !(together && child.to_be_replaced) {
-            child.count_restart();
-            child.to_be_replaced |= together;
-            let restart = if together { SystemMessage::RestartTogether } else { SystemMessage::Restart };
-            effects.push(Effect::Send(child.target.clone(), restart(cause)));
-            pending_resumes -= 1;
-        }
-        for _ in 0..pending_resumes {
-            effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
+            None if child.restarts_sent() != report.restarts => Some(EarlierRestart::Sent),
+            Some(_) | None => None,
         }
     }
 
-    /// A resume after a failed creation creates anew where there is no instance, so it must not spin. An actor that
-    /// only passed such a failure on has its instance and keeps it.
-    fn resume_later(
-        &mut self,
-        culprit: ChildId,
-        cause: &C,
-        ruling: &Ruling<'_, C>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) -> Outcome {
-        let Some(children) = &mut self.children else {
-            return Outcome::Resumed;
-        };
-        let delay = children
-            .find_mut(culprit)
-            .map(|child| child.history_mut().backoff.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw));
-        let reach = Reach { affected: Affected::One(culprit), grouped: false };
-        self.schedule_restart(Answer::Resume, culprit, cause, reach, delay, effects);
-        Outcome::Resumed
-    }
-
-    fn restart_children(
-        &mut self,
-        culprit: ChildId,
-        cause: &C,
-        backoff: Option<Backoff>,
-        ruling: &Ruling<'_, C>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) -> Outcome {
-        let strategy = ruling.strategy;
-        let renewed = self.ended_unexpectedly(culprit);
-        let declared = backoff.or(strategy.backoff);
-        let creation = || {
-            ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
-        };
-        let backoff = declared.or_else(creation);
-        // Rule 7.10: whom an earlier restart is about to replace has nothing to gain from this one.
-        let affected = self.affected(strategy.scope, culprit, backoff.is_some());
-        let Some(children) = &mut self.children else {
-            return Outcome::Resumed;
-        };
-        if !permitted(children, &affected, strategy, ruling.now) {
-            return match strategy.on_limit {
-                OnLimit::Stop => {
-                    Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) }
-                }
-                OnLimit::Escalate => {
-                    self.fail(cause.clone(), Perpetrator::Child(culprit), ChildId(0), effects);
-                    Outcome::Escalated
-                }
-            };
-        }
-        let delay = backoff.and_then(|backoff| {
-            let count = &mut children.find_mut(culprit)?.history_mut().backoff;
-            let delay = if cause.is_initialization() {
-                count.failed_to_start(&backoff, ruling.now, ruling.draw)
-            } else {
-                count.failed(&backoff, ruling.now, ruling.draw)
-            };
-            let at_once = renewed && declared.is_none() && count.count() == 1;
-            (!at_once).then_some(delay)
-        });
-        let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
-        let children = reach.affected.len();
-        self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects);
-        let first = self.first_reached(strategy.scope, culprit);
-        if let (None, Some(first), Some(children)) = (delay, first, &mut self.children) {
-            children.are_to_be_replaced(first);
-        }
-        Outcome::Restarting { children, delay }
-    }
-
-    /// Suspends the affected, and restarts them at once or when the delay is over.
-    ///
-    /// A child that waits for an earlier restart is suspended already: this one takes over its pending resumes, so that it is
-    /// restarted once and each of its suspensions is undone once.
-    fn schedule_restart(
-        &mut self,
-        answer: Answer,
-        culprit: ChildId,
-        cause: &C,
-        reach: Reach,
-        delay: Option<Duration>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        let schedule =
-            self.children.as_mut().filter(|_| delay.is_some()).map_or(0, |children| children.next_schedule());
-        for &id in reach.affected.iter() {
-            let earlier = self.take_pending_resumes(id);
-            let Some(child) = self.child_mut(id) else {
-                continue;
-            };
-            let pending_resumes = if id == culprit { earlier + 1 } else { earlier.max(1) };
-            if delay.is_some() && !child.is_dying() {
-                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
-            }
-            if id != culprit && earlier == 0 {
-                effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
-            }
-            if delay.is_none() {
-                self.answer_scheduled(answer, id, cause, pending_resumes, reach.grouped, effects);
-            }
-        }
-        if delay.is_some()
-            && let Some(children) = &mut self.children
-        {
-            let Reach { affected, grouped } = reach;
-            let idle = children.schedule(ScheduledRestart {
-                id: schedule,
-                answer,
-                cause: cause.clone(),
-                affected,
-                grouped,
-            });
-            effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Restart(idle))));
-            effects.push(Effect::Arm(Timer::Restart(schedule), delay));
-        }
-    }
-
-    pub(super) fn restart_due(&mut self, schedule: u64, effects: &mut Vec<Effect<R, C>>) {
-        let Some(children) = &mut self.children else {
-            return;
-        };
-        // Those that were there before a restart of this actor are restarted with it, once.
-        let first = match self.phase {
-            Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
-            _ if self.instance == Instance::HalfBuilt => children.survivors_below,
-            _ => ChildId(0),
-        };
-        let Some((restart, due)) = children.take_due(schedule, first) else {
-            return;
-        };
-        for &id in restart.affected.iter().filter(|id| **id < first) {
-            self.field_waits_for_parent(id, restart.id);
-        }
-        for (id, pending_resumes) in due {
-            self.answer_scheduled(restart.answer, id, &restart.cause, pending_resumes, restart.grouped, effects);
-        }
-    }
-
-    fn answer_scheduled(
-        &mut self,
-        answer: Answer,
-        id: ChildId,
-        cause: &C,
-        pending_resumes: u32,
-        grouped: bool,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        match answer {
-            Answer::Restart => self.answer_child(id, cause, pending_resumes, grouped, effects),
-            Answer::Resume => {
-                self.send_to(id, SystemMessage::Resume(Some(cause.clone())), effects);
-                for _ in 1..pending_resumes {
-                    self.send_to(id, SystemMessage::Resume(None), effects);
+    /// Lets an earlier restart undo the suspension of another failure too.
+    fn join_earlier(&mut self, id: ChildId, earlier: EarlierRestart, effects: &mut Vec<Effect<R, C>>) {
+        match earlier {
+            EarlierRestart::OfGroup => {
+                if let Some(fields) = &mut self.fields {
+                    fields.add_pending_resume(id);
                 }
             }
+            EarlierRestart::Scheduled(Delayed { schedule, pending_resumes }) => {
+                if let Some(child) = self.child_mut(id) {
+                    let pending_resumes = pending_resumes + 1;
+                    child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                }
+            }
+            EarlierRestart::Sent => self.send_to(id, SystemMessage::Resume(None), effects),
         }
-    }
-
-    fn stop_affected(&mut self, culprit: ChildId, strategy: &Strategy, effects: &mut Vec<Effect<R, C>>) -> usize {
-        let affected = self.affected(strategy.scope, culprit, true);
-        self.stop_in_line(&affected, effects);
-        affected.len()
     }
 
     pub(super) fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
             effects.push(Effect::Send(child.target.clone(), message));
         }
-    }
-}
-
-/// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.
-///
-/// Rules 7.2 and 7.6.
-fn permitted<R: Clone, C>(
-    children: &mut Children<R, C>,
-    affected: &[ChildId],
-    strategy: &Strategy,
-    now: Time,
-) -> bool {
-    if strategy.limit.is_unlimited() {
-        return true;
-    }
-    match strategy.count {
-        Count::Supervisor => children.restarts.permit(&strategy.limit, now),
-        Count::Child => affected.iter().all(|id| {
-            children.find_mut(*id).is_none_or(|child| child.history_mut().restarts.permit(&strategy.limit, now))
-        }),
     }
 }
