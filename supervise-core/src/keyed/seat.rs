@@ -170,6 +170,8 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
     }
 
     /// Nobody supervises a child any more.
+    ///
+    /// Rule 17.8.
     pub(super) fn close(&self) {
         let left = {
             let _hold = Hold::new();
