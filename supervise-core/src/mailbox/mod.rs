@@ -23,6 +23,7 @@ mod loom_tests;
 mod senders;
 mod system_lane;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::task::Waker;
 
@@ -397,12 +398,20 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 
     /// Puts messages that were taken back in front of those that wait, whatever the capacity.
-    pub(crate) fn put_back(&self, messages: impl DoubleEndedIterator<Item = M>) {
+    ///
+    /// # Errors
+    ///
+    /// Gives them back if the lane has been closed meanwhile.
+    pub(crate) fn put_back(&self, messages: VecDeque<M>) -> Result<(), VecDeque<M>> {
         let mut lanes = self.lock();
+        if lanes.closed {
+            return Err(messages);
+        }
         self.in_hand.store(0, Ordering::Relaxed);
-        for message in messages.rev() {
+        for message in messages.into_iter().rev() {
             lanes.user.push_front(message);
         }
+        Ok(())
     }
 
     /// Closes the system lane. Gives what waited there.

@@ -403,7 +403,10 @@ impl<A: Actor> EffectRunner<A> {
                 control @ Entry::Control(_) => self.reaches_nobody(control),
             }
         }
-        self.cell.mailbox.put_back(messages.into_iter());
+        // Closed meanwhile where the runtime goes away.
+        for message in self.cell.mailbox.put_back(messages).err().into_iter().flatten() {
+            self.reaches_nobody(Entry::Message(message));
+        }
         self.timers = None;
     }
 

@@ -32,7 +32,7 @@ impl<M: Send + 'static> Cell<M> {
     ) -> Result<ActorRef<A>, SpawnError> {
         Self::spawn_prepared(parent, NewName::Given(name), props, |cell| {
             cell.core.take_seat(seat);
-            cell.mailbox.put_back(waiting.drain(..));
+            let _open = cell.mailbox.put_back(waiting.drain(..).collect());
         })
     }
 
