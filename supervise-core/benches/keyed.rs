@@ -155,5 +155,5 @@ fn time<T>(order: &[u64], look_up: impl Fn(u64) -> T) -> f64 {
     for key in order {
         black_box(look_up(*key));
     }
-    start.elapsed().as_secs_f64() * 1e9 / order.len() as f64
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(u32::try_from(order.len()).unwrap_or(u32::MAX))
 }
