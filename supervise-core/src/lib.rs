@@ -35,11 +35,8 @@ mod base;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
-/// What the macros expand to still calls the trait by its former name.
 #[doc(hidden)]
-pub mod habits {
-    pub use crate::generated::migration_hints::{MigrationHints as Habits, TakesMessages};
-}
+pub use generated::migration_hints;
 mod inspect;
 mod mailbox;
 mod observe;

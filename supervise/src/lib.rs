@@ -157,7 +157,7 @@ pub mod prelude {
     };
 
     #[doc(hidden)]
-    pub use supervise_core::habits::Habits as _;
+    pub use supervise_core::migration_hints::MigrationHints as _;
 
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
@@ -167,5 +167,5 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use supervise_core::generated::*;
-    pub use supervise_core::habits::Habits;
+    pub use supervise_core::migration_hints::MigrationHints;
 }
