@@ -143,6 +143,39 @@ pub use supervise_macros::actor;
 ///
 /// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
 /// rule: without one, and without `on(_)`, they escalate.
+///
+/// # A table for several supervisors
+///
+/// On a unit struct that is not an actor, the attribute makes a [`SupervisionTable`]. Actors, pools, backoff supervisors and the
+/// guardian can share it, and the compiler checks it in each place ([rule 3.8](docs::semantics#rule-3.8)).
+///
+/// ```
+/// use supervise::pattern::Pool;
+/// use supervise::prelude::*;
+/// use std::io;
+///
+/// #[supervise(one_for_one(max_retries = 10, within = "60s"), on(io::Error) = Restart)]
+/// struct Storage;
+///
+/// #[actor]
+/// #[supervise(table = Storage)]
+/// struct Archive;
+/// # #[actor] impl Archive {}
+///
+/// #[supervise(on(_) = Restart)]
+/// struct Top;
+/// # #[actor] struct Reader;
+/// # #[actor] impl Reader { #[handler] fn read(&self) -> io::Result<()> { Ok(()) } }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::builder("shop").supervised_by::<Top>().start()?;
+/// let archive = system.spawn("archive", || Archive)?;
+/// let readers = system.spawn_with("readers", Pool::round_robin(4, || Reader).supervised_by::<Storage>().props())?;
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
 #[cfg(feature = "macros")]
 pub use supervise_macros::supervise;
 
