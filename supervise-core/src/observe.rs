@@ -136,6 +136,12 @@ pub(crate) fn termination_callback_failed(failure: &Failure) {
     told(|| log::termination_callback_failed(failure));
 }
 
+/// Tells that the process ends now, in the middle of a shutdown.
+#[cfg(feature = "signal")]
+pub(crate) fn second_signal(signal: &str) {
+    told(|| log::second_signal(signal));
+}
+
 /// Tells that the coordinated shutdown begins.
 pub(crate) fn shutdown_begins(reason: &ShutdownReason) {
     told(|| log::shutdown_begins(reason));
@@ -309,6 +315,11 @@ mod log {
         error!(target: TARGET, "a callback of the system's end failed: {}", Chain(failure));
     }
 
+    #[cfg(feature = "signal")]
+    pub(super) fn second_signal(signal: &str) {
+        error!(target: TARGET, "{signal} again, before the shutdown was done: the process ends at once, without hooks");
+    }
+
     pub(super) fn shutdown_begins(reason: &ShutdownReason) {
         info!(target: TARGET, "coordinated shutdown: {reason}");
     }
@@ -402,6 +413,9 @@ mod log {
     pub(super) fn root_failed(_: &Failure) {}
 
     pub(super) fn termination_callback_failed(_: &Failure) {}
+
+    #[cfg(feature = "signal")]
+    pub(super) fn second_signal(_: &str) {}
 
     pub(super) fn shutdown_begins(_: &ShutdownReason) {}
 

@@ -50,7 +50,8 @@ pub(crate) struct SystemCore {
     events: EventStream,
     guardians: OnceLock<Guardians>,
     end: watch::Sender<End>,
-    root_failure: OnceLock<Failure>,
+    /// What the system ends with, if that is a failure.
+    failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
     dead_letters: Mutex<LineCount>,
@@ -175,7 +176,11 @@ impl ActorSystem {
     /// Runs the [coordinated shutdown](Self::coordinated_shutdown), ends all actors, children before their parents, and
     /// waits until the last one has ended. Called twice, both calls wait for the one end.
     ///
-    /// A coordinated shutdown that is aborted ends the system all the same.
+    /// A coordinated shutdown that is aborted ends the system all the same. Whether the system ended with a failure is what
+    /// [`when_terminated`](Self::when_terminated) says afterwards.
+    ///
+    /// Awaited in a handler or hook of one of the system's own actors, it does not wait: the end comes when that handler has
+    /// returned (rule 9.2).
     ///
     /// # Cancel safety
     ///
@@ -191,8 +196,11 @@ impl ActorSystem {
         } else {
             self.user_guardian().stop();
         }
-        // Why a guardian failed was said when it did.
-        let _how = self.when_terminated().await;
+        // The end waits for the code that runs on this actor's turn.
+        if !self.core.dispatcher.is_here() {
+            // Why a guardian failed was said when it did.
+            let _how = self.when_terminated().await;
+        }
     }
 
     /// Whether the system has ended.
@@ -200,13 +208,24 @@ impl ActorSystem {
         self.core.end.borrow().is_some()
     }
 
-    /// Waits until the system has ended.
+    /// Waits until the system has ended. A `main` that returns what this gives exits with an error code, and prints the failure,
+    /// when the system did not end as it was told to:
+    ///
+    /// ```
+    /// # use supervise_core::ActorSystem;
+    /// #[tokio::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let system = ActorSystem::new("shop");
+    ///     // spawn actors, serve
+    ///     system.terminate().await;
+    ///     Ok(system.when_terminated().await?)
+    /// }
+    /// ```
     ///
     /// # Errors
     ///
-    /// If it ended because the root guardian itself failed, or with [`RuntimeGone`] if its runtime was shut down first.
-    /// A failure that `/user` escalates is no such error: `/` has decided to stop everything. The log and
-    /// [`events`](Self::events) tell it, and no task of the coordinated shutdown runs.
+    /// The failure that ended the system (rule 9.1): what `/user` escalated, what another guardian failed with, or
+    /// [`RuntimeGone`] if its runtime was shut down first. No task of the coordinated shutdown runs then.
     ///
     /// # Cancel safety
     ///
@@ -315,7 +334,7 @@ impl ActorSystemBuilder {
             events: EventStream::new(self.event_capacity, end.clone()),
             guardians: OnceLock::new(),
             end,
-            root_failure: OnceLock::new(),
+            failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
             dead_letters: Mutex::default(),
@@ -342,8 +361,17 @@ impl ActorSystemBuilder {
         let watched = user.to_any();
         let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
         let watched = system.to_any();
-        let props = Props::new(move || Guardian::Root { system: watched.clone() })
-            .supervision(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
+        let ends = Arc::downgrade(&core);
+        let props = Props::new(move || Guardian::Root { system: watched.clone() }).supervision(
+            Strategy::one_for_one(),
+            move |failure, _| {
+                // Rule 9.1: the first guardian that fails ends the system.
+                if let Some(system) = ends.upgrade() {
+                    let _first = system.failure.set(failure.clone());
+                }
+                Ok(stopping_decider(failure))
+            },
+        );
         let guardians = Guardians {
             root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
             user: Arc::downgrade(&user.to_any().0),
@@ -458,7 +486,7 @@ impl SystemCore {
     /// Rule 9.3.
     pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
         observe::root_failed(&failure);
-        let _first = self.root_failure.set(failure);
+        let _first = self.failure.set(failure);
         root.send_system(System::Terminate);
     }
 
@@ -483,7 +511,7 @@ impl SystemCore {
         if self.termination.has_root_ended() {
             return;
         }
-        let _first = self.root_failure.set(Failure::new(RuntimeGone { system: self.name.clone() }));
+        let _first = self.failure.set(Failure::new(RuntimeGone { system: self.name.clone() }));
         self.shutdown.system_ended();
         drop_quietly(self.termination.root_ended());
         self.announce_end();
@@ -491,7 +519,7 @@ impl SystemCore {
 
     fn announce_end(&self) {
         observe::dead_letters_end(self);
-        let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
+        let how = self.failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }
 }

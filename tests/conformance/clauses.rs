@@ -5,6 +5,7 @@ mod asks;
 mod bounds;
 mod creation;
 mod drops;
+mod endings;
 mod restart;
 mod stop;
 mod strategies;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem, suspensions};
 use supervise::{
-    Backoff, Count, Directive, Event, HowEnded, Outcome, Strategy, Window, default_decider, stopping_decider,
+    Backoff, Count, Directive, Event, FailureKind, HowEnded, Outcome, Strategy, Window, default_decider,
+    stopping_decider,
 };
 
 use crate::fixture::{
@@ -292,7 +293,7 @@ async fn s14_6_killing_the_system_guardian_ends_the_system(system: &TestSystem) 
     let probe = system.probe();
     let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
     system.system_guardian().kill();
-    system.when_terminated().await.unwrap();
+    assert_eq!(system.when_terminated().await.unwrap_err().kind(), FailureKind::Killed);
     assert!(actor.actor_ref().has_ended());
     assert_eq!(probe.all().await, ["stopped"]);
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
