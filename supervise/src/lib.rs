@@ -170,7 +170,7 @@ pub use supervise_macros::actor;
 /// | rule | `on(PATTERN \| PATTERN if \|e\| EXPR) = DIRECTIVE`, the first match wins |
 /// | pattern | an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, `InitializationFailed`, `_` |
 /// | directive | `Resume`, `Restart`, `Restart(backoff(..))`, `Stop`, `Escalate`, `Default` |
-/// | backoff | `min`, `max`, `jitter = 0.0..=1.0`, `reset_after = DURATION \| manual` |
+/// | backoff | `min`, `max`, `jitter = 0.0..=1.0` (0.0 by default), `reset_after = DURATION \| manual` (`max` by default) |
 ///
 /// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
 /// rule: without one, and without `on(_)`, they escalate.

@@ -226,7 +226,7 @@ fn backoff(backoff: &Backoff) -> String {
                 arguments.push(format!("jitter = {jitter:?}"));
             }
             match backoff.reset {
-                Reset::After(quiet) if quiet == min => {}
+                Reset::After(quiet) if quiet == max => {}
                 Reset::After(quiet) => arguments.push(format!("reset_after = {}", time(quiet))),
                 Reset::Manual => arguments.push("reset_after = manual".to_owned()),
             }

@@ -360,7 +360,7 @@ async fn a10_s23_1_delays_double_up_to_the_longest_and_begin_anew_after_a_quiet_
     let backoff = Backoff::exponential(secs(3), secs(30));
     let at_once = delays(system, "at-once", backoff, &[0; 7]).await;
     assert_eq!(at_once, [3, 6, 12, 24, 30, 30, 30].map(secs));
-    let quiet = delays(system, "quiet", backoff, &[0, 0, 2_999, 3_000, 0, 0]).await;
+    let quiet = delays(system, "quiet", backoff, &[0, 0, 29_999, 30_000, 0, 0]).await;
     assert_eq!(quiet, [3, 6, 12, 24, 3, 6].map(secs));
     let jittered = delays(system, "jittered", backoff.jitter(0.2), &[0; 6]).await;
     for (delay, base) in jittered.iter().zip([3, 6, 12, 24, 30, 30].map(secs)) {

@@ -12,9 +12,11 @@ use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
 
 /// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
-/// child that ended by itself skips the first delay.
+/// child that ended by itself skips the first delay, and starts anew soon: it may end often because its work is short.
 pub(crate) const CREATION_BACKOFF: Backoff =
-    Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
+    Backoff::exponential(SHORTEST, Duration::from_secs(10)).reset_after(SHORTEST);
+
+const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Whom a restart reaches.
 struct Reach {
