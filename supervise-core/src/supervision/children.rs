@@ -20,11 +20,11 @@ use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
-use crate::name::ActorName;
+use crate::base::ActorName;
 
 /// One child.
 #[derive(Debug, Clone, Hash)]
-pub(crate) struct Child<R> {
+pub(crate) struct ChildRecord<R> {
     pub(crate) name: ActorName,
     pub(crate) target: R,
     dying: bool,
@@ -49,13 +49,13 @@ pub(crate) struct History {
 /// A child that waits, suspended, for a delayed restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Delayed {
-    /// The round that will restart it.
-    pub(crate) round: u64,
+    /// Which scheduled restart will restart it.
+    pub(crate) schedule: u64,
     /// How many suspensions its answer has to undo.
-    pub(crate) owed: u32,
+    pub(crate) pending_resumes: u32,
 }
 
-impl<R> Child<R> {
+impl<R> ChildRecord<R> {
     pub(crate) fn history_mut(&mut self) -> &mut History {
         self.history.get_or_insert_default()
     }
@@ -108,12 +108,12 @@ pub(crate) struct Report<C> {
     pub(crate) restarts: u32,
 }
 
-/// A child, and how many of its suspensions an answer has to undo.
-pub(crate) type Owed = (ChildId, u32);
+/// A child, and how many of its suspensions its answer has to undo.
+pub(crate) type PendingResumes = (ChildId, u32);
 
-/// What a round brings.
+/// What a scheduled restart tells its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Verdict {
+pub(crate) enum Answer {
     Restart,
     Resume,
 }
@@ -138,9 +138,9 @@ impl Deref for Affected {
 
 /// One delayed restart of a child and those its strategy takes along.
 #[derive(Debug, Clone, Hash)]
-pub(crate) struct Round<C> {
+pub(crate) struct ScheduledRestart<C> {
     pub(crate) id: u64,
-    pub(crate) verdict: Verdict,
+    pub(crate) answer: Answer,
     pub(crate) cause: C,
     pub(crate) affected: Affected,
     /// Whether declared children restart one after another.
@@ -153,7 +153,7 @@ const LITTLE: usize = 16;
 /// All children of one actor.
 #[derive(Debug, Clone)]
 pub(crate) struct Children<R, C> {
-    in_start_order: StartOrder<ChildId, Child<R>>,
+    in_start_order: StartOrder<ChildId, ChildRecord<R>>,
     /// Those whose name was given. One that was made up tells the id.
     by_name: HashMap<ActorName, ChildId>,
     dying: usize,
@@ -165,10 +165,10 @@ pub(crate) struct Children<R, C> {
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Delayed restarts.
-    rounds: Vec<Round<C>>,
-    /// How many children the rounds name, those counted that do not wait any more.
+    scheduled: Vec<ScheduledRestart<C>>,
+    /// How many children the scheduled restarts name, those counted that do not wait any more.
     named: usize,
-    next_round: u64,
+    last_schedule: u64,
     /// Children with an id from here on are all to be replaced, declared ones aside. So a storm that begins with the last child does
     /// not look through all children at each failure.
     replaced_from: ChildId,
@@ -184,9 +184,9 @@ impl<R, C> Default for Children<R, C> {
             survivors_below: ChildId(0),
             deciding: None,
             restarts: RestartStatistics::default(),
-            rounds: Vec::new(),
+            scheduled: Vec::new(),
             named: 0,
-            next_round: 0,
+            last_schedule: 0,
             replaced_from: ChildId(0),
         }
     }
@@ -203,13 +203,13 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             survivors_below,
             deciding,
             restarts,
-            rounds,
+            scheduled,
             named: _,
-            next_round,
+            last_schedule,
             replaced_from: _,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
-        (restarts, rounds, next_round).hash(state);
+        (restarts, scheduled, last_schedule).hash(state);
     }
 }
 
@@ -257,11 +257,12 @@ impl<R: Clone, C> Children<R, C> {
         let id = self.next_id();
         self.next += 1;
         self.replaced_from = self.next_id();
-        let child = Child { name, target, dying: false, restarts_sent: 0, to_be_replaced: false, history: None };
+        let child =
+            ChildRecord { name, target, dying: false, restarts_sent: 0, to_be_replaced: false, history: None };
         self.in_start_order.push(id, child);
     }
 
-    pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {
+    pub(crate) fn remove(&mut self, id: ChildId) -> Option<ChildRecord<R>> {
         let child = self.in_start_order.remove(id)?;
         if !child.name.is_made_up() {
             self.by_name.remove(&child.name);
@@ -272,15 +273,15 @@ impl<R: Clone, C> Children<R, C> {
         Some(child)
     }
 
-    pub(crate) fn find(&self, id: ChildId) -> Option<&Child<R>> {
+    pub(crate) fn find(&self, id: ChildId) -> Option<&ChildRecord<R>> {
         self.in_start_order.get(id)
     }
 
-    pub(crate) fn find_mut(&mut self, id: ChildId) -> Option<&mut Child<R>> {
+    pub(crate) fn find_mut(&mut self, id: ChildId) -> Option<&mut ChildRecord<R>> {
         self.in_start_order.get_mut(id)
     }
 
-    pub(crate) fn named(&self, name: &str) -> Option<&Child<R>> {
+    pub(crate) fn named(&self, name: &str) -> Option<&ChildRecord<R>> {
         let id = match ActorName::number_of(name) {
             Some(number) => ChildId(number),
             None => *self.by_name.get(name)?,
@@ -289,12 +290,12 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     /// The children of a supervisor that has some, in start order.
-    pub(crate) fn of(children: Option<&Self>) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
+    pub(crate) fn of(children: Option<&Self>) -> impl DoubleEndedIterator<Item = (ChildId, &ChildRecord<R>)> {
         taken(children.map_or(&[], |children| children.in_start_order.places()))
     }
 
     /// In start order.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &ChildRecord<R>)> {
         self.in_start_order.iter()
     }
 
@@ -334,57 +335,64 @@ impl<R: Clone, C> Children<R, C> {
         true
     }
 
-    pub(crate) fn open_round(&mut self) -> u64 {
-        self.next_round += 1;
-        self.next_round
+    pub(crate) fn next_schedule(&mut self) -> u64 {
+        self.last_schedule += 1;
+        self.last_schedule
     }
 
-    /// The rounds that wait for their delay.
-    pub(super) fn rounds(&self) -> impl Iterator<Item = &Round<C>> {
-        self.rounds.iter()
+    /// The restarts that wait for their delay.
+    pub(super) fn scheduled(&self) -> impl Iterator<Item = &ScheduledRestart<C>> {
+        self.scheduled.iter()
     }
 
-    /// Lets a round wait for its delay. Gives the rounds that nobody waits for any more.
+    /// Lets a restart wait for its delay. Gives the restarts that no child waits for any more.
     ///
-    /// A child waits for one round at most. Those that other rounds have taken over, or that ended, are looked for when they are
-    /// more than the others: so what the rounds hold stays within the number of children, however many are opened.
+    /// A child waits for one restart at most. Children that a later restart has taken over, or that ended, are dropped from the
+    /// list when they outnumber the others, so the list stays within the number of children, however many restarts come.
     #[must_use]
-    pub(crate) fn add_round(&mut self, round: Round<C>) -> Vec<u64> {
-        self.named += round.affected.len();
-        self.rounds.push(round);
+    pub(crate) fn schedule(&mut self, restart: ScheduledRestart<C>) -> Vec<u64> {
+        self.named += restart.affected.len();
+        self.scheduled.push(restart);
         let mut idle = Vec::new();
         if self.named <= LITTLE.max(2 * self.in_start_order.places().len()) {
             return idle;
         }
         let children = &self.in_start_order;
-        self.rounds.retain_mut(|round| {
+        self.scheduled.retain_mut(|restart| {
             let waits = |id: &ChildId| {
-                children.get(*id).and_then(Child::delayed).is_some_and(|delayed| delayed.round == round.id)
+                children
+                    .get(*id)
+                    .and_then(ChildRecord::delayed)
+                    .is_some_and(|delayed| delayed.schedule == restart.id)
             };
-            match &mut round.affected {
+            match &mut restart.affected {
                 Affected::One(id) if waits(id) => return true,
                 Affected::Many(ids) => ids.retain(waits),
-                Affected::One(_) => round.affected = Affected::Many(Vec::new()),
+                Affected::One(_) => restart.affected = Affected::Many(Vec::new()),
             }
-            if round.affected.is_empty() {
-                idle.push(round.id);
+            if restart.affected.is_empty() {
+                idle.push(restart.id);
             }
-            !round.affected.is_empty()
+            !restart.affected.is_empty()
         });
-        self.named = self.rounds.iter().map(|round| round.affected.len()).sum();
+        self.named = self.scheduled.iter().map(|restart| restart.affected.len()).sum();
         idle
     }
 
-    /// The round's delay is over: the round, with those who still wait for it from `first` on, and the suspensions each
-    /// is owed.
-    pub(crate) fn take_round(&mut self, round: u64, first: ChildId) -> Option<(Round<C>, Vec<Owed>)> {
-        let at = self.rounds.iter().position(|open| open.id == round)?;
-        let due = self.rounds.swap_remove(at);
+    /// The delay is over: the restart, with the children from `first` on that still wait for it, and how many suspensions each
+    /// has to undo.
+    pub(crate) fn take_due(
+        &mut self,
+        schedule: u64,
+        first: ChildId,
+    ) -> Option<(ScheduledRestart<C>, Vec<PendingResumes>)> {
+        let at = self.scheduled.iter().position(|restart| restart.id == schedule)?;
+        let due = self.scheduled.swap_remove(at);
         self.named -= due.affected.len();
         let waiting = due.affected.iter().filter(|id| **id >= first).filter_map(|&id| {
             let child = self.in_start_order.get_mut(id)?;
-            child.delayed().filter(|delayed| delayed.round == round)?;
-            Some((id, child.take_delayed()?.owed))
+            child.delayed().filter(|delayed| delayed.schedule == schedule)?;
+            Some((id, child.take_delayed()?.pending_resumes))
         });
         let waiting = waiting.collect();
         Some((due, waiting))

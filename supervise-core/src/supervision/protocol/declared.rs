@@ -5,17 +5,18 @@
 //!                 the instance declares it                Started
 //!     Down ─────────────► Due ─────────────► Starting ─────────────────────► Up ───► Ending ───► Down
 //!                          ▲                  ▲     │ Failed                 │
-//!     Gone ────────────────┘                  │     ▼            its group   │
-//!      ▲   granted, or resumed                └── Halted ◄── Halting ◄── Condemned
+//!     EndedUnexpectedly ───┘                  │     ▼            its group   │
+//!      ▲   granted, or resumed                └── Prepared ◄── Preparing ◄── ToRestart
 //!      └───── a permanent child ended by itself
 //! ```
 //!
-//! One rule moves the fields, [`drive`](Protocol::drive): while one is on its way, wait; else halt the last that is
-//! condemned; else start the first that is down and may start; else let the instance go on. A first start, a group
+//! One rule moves the fields, [`drive`](Protocol::drive): while one is on its way, wait; else prepare the last that is
+//! to restart; else start the first that is down and may start; else let the instance go on. A first start, a group
 //! restart, and the retry of a start that failed in one are all this rule.
 //!
-//! 1. At most one field is `Halting` or `Starting` by the rule.
-//! 2. `owed` is how many suspensions a condemned or halted child's restart has to undo. Zero: nobody has granted it.
+//! 1. At most one field is `Preparing` or `Starting` by the rule.
+//! 2. `pending_resumes` is how many suspensions the restart of a child that is `ToRestart` or `Prepared` has to undo. Zero: no
+//!    restart was granted.
 //! 3. A child in `line` is dying, and its stop request is sent when all that were asked before it are gone.
 //! 4. The name of a field is taken whether or not its child is there.
 //!
@@ -26,9 +27,9 @@ use std::collections::VecDeque;
 use std::hash::Hash;
 
 use super::{Goal, Instance, Out, Pending, Phase, Protocol};
-use crate::name::ActorName;
+use crate::base::ActorName;
 use crate::supervision::child_spec::{ChildSpec, RestartType};
-use crate::supervision::children::{Affected, Child, Report};
+use crate::supervision::children::{Affected, ChildRecord, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{AutoShutdown, Scope};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
@@ -40,7 +41,7 @@ pub(super) struct Declared<C> {
     auto_shutdown: AutoShutdown,
     /// The field that the instance under construction declares next.
     cursor: Option<usize>,
-    /// Why the condemned and halted restart.
+    /// Why those that are `ToRestart`, `Preparing` or `Prepared` restart.
     cause: Option<C>,
     /// Invariant 3.
     line: VecDeque<ChildId>,
@@ -50,13 +51,13 @@ pub(super) struct Declared<C> {
 struct Field {
     name: ActorName,
     spec: ChildSpec,
-    /// The child in the table; where the field is `Gone` or `Due` for a new incarnation, the one that ended.
+    /// The child in the table; where the field is `EndedUnexpectedly` or `Due` for a new incarnation, the one that ended.
     child: Option<ChildId>,
     state: State,
     /// Invariant 2.
-    owed: u32,
-    /// Halts that the child has not answered. One from before a restart of the parent may be on its way still.
-    halts: u32,
+    pending_resumes: u32,
+    /// Preparations that the child has not reported. One from before a restart of the parent may be on its way still.
+    preparations: u32,
     /// A temporary child failed, and ends for that reason rather than its supervisor's.
     gives_up: bool,
 }
@@ -80,16 +81,16 @@ enum State {
     /// No child, until its turn comes.
     Due,
     /// Ended by itself, and nobody has decided yet.
-    Gone,
+    EndedUnexpectedly,
     Starting,
     Up,
     /// Its stop was requested.
     Ending,
-    /// Up or starting, and to be halted when its turn comes.
-    Condemned,
-    Halting,
+    /// Up or starting, and to be prepared for its restart when its turn comes.
+    ToRestart,
+    Preparing,
     /// Without an instance, suspended.
-    Halted,
+    Prepared,
 }
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
@@ -129,7 +130,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             child.inherit(history);
         }
         field.child = Some(id);
-        field.halts = 0;
+        field.preparations = 0;
         Some(target)
     }
 
@@ -161,8 +162,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         for field in &mut declared.fields {
             match field.state {
                 // Whatever was going on with survivors, the restart of this actor answers it.
-                State::Starting | State::Condemned | State::Halting | State::Halted => field.state = State::Up,
-                State::Due | State::Gone => {
+                State::Starting | State::ToRestart | State::Preparing | State::Prepared => field.state = State::Up,
+                State::Due | State::EndedUnexpectedly => {
                     if let (Some(ended), Some(children)) = (field.child, &mut self.children) {
                         children.remove(ended);
                     }
@@ -205,8 +206,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(declared) = &mut self.declared {
             declared.cursor = None;
         }
-        if matches!(self.phase, Phase::Rebuilding(_)) {
-            self.rebuilt(returned, effects);
+        if matches!(self.phase, Phase::StartingNewInstance(_)) {
+            self.restarted(returned, effects);
             self.stop_children_from(self.survivors_below(), effects);
         } else {
             self.created(returned, effects);
@@ -214,13 +215,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// A restart or halt came while fields were starting: the instance they started for goes.
+    /// A restart, or the first half of one, came while fields were starting: the instance they started for goes.
     pub(super) fn abandon_start(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if let Some(declared) = &mut self.declared
             && declared.cursor.take().is_some()
         {
             effects.push(Effect::DropInstance);
-            if matches!(self.phase, Phase::Rebuilding(_)) {
+            if matches!(self.phase, Phase::StartingNewInstance(_)) {
                 self.release_survivors(effects);
             }
         }
@@ -229,17 +230,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// The one rule.
     pub(super) fn drive(&mut self, effects: &mut Vec<Effect<R, C>>) {
         let Some(declared) = &mut self.declared else { return };
-        if self.pending.is_some() || !matches!(self.phase, Phase::Creating | Phase::Running | Phase::Rebuilding(_))
+        if self.pending.is_some()
+            || !matches!(self.phase, Phase::Creating | Phase::Running | Phase::StartingNewInstance(_))
         {
             return;
         }
         let fields = &declared.fields;
-        if fields.iter().any(|field| matches!(field.state, State::Halting | State::Starting)) {
+        if fields.iter().any(|field| matches!(field.state, State::Preparing | State::Starting)) {
             return;
         }
-        let down = |field: &Field| matches!(field.state, State::Due | State::Gone | State::Halted);
-        if let Some(at) = fields.iter().rposition(|field| field.state == State::Condemned) {
-            self.halt_field(at, effects);
+        let down = |field: &Field| matches!(field.state, State::Due | State::EndedUnexpectedly | State::Prepared);
+        if let Some(at) = fields.iter().rposition(|field| field.state == State::ToRestart) {
+            self.prepare_field(at, effects);
         } else if let Some(at) = fields.iter().position(down) {
             self.start_field(at, effects);
         } else if let Some(cursor) = declared.cursor
@@ -251,24 +253,27 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 return;
             }
             declared.cursor = None;
-            self.wanted =
-                Some(if matches!(self.phase, Phase::Rebuilding(_)) { Out::Rebuild } else { Out::Create });
+            self.wanted = Some(if matches!(self.phase, Phase::StartingNewInstance(_)) {
+                Out::StartNewInstance
+            } else {
+                Out::Create
+            });
         }
     }
 
-    fn halt_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
+    fn prepare_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
         let Some(declared) = &mut self.declared else { return };
         let (cause, field) = (declared.cause.clone(), &mut declared.fields[at]);
         let (Some(id), Some(cause)) = (field.child, cause) else { return };
         if field.spec.restart == RestartType::Temporary {
-            field.owed = 0;
+            field.pending_resumes = 0;
             self.stop_child(id, effects);
         } else {
-            field.halts += 1;
-            self.send_to(id, SystemMessage::Halt(cause), effects);
+            field.preparations += 1;
+            self.send_to(id, SystemMessage::PrepareRestart(cause), effects);
         }
         if let Some(field) = self.field_mut(id) {
-            field.state = State::Halting;
+            field.state = State::Preparing;
         }
     }
 
@@ -279,12 +284,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             field.state = State::Starting;
             field.gives_up = false;
             effects.push(Effect::StartChild(at));
-        } else if let (State::Halted, 1.., Some(id), Some(cause)) =
-            (field.state, field.owed, field.child, &declared.cause)
+        } else if let (State::Prepared, 1.., Some(id), Some(cause)) =
+            (field.state, field.pending_resumes, field.child, &declared.cause)
         {
             field.state = State::Starting;
-            let (owed, cause) = (std::mem::take(&mut field.owed), cause.clone());
-            self.send_restart(id, cause, owed, false, effects);
+            let (pending_resumes, cause) = (std::mem::take(&mut field.pending_resumes), cause.clone());
+            self.send_restart(id, cause, pending_resumes, false, effects);
         }
     }
 
@@ -294,18 +299,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let Some(field) = self.field_mut(child) else { return };
         field.state = match field.state {
             State::Starting => State::Up,
-            State::Halted if field.owed == 0 => State::Up,
+            State::Prepared if field.pending_resumes == 0 => State::Up,
             // A resume from above has given it an instance, and its group still restarts.
-            State::Halted => State::Condemned,
+            State::Prepared => State::ToRestart,
             state => state,
         };
     }
 
-    pub(super) fn field_halted(&mut self, child: ChildId) {
+    pub(super) fn field_prepared(&mut self, child: ChildId) {
         let Some(field) = self.field_mut(child) else { return };
-        field.halts = field.halts.saturating_sub(1);
-        if field.state == State::Halting && field.halts == 0 {
-            field.state = State::Halted;
+        field.preparations = field.preparations.saturating_sub(1);
+        if field.state == State::Preparing && field.preparations == 0 {
+            field.state = State::Prepared;
         }
     }
 
@@ -321,7 +326,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             }
             // The fields after it wait for what is decided.
             State::Starting => {
-                field.state = State::Halted;
+                field.state = State::Prepared;
                 false
             }
             _ => false,
@@ -331,8 +336,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Answers whether a restart of its group has not reached the failed child yet, and answers this failure too.
     pub(super) fn field_joins_restart(&mut self, child: ChildId) -> bool {
         match self.field_mut(child) {
-            Some(Field { state: State::Condemned | State::Halting | State::Halted, owed: owed @ 1.., .. }) => {
-                *owed += 1;
+            Some(Field {
+                state: State::ToRestart | State::Preparing | State::Prepared,
+                pending_resumes: pending_resumes @ 1..,
+                ..
+            }) => {
+                *pending_resumes += 1;
                 true
             }
             Some(_) | None => false,
@@ -360,20 +369,23 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Answers whether the report is that a permanent child ended by itself.
-    pub(super) fn is_gone(&self, child: ChildId) -> bool {
+    pub(super) fn ended_unexpectedly(&self, child: ChildId) -> bool {
         let declared = self.declared.as_ref();
         let field = declared.and_then(|declared| declared.fields.iter().find(|it| it.child == Some(child)));
-        field.is_some_and(|field| field.state == State::Gone)
+        field.is_some_and(|field| field.state == State::EndedUnexpectedly)
     }
 
     /// The delay of a restart is over, and this actor is about to restart the child anyway: nobody waits for it before.
     /// One that ended by itself is made anew for the instance that is being made.
-    pub(super) fn field_waits_for_parent(&mut self, child: ChildId, round: u64) {
-        let waits = self.child_mut(child).and_then(|child| child.delayed()).is_some_and(|it| it.round == round);
-        let rebuilding = matches!(self.phase, Phase::Rebuilding(_));
+    pub(super) fn field_waits_for_parent(&mut self, child: ChildId, schedule: u64) {
+        let waits =
+            self.child_mut(child).and_then(|child| child.delayed()).is_some_and(|it| it.schedule == schedule);
+        let rebuilding = matches!(self.phase, Phase::StartingNewInstance(_));
         match self.field_mut(child) {
-            Some(field) if waits && field.state == State::Halted => field.state = State::Up,
-            Some(field) if waits && rebuilding && field.state == State::Gone => field.state = State::Due,
+            Some(field) if waits && field.state == State::Prepared => field.state = State::Up,
+            Some(field) if waits && rebuilding && field.state == State::EndedUnexpectedly => {
+                field.state = State::Due;
+            }
             Some(_) | None => {}
         }
     }
@@ -382,7 +394,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// is made anew.
     pub(super) fn field_resumed(&mut self, child: ChildId) {
         if let Some(field) = self.field_mut(child)
-            && field.state == State::Gone
+            && field.state == State::EndedUnexpectedly
         {
             field.state = State::Due;
         }
@@ -391,14 +403,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// The child of a field ended.
     pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> AfterEnd {
         let stopping = self.is_stopping();
-        let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(Child::is_dying);
+        let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(ChildRecord::is_dying);
         if let Some(declared) = &mut self.declared {
             declared.line.retain(|waiting| *waiting != child);
         }
         let Some(field) = self.field_mut(child) else { return AfterEnd::GoOn };
         if field.spec.restart == RestartType::Permanent && !asked && !stopping {
-            field.state = State::Gone;
-            field.owed = 0;
+            field.state = State::EndedUnexpectedly;
+            field.pending_resumes = 0;
             let restarts = self.child_mut(child).map_or(0, |child| child.restarts_sent());
             self.child_failed(Report { child, cause: C::end_of_permanent(), restarts }, effects);
             return AfterEnd::Decide;
@@ -456,10 +468,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Takes what an earlier round owes a child.
-    pub(super) fn take_owed(&mut self, child: ChildId) -> u32 {
-        let delayed = self.child_mut(child).and_then(Child::take_delayed).map_or(0, |delayed| delayed.owed);
-        delayed + self.field_mut(child).map_or(0, |field| std::mem::take(&mut field.owed))
+    /// Takes the resumes that an earlier scheduled restart has still to send to a child.
+    pub(super) fn take_pending_resumes(&mut self, child: ChildId) -> u32 {
+        let delayed =
+            self.child_mut(child).and_then(ChildRecord::take_delayed).map_or(0, |delayed| delayed.pending_resumes);
+        delayed + self.field_mut(child).map_or(0, |field| std::mem::take(&mut field.pending_resumes))
     }
 
     /// Restarts a child: at once, or together with the other fields of its group when its turn comes.
@@ -467,75 +480,75 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         &mut self,
         child: ChildId,
         cause: &C,
-        owed: u32,
+        pending_resumes: u32,
         grouped: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
         let Some(at) = self.field_of(child) else {
-            return self.send_restart(child, cause.clone(), owed, grouped, effects);
+            return self.send_restart(child, cause.clone(), pending_resumes, grouped, effects);
         };
         let Some(declared) = &mut self.declared else { return };
         let field = &mut declared.fields[at];
         match field.state {
-            State::Gone if grouped => field.state = State::Due,
-            State::Gone => {
+            State::EndedUnexpectedly if grouped => field.state = State::Due,
+            State::EndedUnexpectedly => {
                 field.state = State::Due;
                 self.start_field(at, effects);
             }
             State::Ending | State::Down | State::Due => {}
             _ if grouped => {
-                field.owed = owed;
+                field.pending_resumes = pending_resumes;
                 declared.cause = Some(cause.clone());
                 if matches!(field.state, State::Up | State::Starting) {
-                    field.state = State::Condemned;
+                    field.state = State::ToRestart;
                 }
             }
             _ => {
                 field.state = match field.state {
-                    State::Halted => State::Starting,
+                    State::Prepared => State::Starting,
                     // This restart, which does not wait for its turn, comes in the place of the group's.
-                    State::Condemned | State::Halting => State::Up,
+                    State::ToRestart | State::Preparing => State::Up,
                     state => state,
                 };
-                self.send_restart(child, cause.clone(), owed, false, effects);
+                self.send_restart(child, cause.clone(), pending_resumes, false, effects);
             }
         }
     }
 
     /// A child that was there before this actor's restart restarts too, unless it is one that never does.
     pub(super) fn restart_survivor(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) {
-        let owed = self.take_owed(child);
+        let pending_resumes = self.take_pending_resumes(child);
         match self.field_mut(child) {
             Some(field) if field.spec.restart == RestartType::Temporary => self.stop_child(child, effects),
-            _ => self.answer_child(child, cause, owed + 1, false, effects),
+            _ => self.answer_child(child, cause, pending_resumes + 1, false, effects),
         }
     }
 
     /// The first half of a restart.
-    pub(super) fn halt(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn prepare_restart(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
         if self.is_terminating() {
             return;
         }
         if self.out.is_some() || self.wanted.is_some() {
-            self.pending.get_or_insert_with(|| Box::new(Pending::Halt(cause)));
+            self.pending.get_or_insert_with(|| Box::new(Pending::PrepareRestart(cause)));
             return self.arm_abort(effects);
         }
         self.abandon_start(effects);
         if self.instance == Instance::Live {
-            self.phase = Phase::Restarting(Goal::Halt(cause));
+            self.phase = Phase::Restarting(Goal::PrepareRestart(cause));
             self.wanted = Some(Out::PreRestart);
         } else {
             let kept = if self.instance == Instance::None { ChildId(0) } else { self.survivors_below() };
             self.stop_children_from(kept, effects);
-            self.phase = Phase::Waiting(Goal::Halt(cause));
-            self.go_on_without_dying(effects);
+            self.phase = Phase::Waiting(Goal::PrepareRestart(cause));
+            self.continue_after_children_ended(effects);
         }
     }
 
     /// The first half of the restart is done: the second is a restart of an actor without an instance.
-    pub(super) fn halted(&mut self, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn restart_prepared(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.mark_survivors();
-        effects.push(Effect::TellHalted);
+        effects.push(Effect::TellRestartPrepared);
     }
 
     // ---- stops ---------------------------------------------------------------------------------------------------
@@ -568,12 +581,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let declared = self.declared.as_mut();
         let field = declared.and_then(|declared| declared.fields.iter_mut().find(|it| it.child == Some(child)));
         let Some(field) = field else { return children.mark_dying(child) };
-        if matches!(field.state, State::Gone | State::Due) {
+        if matches!(field.state, State::EndedUnexpectedly | State::Due) {
             children.remove(child);
             field.down();
             return false;
         }
-        field.owed = 0;
+        field.pending_resumes = 0;
         field.state = State::Ending;
         children.mark_dying(child)
     }
@@ -596,8 +609,8 @@ impl Field {
             spec: *spec,
             child: None,
             state: State::Down,
-            owed: 0,
-            halts: 0,
+            pending_resumes: 0,
+            preparations: 0,
             gives_up: false,
         }
     }
@@ -605,6 +618,6 @@ impl Field {
     fn down(&mut self) {
         self.child = None;
         self.state = State::Down;
-        self.owed = 0;
+        self.pending_resumes = 0;
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{Affected, Child, Children, Delayed, Report, Round, Verdict};
+use crate::supervision::children::{Affected, Answer, ChildRecord, Children, Delayed, Report, ScheduledRestart};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
@@ -115,7 +115,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if now && children.deciding.is_none() {
             let cause = report.cause.clone();
             children.deciding = Some(report);
-            effects.push(if self.is_gone(child) { Effect::Renew(child) } else { Effect::Decide(child, cause) });
+            effects.push(if self.ended_unexpectedly(child) {
+                Effect::RestartEnded(child)
+            } else {
+                Effect::Decide(child, cause)
+            });
         } else {
             Self::note(effects, Note::ReportDeferred(child));
             self.deferred.get_or_insert_default().failures.push_back(report);
@@ -178,14 +182,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 Outcome::Resumed
             }
             Directive::Resume => self.resume_later(child, cause, ruling, effects),
-            Directive::Restart => self.restart(child, cause, None, ruling, effects),
-            Directive::RestartAfter(backoff) => self.restart(child, cause, Some(*backoff), ruling, effects),
+            Directive::Restart => self.restart_children(child, cause, None, ruling, effects),
+            Directive::RestartAfter(backoff) => {
+                self.restart_children(child, cause, Some(*backoff), ruling, effects)
+            }
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
         }
     }
 
     fn is_dying(&self, child: ChildId) -> bool {
-        self.children.as_ref().and_then(|children| children.find(child)).is_some_and(Child::is_dying)
+        self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
     }
 
     /// Answers whether the failed instance is about to be replaced by a restart for an earlier failure. That answers this one
@@ -200,10 +206,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let Some(children) = &mut self.children else { return false };
         let Some(child) = children.find_mut(id).filter(|child| !child.is_dying()) else { return false };
         if let Some(delayed) = child.delayed() {
-            let waits_for = |round: &Round<C>| round.id == delayed.round && round.verdict == Verdict::Restart;
-            let joins = children.rounds().any(waits_for);
+            let waits_for = |restart: &ScheduledRestart<C>| {
+                restart.id == delayed.schedule && restart.answer == Answer::Restart
+            };
+            let joins = children.scheduled().any(waits_for);
             if let (true, Some(child)) = (joins, children.find_mut(id)) {
-                child.history_mut().delayed = Some(Delayed { owed: delayed.owed + 1, ..delayed });
+                child.history_mut().delayed =
+                    Some(Delayed { pending_resumes: delayed.pending_resumes + 1, ..delayed });
             }
             return joins;
         }
@@ -214,13 +223,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         joins
     }
 
-    /// Tells a child to restart, which undoes one of the suspensions that it is owed, and to undo the others. Where an earlier
+    /// Tells a child to restart, which undoes one of its suspensions, and to undo the others. Where an earlier
     /// restart together with siblings has not replaced its instance yet, another one has nothing to add.
     pub(super) fn send_restart(
         &mut self,
         id: ChildId,
         cause: C,
-        mut owed: u32,
+        mut pending_resumes: u32,
         together: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
@@ -228,11 +237,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if !(together && child.to_be_replaced) {
             child.count_restart();
             child.to_be_replaced |= together;
-            let restart = if together { SystemMessage::RecreateTogether } else { SystemMessage::Recreate };
+            let restart = if together { SystemMessage::RestartTogether } else { SystemMessage::Restart };
             effects.push(Effect::Send(child.target.clone(), restart(cause)));
-            owed -= 1;
+            pending_resumes -= 1;
         }
-        for _ in 0..owed {
+        for _ in 0..pending_resumes {
             effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
     }
@@ -253,11 +262,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             .find_mut(culprit)
             .map(|child| child.history_mut().backoff.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw));
         let reach = Reach { affected: Affected::One(culprit), grouped: false };
-        self.open_round(Verdict::Resume, culprit, cause, reach, delay, effects);
+        self.schedule_restart(Answer::Resume, culprit, cause, reach, delay, effects);
         Outcome::Resumed
     }
 
-    fn restart(
+    fn restart_children(
         &mut self,
         culprit: ChildId,
         cause: &C,
@@ -266,7 +275,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let strategy = ruling.strategy;
-        let renewed = self.is_gone(culprit);
+        let renewed = self.ended_unexpectedly(culprit);
         let declared = backoff.or(strategy.backoff);
         let creation = || {
             ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
@@ -300,7 +309,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         });
         let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
         let children = reach.affected.len();
-        self.open_round(Verdict::Restart, culprit, cause, reach, delay, effects);
+        self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects);
         let first = self.first_reached(strategy.scope, culprit);
         if let (None, Some(first), Some(children)) = (delay, first, &mut self.children) {
             children.are_to_be_replaced(first);
@@ -310,45 +319,52 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Suspends the affected, and restarts them at once or when the delay is over.
     ///
-    /// A child that waits for an earlier round is suspended already: this round takes over what it is owed, so that
-    /// it is restarted once and each of its suspensions is undone once.
-    fn open_round(
+    /// A child that waits for an earlier restart is suspended already: this one takes over its pending resumes, so that it is
+    /// restarted once and each of its suspensions is undone once.
+    fn schedule_restart(
         &mut self,
-        verdict: Verdict,
+        answer: Answer,
         culprit: ChildId,
         cause: &C,
         reach: Reach,
         delay: Option<Duration>,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        let round = self.children.as_mut().filter(|_| delay.is_some()).map_or(0, |children| children.open_round());
+        let schedule =
+            self.children.as_mut().filter(|_| delay.is_some()).map_or(0, |children| children.next_schedule());
         for &id in reach.affected.iter() {
-            let earlier = self.take_owed(id);
+            let earlier = self.take_pending_resumes(id);
             let Some(child) = self.child_mut(id) else {
                 continue;
             };
-            let owed = if id == culprit { earlier + 1 } else { earlier.max(1) };
+            let pending_resumes = if id == culprit { earlier + 1 } else { earlier.max(1) };
             if delay.is_some() && !child.is_dying() {
-                child.history_mut().delayed = Some(Delayed { round, owed });
+                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
             }
             if id != culprit && earlier == 0 {
                 effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
             }
             if delay.is_none() {
-                self.answer_round(verdict, id, cause, owed, reach.grouped, effects);
+                self.answer_scheduled(answer, id, cause, pending_resumes, reach.grouped, effects);
             }
         }
         if delay.is_some()
             && let Some(children) = &mut self.children
         {
             let Reach { affected, grouped } = reach;
-            let idle = children.add_round(Round { id: round, verdict, cause: cause.clone(), affected, grouped });
-            effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Round(idle))));
-            effects.push(Effect::Arm(Timer::Round(round), delay));
+            let idle = children.schedule(ScheduledRestart {
+                id: schedule,
+                answer,
+                cause: cause.clone(),
+                affected,
+                grouped,
+            });
+            effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Restart(idle))));
+            effects.push(Effect::Arm(Timer::Restart(schedule), delay));
         }
     }
 
-    pub(super) fn round_due(&mut self, round: u64, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn restart_due(&mut self, schedule: u64, effects: &mut Vec<Effect<R, C>>) {
         let Some(children) = &mut self.children else {
             return;
         };
@@ -358,31 +374,31 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             _ if self.instance == Instance::HalfBuilt => children.survivors_below,
             _ => ChildId(0),
         };
-        let Some((round, due)) = children.take_round(round, first) else {
+        let Some((restart, due)) = children.take_due(schedule, first) else {
             return;
         };
-        for &id in round.affected.iter().filter(|id| **id < first) {
-            self.field_waits_for_parent(id, round.id);
+        for &id in restart.affected.iter().filter(|id| **id < first) {
+            self.field_waits_for_parent(id, restart.id);
         }
-        for (id, owed) in due {
-            self.answer_round(round.verdict, id, &round.cause, owed, round.grouped, effects);
+        for (id, pending_resumes) in due {
+            self.answer_scheduled(restart.answer, id, &restart.cause, pending_resumes, restart.grouped, effects);
         }
     }
 
-    fn answer_round(
+    fn answer_scheduled(
         &mut self,
-        verdict: Verdict,
+        answer: Answer,
         id: ChildId,
         cause: &C,
-        owed: u32,
+        pending_resumes: u32,
         grouped: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        match verdict {
-            Verdict::Restart => self.answer_child(id, cause, owed, grouped, effects),
-            Verdict::Resume => {
+        match answer {
+            Answer::Restart => self.answer_child(id, cause, pending_resumes, grouped, effects),
+            Answer::Resume => {
                 self.send_to(id, SystemMessage::Resume(Some(cause.clone())), effects);
-                for _ in 1..owed {
+                for _ in 1..pending_resumes {
                     self.send_to(id, SystemMessage::Resume(None), effects);
                 }
             }
