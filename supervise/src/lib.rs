@@ -112,7 +112,9 @@ pub mod docs {
 /// | `name` | the child's name | the field's |
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
-///   `pre_start`. If one cannot start, that is the parent's initialization failure, and those before it are stopped.
+///   `pre_start`. One that cannot start is tried again where the table says `Restart(backoff(..))`, or `Restart` and the strategy has
+///   a `backoff(..)`: under `one_for_one` the parent goes on meanwhile, otherwise it waits. Without a backoff that is the
+///   parent's initialization failure, and those before it are stopped.
 /// - When the parent stops, its other children end first, then the fields in reverse order, one after another.
 /// - Under `all_for_one` and `rest_for_one` the affected fields run `pre_restart` in reverse order and start in order, each
 ///   awaited. If a start fails on the way, that is a failure of its own for the table, and those after it stay down, with

@@ -16,7 +16,7 @@ pub(super) fn is_on_at(_: LogLevel) -> bool {
     false
 }
 
-pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy) {}
+pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy, _: u32) {}
 
 pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
 

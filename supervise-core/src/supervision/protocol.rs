@@ -52,6 +52,7 @@ use std::hash::Hash;
 use self::declared::Declared;
 pub(crate) use self::fault::CREATION_BACKOFF;
 use super::children::{ChildRecord, Children, Report};
+use super::strategy::{Count, Strategy};
 use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
 use super::watch::{WatchKind, WatchTables};
 use crate::base::ActorName;
@@ -450,6 +451,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub fn child_info(&self, id: ChildId) -> Option<(ActorName, u32)> {
         let child = self.children.as_ref()?.find(id)?;
         Some((child.name.clone(), child.restarts()))
+    }
+
+    /// Which restart in a row of a child the last one is: of those that the limit counts or, without a limit, the backoff.
+    pub fn attempt(&self, id: ChildId, strategy: &Strategy) -> u32 {
+        let Some((children, child)) = self.children.as_ref().and_then(|all| Some((all, all.find(id)?))) else {
+            return 0;
+        };
+        match strategy.count {
+            _ if strategy.limit.is_unlimited() => child.delays(),
+            Count::Child => child.restarts(),
+            Count::Supervisor => children.restarts.count(),
+        }
     }
 
     /// The watched actors.

@@ -9,7 +9,8 @@ use crate::fixture::{PingPong, secs};
 /// Rule 9.1.
 #[test]
 fn s14_2_the_failure_that_ends_a_system_is_how_it_ends() {
-    let settings = ActorSystem::builder("test").guardian(Strategy::one_for_one(), |_, _| Ok(Directive::Escalate));
+    let settings =
+        ActorSystem::builder("test").guardian_unchecked(Strategy::one_for_one(), |_, _| Ok(Directive::Escalate));
     testkit::run_with(settings, async |system: &TestSystem| {
         let probe = system.probe();
         let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();

@@ -232,7 +232,7 @@ async fn s12_5_a_supervisor_that_escalates_at_the_limit_fails_with_the_cause(sys
     assert_eq!(outcome(system, &actor).await, RESTARTING);
     actor.die("the last").tell().unwrap();
     let refused = system.expect_decision(&actor).await;
-    assert_eq!((refused.directive, refused.outcome), (Directive::Restart, Outcome::Escalated));
+    assert_eq!((refused.directive, refused.outcome), (Directive::Restart, Outcome::LimitEscalated));
     let above = system.expect_decision(&boss).await;
     assert!(above.failure.is_same(&refused.failure));
     system.expect_terminated(&boss).await;

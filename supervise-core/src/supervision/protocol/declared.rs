@@ -31,7 +31,7 @@ use crate::base::ActorName;
 use crate::supervision::child_spec::{ChildSpec, RestartType};
 use crate::supervision::children::{Affected, ChildRecord, Report};
 use crate::supervision::directive::Directive;
-use crate::supervision::strategy::{AutoShutdown, Scope};
+use crate::supervision::strategy::{AutoShutdown, Scope, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
 
 /// The fields of one actor.
@@ -202,7 +202,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Something on the way to `pre_start` failed. The fields that have started are stopped.
-    fn start_failed(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn start_failed(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(declared) = &mut self.declared {
             declared.cursor = None;
         }
@@ -314,22 +314,39 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Answers whether the report needs no decision.
-    pub(super) fn field_failed(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) -> bool {
-        let Some(at) = self.field_of(child) else { return false };
-        let Some(declared) = &mut self.declared else { return false };
-        let field = &mut declared.fields[at];
-        match field.state {
-            State::Starting if declared.cursor == Some(at + 1) => {
-                self.start_failed(Returned::Err(cause.clone()), effects);
-                true
-            }
-            // The fields after it wait for what is decided.
-            State::Starting => {
-                field.state = State::Prepared;
-                false
-            }
-            _ => false,
+    /// A child failed. If it was starting, those after it wait for what is decided.
+    pub(super) fn field_failed(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child)
+            && field.state == State::Starting
+        {
+            field.state = State::Prepared;
+        }
+    }
+
+    /// Whether this is the child that the instance under construction waits for, and it could not start.
+    pub(super) fn keeps_from_starting(&self, child: ChildId) -> bool {
+        let Some(declared) = &self.declared else { return false };
+        let last = declared.cursor.and_then(|cursor| declared.fields.get(cursor.checked_sub(1)?));
+        last.is_some_and(|field| field.child == Some(child) && field.state == State::Prepared)
+    }
+
+    /// Whether a child that could not start is tried again before its parent has started: where a delay is declared.
+    ///
+    /// Rule 14.1.
+    pub(super) fn is_tried_again(&self, child: ChildId, directive: &Directive, strategy: &Strategy) -> bool {
+        let delays = match directive {
+            Directive::RestartAfter(_) => true,
+            Directive::Restart => strategy.backoff.is_some(),
+            Directive::Resume | Directive::Stop | Directive::Escalate => false,
+        };
+        let field = self.field_of(child).and_then(|at| self.declared.as_ref()?.fields.get(at));
+        delays && field.is_some_and(|field| field.spec.restart != RestartType::Temporary)
+    }
+
+    /// The instance under construction goes on without waiting for this child, which will be restarted.
+    pub(super) fn go_on_without(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child) {
+            field.state = State::Up;
         }
     }
 

@@ -9,7 +9,9 @@ use crate::supervision::backoff::Backoff;
 use crate::supervision::children::{Affected, Answer, ChildRecord, Children, Delayed, Report, ScheduledRestart};
 use crate::supervision::directive::Directive;
 use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
-use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
+use crate::supervision::vocabulary::{
+    Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage, Timer,
+};
 
 /// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
 /// child that ended by itself skips the first delay, and starts anew soon: it may end often because its work is short.
@@ -105,8 +107,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rules 2.5 and 2.6.
     pub(super) fn child_failed(&mut self, report: Report<C>, effects: &mut Vec<Effect<R, C>>) {
         let child = report.child;
-        if !self.is_stopping() && self.field_failed(child, &report.cause, effects) {
-            return;
+        if !self.is_stopping() {
+            self.field_failed(child);
         }
         let (stopping, now) = (self.is_stopping(), self.decides_now());
         let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
@@ -140,14 +142,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Ok(directive) => directive,
             Err(failure) => {
                 Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: report.cause });
-                return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                return self.fail_with_child(child, failure.clone(), effects);
             }
         };
         // Said before it is done, so that a reader of the log sees the cause before its consequences.
         let said = effects.len();
         let outcome = self.answer(&report, directive, &ruling, effects);
         // What was escalated is remembered in the failure, which others will hear of.
-        if ruling.heard || outcome == Outcome::Escalated {
+        if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
         }
@@ -163,8 +165,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     ) -> Outcome {
         let &Report { child, ref cause, .. } = report;
         match directive {
+            _ if self.keeps_from_starting(child) && !self.is_tried_again(child, directive, ruling.strategy) => {
+                self.fail_with_child(child, cause.clone(), effects);
+                Outcome::Escalated
+            }
             Directive::Escalate => {
-                self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                self.fail_with_child(child, cause.clone(), effects);
                 Outcome::Escalated
             }
             Directive::Resume | Directive::Restart | Directive::RestartAfter(_)
@@ -187,6 +193,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.restart_children(child, cause, Some(*backoff), ruling, effects)
             }
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
+        }
+    }
+
+    /// This actor fails with a child, or with its decider. While it waits for that child it fails to start.
+    fn fail_with_child(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        if self.keeps_from_starting(child) {
+            self.start_failed(Returned::Err(cause), effects);
+        } else {
+            self.fail(cause, Perpetrator::Child(child), ChildId(0), effects);
         }
     }
 
@@ -281,21 +296,20 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
         };
         let backoff = declared.or_else(creation);
+        // Rule 14.1: nobody depends yet on a child that has never started.
+        let first_start = self.keeps_from_starting(culprit);
+        let scope = if first_start { Scope::OneForOne } else { strategy.scope };
         // Rule 7.10: whom an earlier restart is about to replace has nothing to gain from this one.
-        let affected = self.affected(strategy.scope, culprit, backoff.is_some());
+        let affected = self.affected(scope, culprit, backoff.is_some());
         let Some(children) = &mut self.children else {
             return Outcome::Resumed;
         };
         if !permitted(children, &affected, strategy, ruling.now) {
-            return match strategy.on_limit {
-                OnLimit::Stop => {
-                    Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) }
-                }
-                OnLimit::Escalate => {
-                    self.fail(cause.clone(), Perpetrator::Child(culprit), ChildId(0), effects);
-                    Outcome::Escalated
-                }
-            };
+            if strategy.on_limit == OnLimit::Stop && !first_start {
+                return Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) };
+            }
+            self.fail_with_child(culprit, cause.clone(), effects);
+            return Outcome::LimitEscalated;
         }
         let delay = backoff.and_then(|backoff| {
             let count = &mut children.find_mut(culprit)?.history_mut().backoff;
@@ -307,10 +321,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             let at_once = renewed && declared.is_none() && count.count() == 1;
             (!at_once).then_some(delay)
         });
-        let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
+        let reach = Reach { affected, grouped: scope != Scope::OneForOne };
         let children = reach.affected.len();
         self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects);
-        let first = self.first_reached(strategy.scope, culprit);
+        if first_start && strategy.scope == Scope::OneForOne {
+            self.go_on_without(culprit);
+        }
+        let first = self.first_reached(scope, culprit);
         if let (None, Some(first), Some(children)) = (delay, first, &mut self.children) {
             children.are_to_be_replaced(first);
         }
