@@ -21,6 +21,7 @@
 mod effect_runner;
 mod redelivery;
 mod run;
+mod spawn;
 mod user_code;
 mod visit;
 
@@ -29,7 +30,7 @@ use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Wake, Waker};
+use std::task::Wake;
 
 use tokio::sync::Notify;
 
@@ -38,17 +39,19 @@ use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch::{self, Task};
-use crate::actor::props::Props;
-use crate::actor::request::{AskError, drop_because};
+use crate::actor::reply::drop_because;
+use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
-use crate::base::{ActorName, ActorPath, Hold, InvalidName, Uid, check_name};
+use crate::base::{ActorName, ActorPath, Hold, Uid};
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
 use crate::observe::{DeadLetterReason, Lost};
-use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SpawnRefusal, SystemMessage};
+use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
+pub(crate) use spawn::NewName;
+pub use spawn::SpawnError;
 pub(crate) use visit::Visit;
 
 pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
@@ -193,7 +196,7 @@ impl<M: Send + 'static> Wake for Cell<M> {
 }
 
 impl<M: Send + 'static> Cell<M> {
-    /// An actor that has ended before it began, below the root; for those who need a ref and have nobody.
+    /// A ref to an actor that has already stopped, below the root; for code that needs a ref where there is no actor.
     pub(crate) fn nobody<A: Actor<Message = M>>(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
         let dead = |name: &str, parent| {
             let core = Core::new(
@@ -212,114 +215,6 @@ impl<M: Send + 'static> Cell<M> {
         };
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
-
-    /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
-    pub(crate) fn spawn_under<A: Actor<Message = M>>(
-        parent: &AnyActorRef,
-        name: NewName<'_>,
-        props: Props<A>,
-    ) -> Result<ActorRef<A>, SpawnError> {
-        let above = parent.core();
-        let mut new = None;
-        let mut make = |name: &ActorName, id, inherited| {
-            let protocol = props.protocol(inherited);
-            let cell = Self::below(parent, name, id, protocol, props.description(), props.mailbox);
-            new = Some(Arc::clone(&cell));
-            AnyActorRef(cell)
-        };
-        let spawned = match name {
-            NewName::Given(name) => {
-                check_name(name).map_err(|reason| SpawnError::InvalidName { parent: above.path(), reason })?;
-                let name = ActorName::from(name);
-                above.protocol().spawn(&name, |id, inherited| make(&name, id, inherited))
-            }
-            NewName::MadeUp => above.protocol().spawn_anonymous(make),
-        };
-        match (new, spawned, name) {
-            (Some(cell), ..) => {
-                Self::begin(&cell, props);
-                Ok(ActorRef::new(cell))
-            }
-            (None, Err(SpawnRefusal::NameTaken), NewName::Given(name)) => {
-                Err(SpawnError::NameTaken { parent: above.path(), name: name.to_owned() })
-            }
-            (None, ..) => Err(SpawnError::Stopping { parent: above.path() }),
-        }
-    }
-
-    /// Makes the child of a field, and lets it run.
-    pub(crate) fn spawn_field<A: Actor<Message = M>>(
-        parent: &AnyActorRef,
-        at: usize,
-        props: Props<A>,
-    ) -> Option<ActorRef<A>> {
-        let above = parent.core();
-        let mut made = None;
-        above.protocol().spawn_field(at, |name, id, inherited| {
-            let protocol = props.protocol(inherited).as_field();
-            let cell = Self::below(parent, name, id, protocol, props.description(), props.mailbox);
-            made = Some(Arc::clone(&cell));
-            AnyActorRef(cell)
-        });
-        let cell = made?;
-        Self::begin(&cell, props);
-        Some(ActorRef::new(cell))
-    }
-
-    /// Lets a new cell run.
-    pub(crate) fn begin<A: Actor<Message = M>>(cell: &Arc<Self>, props: Props<A>) {
-        let runner = Runner::new(Arc::clone(cell), props);
-        let task = Task::new(Arc::clone(cell) as _, Waker::from(Arc::clone(cell)), runner.run());
-        cell.core.system.dispatcher().ready(task);
-    }
-
-    fn below(
-        parent: &AnyActorRef,
-        name: &ActorName,
-        id: ChildId,
-        protocol: CellProtocol,
-        description: ActorDescription,
-        mailbox: MailboxKind,
-    ) -> Arc<Self> {
-        let system = Arc::clone(&parent.core().system);
-        let core = Core::new(name.clone(), id, Some(parent.clone()), system, description, protocol);
-        Arc::new(Self { core, mailbox: Mailbox::new(mailbox) })
-    }
-}
-
-/// The name of an actor to be.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum NewName<'a> {
-    Given(&'a str),
-    MadeUp,
-}
-
-/// Why an actor could not be spawned. A factory that fails is no such error: it is a failure of the child.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SpawnError {
-    /// The name is none.
-    #[error("cannot spawn under {parent}: {reason}")]
-    InvalidName {
-        /// The parent to be.
-        parent: ActorPath,
-        /// What is wrong with the name.
-        reason: InvalidName,
-    },
-    /// A child of this name exists, or is still ending: its name is free when its parent has been told of its end.
-    #[error("cannot spawn `{name}` under {parent}: the name is taken")]
-    NameTaken {
-        /// The parent to be.
-        parent: ActorPath,
-        /// The name.
-        name: String,
-    },
-    /// The parent is ending.
-    #[error("cannot spawn under {parent}: it is stopping")]
-    Stopping {
-        /// The parent.
-        parent: ActorPath,
-    },
 }
 
 /// The cell's own code panicked, which is a bug in this crate. Its instance is gone without hooks; those who would wait
@@ -462,6 +357,7 @@ impl fmt::Display for Core {
 mod tests {
     use super::*;
     use crate::actor::definition::Supervisor;
+    use crate::actor::props::Props;
     use crate::actor::system::ActorSystem;
 
     struct Plain;

@@ -14,7 +14,8 @@ use crate::actor::definition::{
     WatchableBy,
 };
 use crate::actor::props::Props;
-use crate::actor::request::{AskError, ErasedSlot, Request};
+use crate::actor::reply::ErasedSlot;
+use crate::actor::request::{AskError, Request};
 use crate::actor::system::ActorSystem;
 use crate::base::{ActorPath, UserValue};
 use crate::supervision::{Protocol, WatchKind};
@@ -106,7 +107,7 @@ impl<A: Actor> Context<A> {
     ///
     /// # Errors
     ///
-    /// If the name is invalid or taken, or this actor is stopping. What the factory fails with is no error here but
+    /// If the name is invalid or taken, or this actor is stopping. A failure of the factory is not an error here but
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
@@ -259,7 +260,7 @@ impl<A: Actor> Context<A> {
     // ---- death watch ---------------------------------------------------------------------------------------------
 
     /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
-    /// has ended already. A restart is no end. Watching oneself does nothing, watching twice is watching once.
+    /// has ended already. A restart does not trigger it. Watching oneself does nothing, watching twice is watching once.
     ///
     /// # Panics
     ///

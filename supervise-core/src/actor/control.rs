@@ -9,6 +9,7 @@ use crate::mailbox::Mailbox;
 /// The mailbox of an actor that takes messages `M`.
 pub(crate) type ActorMailbox<M> = Mailbox<M, Control, System, Task>;
 
+/// What the runtime itself puts among an actor's messages.
 #[derive(Debug)]
 pub(crate) enum Control {
     /// The news of a watched actor's end.

@@ -95,7 +95,7 @@ pub trait Actor: Supervisor + Send {
     type Message: Send + 'static;
 
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor and
-    /// goes to its parent. An actor has this, or that, or both.
+    /// goes to its parent. Implement `handle`, `handle_now`, or both.
     fn handle(
         &mut self,
         message: Self::Message,

@@ -24,13 +24,13 @@ pub(crate) enum Guardian {
     Root {
         system: AnyActorRef,
     },
-    /// No guardian: tells somebody how the one it watches ended.
+    /// Not a guardian: tells somebody how the actor that it watches ended.
     Watcher {
         tell: Option<oneshot::Sender<HowEnded>>,
     },
 }
 
-/// What an actor is told that understands nothing.
+/// The message of an actor that takes none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Nothing {}
 

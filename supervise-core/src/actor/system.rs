@@ -66,7 +66,7 @@ impl ActorSystem {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime, in one without timers, or if the name is none: letters, digits, and after the first character
+    /// Outside a tokio runtime, in one without timers, or if the name is invalid; it may have letters, digits, and after the first character
     /// `-` and `_`. [`ActorSystemBuilder::start`] gives an error instead.
     pub fn new(name: impl AsRef<str>) -> Self {
         match Self::builder(name).start() {
@@ -222,7 +222,7 @@ pub struct ActorSystemBuilder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The name is none.
+    /// The name is invalid.
     #[error("cannot start an actor system: {0}")]
     InvalidName(InvalidName),
     /// There is no tokio runtime to run on.
@@ -294,7 +294,7 @@ impl ActorSystemBuilder {
     ///
     /// # Errors
     ///
-    /// If the name is none, the settings of the coordinated shutdown make no sense, or there is no runtime or it has no timers.
+    /// If the name is invalid, the settings of the coordinated shutdown make no sense, or there is no runtime or it has no timers.
     pub fn start(self) -> Result<ActorSystem, StartError> {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
         let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;

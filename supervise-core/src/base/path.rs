@@ -71,7 +71,7 @@ impl ActorPath {
     ///
     /// # Errors
     ///
-    /// If the name is none, see [`InvalidName`].
+    /// If the name is invalid, see [`InvalidName`].
     pub fn child(&self, name: &str) -> Result<Self, InvalidName> {
         check_element(name)?;
         let separator = if self.local() == "/" { "" } else { "/" };
@@ -98,14 +98,14 @@ impl fmt::Debug for ActorPath {
     }
 }
 
-/// Why a text is no path.
+/// Why a text is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPath {
     /// It does not begin with the scheme.
     #[error("`{0}` is no actor path: it must begin with `supervise://`, as in `supervise://system/user/name`")]
     Scheme(String),
-    /// The system's name is none.
+    /// The system's name is invalid.
     #[error("`{text}` is no actor path: {reason}")]
     System {
         /// The text.
@@ -113,7 +113,7 @@ pub enum InvalidPath {
         /// What is wrong with the name.
         reason: InvalidName,
     },
-    /// An element is no name.
+    /// An element is not a valid name.
     #[error("`{text}` is no actor path: {reason}")]
     Element {
         /// The text.
@@ -163,7 +163,7 @@ impl fmt::Display for Uid {
     }
 }
 
-/// Why a text is no name for an actor or a system.
+/// Why a text is not a valid name for an actor or a system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidName {

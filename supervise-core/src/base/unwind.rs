@@ -57,8 +57,7 @@ fn drop_panicked(payload: Box<dyn Any + Send>, type_name: &str) {
     contained_silently(|| log::drop_panicked(type_name));
 }
 
-/// Drops a payload, which is a user's value too, and logs nothing. What its destructor panics with is forgotten, so that this
-/// comes to an end.
+/// Drops a payload, which is a user's value too, and logs nothing. A second payload is leaked, to avoid a loop.
 #[cold]
 fn drop_silently(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(move || drop(payload))) {

@@ -23,7 +23,7 @@ pub struct Failure(Arc<Known<dyn Reason>>);
 
 /// A cause and where it was.
 struct Known<C: ?Sized> {
-    /// Who failed first. Known once its supervisor has escalated it.
+    /// The path of the actor that failed first. Set when its supervisor escalates the failure.
     origin: OnceLock<ActorPath>,
     cause: C,
 }
@@ -184,7 +184,7 @@ impl Failure {
         self.root().origin.get()
     }
 
-    /// Its supervisor escalates it. Who failed because of that was not the first.
+    /// Its supervisor escalates it. Later failures do not overwrite the origin.
     pub(crate) fn escalated(&self, failed: impl FnOnce() -> ActorPath) {
         self.root().origin.get_or_init(failed);
     }

@@ -172,15 +172,15 @@ impl<A: Supervisor> TypeOf<A> {
     pub const ACTOR: ActorType = ActorType::of::<A>();
 }
 
-/// The answer for what is no actor.
+/// The answer for a type that is not an actor.
 pub trait NoActor {
-    /// Any will do: code with a child that is none does not compile.
+    /// Any type will do: code with a child that is not an actor does not compile.
     const ACTOR: ActorType = ActorType::of::<Guardian>();
 }
 
 impl<A> NoActor for TypeOf<A> {}
 
-/// A ref whose actor `P` may supervise. Asked of the ref, which only an actor has, so that what is none is reported once.
+/// A ref whose actor `P` may supervise. Required of the ref, which only an actor has, so that a type that is not an actor is reported once.
 pub trait SupervisedRef<P> {}
 
 impl<P, R: TypedRef> SupervisedRef<P> for R where R::Actor: SupervisedBy<P> {}
@@ -221,7 +221,7 @@ impl<T, E> Probe<Result<T, E>> {
 
 /// The answer for every other type.
 pub trait PlainReply {
-    /// It is none.
+    /// It is not one.
     fn reply() -> Plain {
         Plain
     }

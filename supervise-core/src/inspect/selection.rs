@@ -25,7 +25,7 @@ impl ActorSystem {
     /// The actor at a path, if one is there now. It may be ending, it has not ended.
     ///
     /// The path is an [`ActorPath`], or a text like `/user/a/b`. With `#uid` behind it, as a ref prints itself, only
-    /// that incarnation is found. `..` is the parent, a slash at the end means nothing. A text that is no path finds
+    /// that incarnation is found. `..` is the parent, a slash at the end means nothing. A text that is not a path finds
     /// nobody.
     ///
     /// ```
@@ -47,7 +47,7 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// If the text cannot be a selection; it says where. Selecting nobody is no error.
+    /// If the text cannot be a selection; it says where. Selecting nobody is not an error.
     pub fn select(&self, pattern: impl AsRef<str>) -> Result<Selection, InvalidSelection> {
         Selection::new(self.core().root(), pattern.as_ref())
     }
@@ -109,7 +109,7 @@ pub struct Selection {
 /// What a selection found.
 struct Found {
     actors: Vec<AnyActorRef>,
-    /// A wildcard had several matches. Who sends to a crowd does not expect each element to be there.
+    /// A wildcard had several matches. Whoever sends to several actors does not expect each path to exist.
     crowd: bool,
 }
 

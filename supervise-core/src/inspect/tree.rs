@@ -83,7 +83,7 @@ pub enum NodeState {
 impl ActorSystem {
     /// The tree as it is now: all actors from the root `/` down, the runtime's own below `/system` included.
     ///
-    /// It is no picture of one moment. Each actor is looked at for itself, parents before their children, while all of
+    /// The snapshot is not atomic. Each actor is looked at for itself, parents before their children, while all of
     /// them go on; its state is the one it had then. An actor that was started meanwhile may be missing, one that has
     /// ended may still be there. Actors that had ended when they were looked at are left out.
     ///

@@ -9,8 +9,8 @@
 //! 1. The system lane never shares capacity with the user lane, and is never refused while it is open.
 //! 2. Each lane is closed by itself, the user lane first. What was pushed before is left over, what comes later is given back.
 //!    Nothing is lost.
-//! 3. Between its turns the cell's runner is parked in here. Who pushes gets it, if it waits for that lane, and has to let
-//!    it run; parking looks at the lanes under the same lock.
+//! 3. Between its turns the cell's runner is parked in here. A push takes it out if it waits for that lane, and the pusher has
+//!    to let it run; parking looks at the lanes under the same lock.
 //! 4. No user code runs under the lock: what is refused or displaced is given back to be dropped outside.
 //!
 //! The mailbox does not know what it carries.
@@ -20,14 +20,14 @@
 mod lane;
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
+mod senders;
 mod system_lane;
 
-use std::cell::Cell;
-use std::collections::VecDeque;
 use std::fmt;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::Waker;
 
 pub(crate) use self::lane::{Entry, Lane};
+use self::senders::{Bound, SendWaiter, Waiting};
 pub(crate) use self::system_lane::SystemLane;
 use crate::base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
@@ -88,28 +88,9 @@ struct Lanes<M, C, S, R> {
     /// Whether the user lane is closed.
     closed: bool,
     system_closed: bool,
-    /// Who has a message may not just leave it here: the mailbox is closed or has a bound.
+    /// A push must take the slow path: the mailbox is closed or has a bound.
     guarded: bool,
     bound: Option<Box<Bound>>,
-}
-
-/// How many messages may wait, and those who wait to send more.
-///
-/// Room is what neither a waiting message takes up, nor one in the cell's hand, nor a sender that was let in and is on its
-/// way. So it is counted anew each time and never handed about.
-struct Bound {
-    capacity: usize,
-    overflow: Overflow,
-    /// In the order of their tickets.
-    waiting: VecDeque<Waiting>,
-    next_ticket: u64,
-    /// How many were let in and have not come yet.
-    let_in: usize,
-}
-
-struct Waiting {
-    ticket: u64,
-    waker: Waker,
 }
 
 /// What became of a message that was pushed.
@@ -129,13 +110,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn new(kind: MailboxKind) -> Self {
         let bound = match kind {
             MailboxKind::Unbounded => None,
-            MailboxKind::Bounded { capacity, overflow } => Some(Box::new(Bound {
-                capacity: capacity.max(1),
-                overflow,
-                waiting: VecDeque::new(),
-                next_ticket: 0,
-                let_in: 0,
-            })),
+            MailboxKind::Bounded { capacity, overflow } => Some(Box::new(Bound::new(capacity, overflow))),
         };
         let lanes = Lanes {
             system: SystemLane::Empty,
@@ -295,8 +270,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Whether somebody waits for room: one atomic load.
     ///
-    /// Who comes in the very moment in which room is made may be overlooked until the next look; [`park`](Self::park)
-    /// overlooks nobody.
+    /// A sender that arrives just as room is made may be missed until the next look; [`park`](Self::park)
+    /// misses none.
     #[inline]
     pub(crate) fn senders_wait(&self) -> bool {
         self.senders_wait.load(Ordering::Relaxed)
@@ -415,107 +390,6 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
             return Pushed::Taken(None);
         }
         Pushed::Taken(self.lanes.called())
-    }
-}
-
-/// A sender's place among those who wait for room.
-pub(crate) struct SendWaiter<'a, M, C, S, R> {
-    mailbox: &'a Mailbox<M, C, S, R>,
-    /// Once it had to wait.
-    ticket: Option<u64>,
-}
-
-impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
-    /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
-    ///
-    /// The message stands in a `Cell` for the reason that it does so in its lane.
-    #[inline]
-    pub(crate) fn poll(
-        &mut self,
-        message: &mut Option<Cell<M>>,
-        cx: &TaskContext<'_>,
-    ) -> Poll<Result<Option<R>, M>> {
-        // Made and dropped outside the lock.
-        let mut waker = self.ticket.map(|_| cx.waker().clone());
-        loop {
-            let mut lanes = self.mailbox.lock();
-            let admitted = self.is_admitted(&mut lanes);
-            if admitted || lanes.closed {
-                self.ticket = None;
-                let Some(message) = message.take() else {
-                    unreachable!("a send was polled after it had completed")
-                };
-                let message = message.into_inner();
-                return Poll::Ready(if lanes.closed { Err(message) } else { Ok(lanes.enqueue(message)) });
-            }
-            let Some(waker) = waker.take() else {
-                drop(lanes);
-                waker = Some(cx.waker().clone());
-                continue;
-            };
-            let old = lanes.bound.as_mut().and_then(|bound| bound.wait(&mut self.ticket, waker));
-            self.mailbox.senders_wait.store(true, Ordering::Relaxed);
-            drop(lanes);
-            drop(old);
-            return Poll::Pending;
-        }
-    }
-
-    /// Whether it may leave its message now. If it was let in, that is used up.
-    fn is_admitted(&mut self, lanes: &mut Lanes<M, C, S, R>) -> bool {
-        let Some(bound) = &mut lanes.bound else { return true };
-        let first = match self.ticket {
-            None => bound.waiting.is_empty(),
-            Some(ticket) => bound.take_admission(ticket),
-        };
-        first && self.mailbox.has_room(lanes)
-    }
-}
-
-/// Who waits no more leaves its place to the next.
-impl<M, C, S, R> Drop for SendWaiter<'_, M, C, S, R> {
-    fn drop(&mut self) {
-        let Some(ticket) = self.ticket else { return };
-        let mut lanes = self.mailbox.lock();
-        let Some(bound) = &mut lanes.bound else { return };
-        let left = if bound.take_admission(ticket) { None } else { bound.leaves(ticket) };
-        self.mailbox.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
-        drop(lanes);
-        drop(left);
-        self.mailbox.let_senders_in();
-    }
-}
-
-impl Bound {
-    fn position(&self, ticket: u64) -> Result<usize, usize> {
-        self.waiting.binary_search_by_key(&ticket, |waiting| waiting.ticket)
-    }
-
-    /// Whether a sender was let in. Then it is on its way no more.
-    fn take_admission(&mut self, ticket: u64) -> bool {
-        let let_in = self.position(ticket).is_err();
-        self.let_in -= usize::from(let_in);
-        let_in
-    }
-
-    /// Takes a sender out of the queue.
-    fn leaves(&mut self, ticket: u64) -> Option<Waiting> {
-        self.waiting.remove(self.position(ticket).ok()?)
-    }
-
-    /// Puts a sender in its place, which is the last if it has none. Gives the waker it had there.
-    fn wait(&mut self, ticket: &mut Option<u64>, waker: Waker) -> Option<Waker> {
-        let ticket = *ticket.get_or_insert_with(|| {
-            self.next_ticket += 1;
-            self.next_ticket
-        });
-        match self.position(ticket) {
-            Ok(at) => Some(std::mem::replace(&mut self.waiting[at].waker, waker)),
-            Err(at) => {
-                self.waiting.insert(at, Waiting { ticket, waker });
-                None
-            }
-        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Telling what happened: to the event stream and as `tracing` events under the target `supervise`.
+//! Reporting what happened: to the event stream, and as `tracing` events under the target `supervise`.
 //!
-//! Each thing is said once, here. What happened is decided elsewhere.
+//! Everything is reported here, once, but for the panic of a destructor, which containment itself logs.
 //!
 //! 1. (rule 10.3) A subscriber is user code, and so is the `Display` of the error it is told of: what panics here stays here, and
 //!    nothing that happens depends on it.

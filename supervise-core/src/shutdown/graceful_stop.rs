@@ -12,7 +12,7 @@ use crate::base::ActorPath;
 use crate::supervision::{HowEnded, WatchKind};
 
 impl ActorSystem {
-    /// Waits until an actor has ended; at once if it has. A restart is no end. Everything its `post_stop` did has
+    /// Waits until an actor has ended; at once if it has. A restart does not count. Everything its `post_stop` did has
     /// happened then; its name may still be taken.
     ///
     /// # Cancel safety

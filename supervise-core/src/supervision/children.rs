@@ -13,11 +13,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
-use std::ops::Deref;
-use std::slice;
 
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
+use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
 use crate::base::ActorName;
@@ -113,47 +112,18 @@ pub(crate) struct Report<C> {
     pub(crate) restarts: u32,
 }
 
+/// Whether a child's stop is to be requested, after it was noted that the child is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Marked {
+    /// Nobody had asked for it before.
+    Now,
+    /// It was requested before, or the child is not there.
+    NotNow,
+}
+
 /// A child, and how many of its suspensions its answer has to undo.
 pub(crate) type PendingResumes = (ChildId, u32);
-
-/// What a scheduled restart tells its children.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Answer {
-    Restart,
-    Resume,
-}
-
-/// Whom a directive reaches.
-#[derive(Debug, Clone, Hash)]
-pub(crate) enum Affected {
-    One(ChildId),
-    Many(Vec<ChildId>),
-}
-
-impl Deref for Affected {
-    type Target = [ChildId];
-
-    fn deref(&self) -> &[ChildId] {
-        match self {
-            Self::One(id) => slice::from_ref(id),
-            Self::Many(ids) => ids,
-        }
-    }
-}
-
-/// One delayed restart of a child and those its strategy takes along.
-#[derive(Debug, Clone, Hash)]
-pub(crate) struct ScheduledRestart<C> {
-    pub(crate) id: u64,
-    pub(crate) answer: Answer,
-    pub(crate) cause: C,
-    pub(crate) affected: Affected,
-    /// Whether declared children restart one after another.
-    pub(crate) grouped: bool,
-}
-
-/// So many names are not worth looking through.
-const LITTLE: usize = 16;
 
 /// All children of one actor.
 #[derive(Debug, Clone)]
@@ -170,10 +140,7 @@ pub(crate) struct Children<R, C> {
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Delayed restarts.
-    scheduled: Vec<ScheduledRestart<C>>,
-    /// How many children the scheduled restarts name, those counted that do not wait any more.
-    named: usize,
-    last_schedule: u64,
+    schedule: Schedule<C>,
     /// Children with an id from here on are all to be replaced, declared ones aside. So a storm that begins with the last child does
     /// not look through all children at each failure.
     replaced_from: ChildId,
@@ -189,15 +156,13 @@ impl<R, C> Default for Children<R, C> {
             survivors_below: ChildId(0),
             deciding: None,
             restarts: RestartStatistics::default(),
-            scheduled: Vec::new(),
-            named: 0,
-            last_schedule: 0,
+            schedule: Schedule::default(),
             replaced_from: ChildId(0),
         }
     }
 }
 
-/// The index by name, the count of names and the end of those that are not to be replaced follow from the rest.
+/// The index by name and the end of those that are not to be replaced follow from the rest.
 impl<R: Hash, C: Hash> Hash for Children<R, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self {
@@ -208,13 +173,11 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             survivors_below,
             deciding,
             restarts,
-            scheduled,
-            named: _,
-            last_schedule,
+            schedule,
             replaced_from: _,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
-        (restarts, scheduled, last_schedule).hash(state);
+        (restarts, schedule).hash(state);
     }
 }
 
@@ -326,62 +289,32 @@ impl<R: Clone, C> Children<R, C> {
         }
     }
 
-    /// Notes that a child's stop was requested. Answers whether it had not been before.
-    pub(crate) fn mark_dying(&mut self, id: ChildId) -> bool {
-        let Some(child) = self.in_start_order.get_mut(id) else {
-            return false;
+    /// Notes that a child is to end.
+    pub(crate) fn mark_dying(&mut self, id: ChildId) -> Marked {
+        let Some(child) = self.in_start_order.get_mut(id).filter(|child| !child.dying) else {
+            return Marked::NotNow;
         };
-        if child.dying {
-            return false;
-        }
         child.dying = true;
         child.take_delayed();
         self.dying += 1;
-        true
+        Marked::Now
     }
 
-    pub(crate) fn next_schedule(&mut self) -> u64 {
-        self.last_schedule += 1;
-        self.last_schedule
+    /// An id for a restart to be [scheduled](Self::schedule).
+    pub(crate) fn new_schedule(&mut self) -> u64 {
+        self.schedule.new_id()
     }
 
-    /// The restarts that wait for their delay.
-    pub(super) fn scheduled(&self) -> impl Iterator<Item = &ScheduledRestart<C>> {
-        self.scheduled.iter()
+    /// Whether a child that waits for this one is to be restarted, rather than resumed.
+    pub(crate) fn restarts_when_due(&self, schedule: u64) -> bool {
+        self.schedule.restarts(schedule)
     }
 
     /// Lets a restart wait for its delay. Gives the restarts that no child waits for any more.
-    ///
-    /// A child waits for one restart at most. Children that a later restart has taken over, or that ended, are dropped from the
-    /// list when they outnumber the others, so the list stays within the number of children, however many restarts come.
     #[must_use]
     pub(crate) fn schedule(&mut self, restart: ScheduledRestart<C>) -> Vec<u64> {
-        self.named += restart.affected.len();
-        self.scheduled.push(restart);
-        let mut idle = Vec::new();
-        if self.named <= LITTLE.max(2 * self.in_start_order.places().len()) {
-            return idle;
-        }
         let children = &self.in_start_order;
-        self.scheduled.retain_mut(|restart| {
-            let waits = |id: &ChildId| {
-                children
-                    .get(*id)
-                    .and_then(ChildRecord::delayed)
-                    .is_some_and(|delayed| delayed.schedule == restart.id)
-            };
-            match &mut restart.affected {
-                Affected::One(id) if waits(id) => return true,
-                Affected::Many(ids) => ids.retain(waits),
-                Affected::One(_) => restart.affected = Affected::Many(Vec::new()),
-            }
-            if restart.affected.is_empty() {
-                idle.push(restart.id);
-            }
-            !restart.affected.is_empty()
-        });
-        self.named = self.scheduled.iter().map(|restart| restart.affected.len()).sum();
-        idle
+        self.schedule.add(restart, children.places().len(), |id| Some(children.get(id)?.delayed()?.schedule))
     }
 
     /// The delay is over: the restart, with the children from `first` on that still wait for it, and how many suspensions each
@@ -391,9 +324,7 @@ impl<R: Clone, C> Children<R, C> {
         schedule: u64,
         first: ChildId,
     ) -> Option<(ScheduledRestart<C>, Vec<PendingResumes>)> {
-        let at = self.scheduled.iter().position(|restart| restart.id == schedule)?;
-        let due = self.scheduled.swap_remove(at);
-        self.named -= due.affected.len();
+        let due = self.schedule.take(schedule)?;
         let waiting = due.affected.iter().filter(|id| **id >= first).filter_map(|&id| {
             let child = self.in_start_order.get_mut(id)?;
             child.delayed().filter(|delayed| delayed.schedule == schedule)?;

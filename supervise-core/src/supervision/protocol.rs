@@ -42,6 +42,7 @@
 
 mod declared;
 mod fault;
+mod interface;
 mod lifecycle;
 #[cfg(test)]
 mod tests;
@@ -49,13 +50,11 @@ mod tests;
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-use self::declared::Declared;
 pub(crate) use self::fault::CREATION_BACKOFF;
 use super::children::{ChildRecord, Children, Report};
-use super::strategy::{Count, Strategy};
-use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
-use super::watch::{WatchKind, WatchTables};
-use crate::base::ActorName;
+use super::fields::Fields;
+use super::vocabulary::{Call, Cause, ChildId, Effect, Input, Note, SystemMessage, Timer};
+use super::watch::WatchTables;
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
@@ -88,7 +87,7 @@ pub struct Protocol<R, C> {
     tells_replaced: bool,
     /// Whether the parent waits for this actor's starts, because it declared it.
     reports: bool,
-    declared: Option<Box<Declared<C>>>,
+    fields: Option<Box<Fields<C>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Hash)]
@@ -190,7 +189,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             deferred: None,
             tells_replaced: false,
             reports: false,
-            declared: None,
+            fields: None,
         }
     }
 
@@ -251,8 +250,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     children.is_replaced(child);
                 }
             }
-            SystemMessage::Started(child) => self.field_started(child),
-            SystemMessage::RestartPrepared(child) => self.field_prepared(child),
+            SystemMessage::Started(child) => {
+                if let Some(fields) = &mut self.fields {
+                    fields.started(child);
+                }
+            }
+            SystemMessage::RestartPrepared(child) => {
+                if let Some(fields) = &mut self.fields {
+                    fields.prepared(child);
+                }
+            }
             SystemMessage::Failed { child, cause, restarts } => {
                 self.child_failed(Report { child, cause, restarts }, effects);
             }
@@ -393,165 +400,6 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.suspended == 0
             && matches!(self.phase, Phase::Creating | Phase::Running | Phase::StartingNewInstance(_))
             && !self.stop_is_pending()
-    }
-
-    // ---- what the performer may ask ------------------------------------------------------------------------------
-
-    /// Whether the next user message may be handled. Invariant 4.
-    pub fn accepts_messages(&self) -> bool {
-        self.suspended == 0
-            && matches!(self.phase, Phase::Running)
-            && self.instance == Instance::Live
-            && self.out.is_none()
-            && self.pending.is_none()
-            && !self.is_deciding()
-    }
-
-    /// Whether the actor ended.
-    pub fn has_ended(&self) -> bool {
-        matches!(self.phase, Phase::Ended)
-    }
-
-    /// Whether the actor was told to stop.
-    pub fn is_stopping(&self) -> bool {
-        self.is_terminating() || self.stop_is_pending()
-    }
-
-    /// How many suspensions are not answered yet.
-    pub fn suspensions(&self) -> u32 {
-        self.suspended
-    }
-
-    /// How many system messages wait for a better moment.
-    pub fn deferrals(&self) -> usize {
-        self.deferred.as_ref().map_or(0, |deferred| deferred.failures.len() + deferred.control.len())
-    }
-
-    /// How many restarts that its parent sent this actor has begun.
-    pub fn restarts(&self) -> u32 {
-        self.restarts
-    }
-
-    /// Whether a failure of this actor has not been answered yet.
-    pub fn has_failed(&self) -> bool {
-        self.failed.is_some()
-    }
-
-    /// The children in start order, those that are ending included.
-    pub fn children(&self) -> impl DoubleEndedIterator<Item = (ChildId, &R)> {
-        Children::of(self.children.as_deref()).map(|(id, child)| (id, &child.target))
-    }
-
-    /// The child of this name.
-    pub fn child_named(&self, name: &str) -> Option<&R> {
-        self.children.as_ref()?.named(name).map(|child| &child.target)
-    }
-
-    /// A child's name, and how many restarts its limit has counted.
-    pub fn child_info(&self, id: ChildId) -> Option<(ActorName, u32)> {
-        let child = self.children.as_ref()?.find(id)?;
-        Some((child.name.clone(), child.restarts()))
-    }
-
-    /// Which restart in a row of a child the last one is: of those that the limit counts or, without a limit, the backoff.
-    pub fn attempt(&self, id: ChildId, strategy: &Strategy) -> u32 {
-        let Some((children, child)) = self.children.as_ref().and_then(|all| Some((all, all.find(id)?))) else {
-            return 0;
-        };
-        match strategy.count {
-            _ if strategy.limit.is_unlimited() => child.delays(),
-            Count::Child => child.restarts(),
-            Count::Supervisor => children.restarts.count(),
-        }
-    }
-
-    /// The watched actors.
-    pub fn watched(&self) -> impl Iterator<Item = &R> {
-        self.watch.iter().flat_map(|watch| watch.watched())
-    }
-
-    /// Those who asked to be told of the actor's end.
-    pub fn watchers(&self) -> impl Iterator<Item = &R> {
-        self.watch.iter().flat_map(|watch| watch.watchers())
-    }
-
-    // ---- commands, answered at once ------------------------------------------------------------------------------
-
-    /// Adds a child. `make` gets its id and the number of suspensions it inherits, and runs only if the name is free.
-    ///
-    /// # Errors
-    ///
-    /// If the name is taken or the actor is ending.
-    ///
-    /// Rules 2.3 and 5.1.
-    pub fn spawn(&mut self, name: &ActorName, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
-        if self.is_terminating() {
-            return Err(SpawnRefusal::Stopping);
-        }
-        let inherited = self.suspended;
-        let reserved = self.belongs_to_a_field(name);
-        if reserved {
-            return Err(SpawnRefusal::NameTaken);
-        }
-        let children = self.children.get_or_insert_default();
-        let added = children.add(name, |id| make(id, inherited));
-        added.map(|(_, target)| target).ok_or(SpawnRefusal::NameTaken)
-    }
-
-    /// Adds a child under a made-up name, which `make` gets too.
-    ///
-    /// # Errors
-    ///
-    /// If the actor is ending.
-    pub fn spawn_anonymous(
-        &mut self,
-        make: impl FnOnce(&ActorName, ChildId, u32) -> R,
-    ) -> Result<R, SpawnRefusal> {
-        if self.is_terminating() {
-            return Err(SpawnRefusal::Stopping);
-        }
-        let inherited = self.suspended;
-        let children = self.children.get_or_insert_default();
-        Ok(children.add_anonymous(|name, id| make(name, id, inherited)))
-    }
-
-    /// Requests the stop of a child.
-    pub fn stop_child(&mut self, id: ChildId, effects: &mut Vec<Effect<R, C>>) {
-        if self.condemns_to_end(id) {
-            self.send_to(id, SystemMessage::Terminate, effects);
-        }
-    }
-
-    /// Unwatches and stops all children, the last one first: the default of `pre_restart`.
-    pub fn stop_children(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        self.stop_children_from(ChildId(0), effects);
-    }
-
-    /// Watches an actor. Answers the kind of an earlier watch, which stays as it is.
-    pub fn watch(&mut self, subject: &R, kind: WatchKind, effects: &mut Vec<Effect<R, C>>) -> Option<WatchKind> {
-        if self.is_terminating() {
-            return None;
-        }
-        let earlier = self.watch_tables().watch(subject, kind);
-        if earlier.is_none() {
-            effects.push(Effect::Watch(subject.clone()));
-        }
-        earlier
-    }
-
-    /// Takes back a watch, with news that is queued already.
-    pub fn unwatch(&mut self, subject: &R, effects: &mut Vec<Effect<R, C>>) {
-        if let Some(watch) = &mut self.watch
-            && watch.unwatch(subject)
-        {
-            effects.push(Effect::Unwatch(subject.clone()));
-        }
-    }
-
-    /// The queued news of an actor's end is about to be delivered. `None`: it is not watched any more.
-    #[must_use]
-    pub fn dequeued(&mut self, subject: &R) -> Option<(WatchKind, HowEnded)> {
-        self.watch.as_mut()?.dequeued(subject)
     }
 
     fn watch_tables(&mut self) -> &mut WatchTables<R> {

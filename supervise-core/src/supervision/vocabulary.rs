@@ -1,10 +1,10 @@
-//! What goes into the protocol and what comes out of it: data only, nothing is done here.
+//! The protocol's inputs and outputs: data only.
 
 use std::time::Duration;
 
 use super::Time;
 use super::directive::Directive;
-use super::strategy::Strategy;
+use super::settings::Strategy;
 
 /// A child under its parent. Ids grow in start order and are never used twice by one parent, so that a report of an
 /// earlier child of the same name finds nobody.

@@ -68,7 +68,7 @@ use crate::supervision::{Directive, HowEnded, Outcome};
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Rounds in which no actor did anything, before all are taken to be idle. More than one, because an actor may wait
-/// for a task that is no actor.
+/// for a task that is not an actor.
 const QUIET_ROUNDS: u32 = 8;
 
 /// Runs a test on a runtime of its own, with a paused clock and a private system. What `#[supervise::test]` expands to.

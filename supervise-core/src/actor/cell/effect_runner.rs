@@ -1,20 +1,21 @@
 //! The part of a cell that goes on working while a handler borrows the instance: steps the protocol and carries out
 //! its effects.
 
-use std::collections::VecDeque;
+mod aside;
+mod turn;
+
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::redelivery::{Retries, Retry};
+use self::aside::Aside;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
 use super::{Cell, Effects, System, with_effects};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
-use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
@@ -24,9 +25,9 @@ use crate::actor::request::AskError;
 use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
 use crate::failure::Failure;
 use crate::mailbox::{Entry, Lane};
-use crate::observe::{DeadLetterReason, Lost};
+use crate::observe::DeadLetterReason;
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time, Timer,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
 };
 
 /// The part that goes on working while a handler borrows the rest.
@@ -44,7 +45,7 @@ pub(super) struct EffectRunner<A: Actor> {
     /// Appears with the first message that is set aside or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
-    /// What few actors need, and no message looks at. Appears with the first of it.
+    /// What few actors need, and no message reads. Allocated when first needed.
     rare: Option<Box<Rare<A::Message>>>,
     /// The call the protocol wants.
     pub(super) call: Option<Call<Failure>>,
@@ -81,14 +82,6 @@ enum Question {
     Decide(ChildId, Failure),
     /// The same for the end of a permanent child, which is always a restart.
     RestartEnded,
-}
-
-/// Messages that do not take their turn.
-pub(super) struct Aside<M> {
-    stash: VecDeque<M>,
-    /// What was in the stash and is to be asked about again, before what waits.
-    unstashed: VecDeque<M>,
-    pub(super) retries: Retries<M>,
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
@@ -157,131 +150,6 @@ impl<A: Actor> EffectRunner<A> {
         }
         self.supervised += 1;
         self.cell.mailbox.take_system()
-    }
-
-    // ---- the user lane -------------------------------------------------------------------------------------------
-
-    /// Takes what waits first, if that is a control. The lane itself is looked into once a turn; what comes later has the
-    /// next one.
-    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-    #[inline(always)]
-    pub(super) fn take_control(&mut self) -> Option<Control> {
-        if self.user.is_empty() && !self.looked {
-            self.looked = self.cell.mailbox.take_user(&mut self.user);
-        }
-        self.user.pop_control()
-    }
-
-    /// Whether a message waits, once it is known that [no control](Self::take_control) does.
-    #[inline]
-    pub(super) fn has_message(&self) -> bool {
-        self.user.messages() > 0
-    }
-
-    /// Takes the [message](Self::has_message) that waits first.
-    #[inline]
-    pub(super) fn take_message(&mut self) -> A::Message {
-        self.cell.mailbox.begin_next(&mut self.user)
-    }
-
-    /// Takes the first message that was in the stash and is to be asked about again.
-    pub(super) fn take_unstashed(&mut self) -> Option<A::Message> {
-        self.aside.as_mut()?.unstashed.pop_front()
-    }
-
-    /// Takes the message that was put at the front.
-    pub(super) fn take_front(&mut self) -> A::Message {
-        self.user.take_first()
-    }
-
-    /// Takes the cause that the hook of the call under way is told.
-    pub(super) fn take_cause(&mut self) -> Failure {
-        match self.call.take() {
-            Some(Call::StartNewInstance(cause) | Call::PreRestart { cause, .. }) => cause,
-            _ => unreachable!("put there before"),
-        }
-    }
-
-    fn rare(&mut self) -> &mut Rare<A::Message> {
-        self.rare.get_or_insert_with(|| Box::new(Rare::new(None)))
-    }
-
-    /// The actor is to be told of this next.
-    pub(super) fn put_gone(&mut self, gone: Terminated) {
-        self.rare().gone = Some(gone);
-    }
-
-    /// Takes the news the actor is to be told.
-    pub(super) fn take_gone(&mut self) -> Terminated {
-        match self.rare().gone.take() {
-            Some(gone) => gone,
-            None => unreachable!("put there before"),
-        }
-    }
-
-    /// Leaves what came up in an inline turn to a worker.
-    pub(super) fn defer(&mut self, interrupt: Interrupt<A::Message>) {
-        self.rare().deferred = Some(interrupt);
-    }
-
-    /// Takes what an inline turn has left to a worker.
-    #[inline]
-    pub(super) fn take_deferred(&mut self) -> Option<Interrupt<A::Message>> {
-        self.rare.as_mut()?.deferred.take()
-    }
-
-    pub(super) fn put_front(&mut self, message: A::Message) {
-        self.user.push_front(message);
-    }
-
-    /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
-    pub(super) fn next_due(&mut self) -> Option<Timer> {
-        self.timers.as_mut()?.next_due().map(Timer::from)
-    }
-
-    /// Ends the turn until something comes, unless a timer of the protocol is due.
-    pub(super) fn poll_wait(&mut self, ctx: &mut Context<A>, cx: &mut TaskContext<'_>) -> Poll<Timer> {
-        while let Some(timers) = ctx.timers_mut()
-            && let Poll::Ready(generation) = timers.poll_due(cx)
-        {
-            self.enqueue(Control::Tick(generation));
-        }
-        if let Some(timers) = &mut self.timers
-            && let Poll::Ready(timer) = timers.poll_due(cx)
-        {
-            return Poll::Ready(timer.into());
-        }
-        self.wait();
-        Poll::Pending
-    }
-
-    /// Ends the turn until something comes.
-    pub(super) fn wait(&mut self) {
-        self.end_turn();
-        self.cell.mailbox.set_handling(false);
-        self.cell.mailbox.set_accepts(self.accepts);
-    }
-
-    /// Whether the next thing to do is to handle a message, if there is one.
-    pub(super) fn is_ready_for_a_message(&self) -> bool {
-        self.accepts && self.call.is_none() && self.aside.is_none() && self.has_nothing_to_do()
-    }
-
-    /// Whether nothing has been taken that is not done, and no system message and no timer of the protocol waits.
-    pub(super) fn has_nothing_to_do(&self) -> bool {
-        self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits()
-    }
-
-    /// Ends the turn. The next one comes when the others in the queue have had theirs.
-    pub(super) fn give_way(&mut self) {
-        self.end_turn();
-        let parked = self.cell.mailbox.wake();
-        debug_assert!(parked.is_none(), "the runner runs");
-    }
-
-    fn end_turn(&mut self) {
-        self.looked = false;
-        dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
     }
 
     fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
@@ -484,46 +352,7 @@ impl<A: Actor> EffectRunner<A> {
         self.cell.core.path().child(&name).ok()
     }
 
-    // ---- the stash -----------------------------------------------------------------------------------------------
-
-    /// Where messages wait that do not take their turn.
-    pub(super) fn aside(&mut self) -> &mut Aside<A::Message> {
-        self.aside.get_or_insert_with(|| {
-            Box::new(Aside { stash: VecDeque::new(), unstashed: VecDeque::new(), retries: Retries::new() })
-        })
-    }
-
-    /// Sets a message aside. Gives it back if the stash is full.
-    ///
-    /// Rule 15.3.
-    pub(super) fn stash(&mut self, message: A::Message) -> Result<(), A::Message> {
-        let stash = &mut self.aside().stash;
-        if stash.len() >= A::STASH_CAPACITY {
-            return Err(message);
-        }
-        stash.push_back(message);
-        Ok(())
-    }
-
-    /// Puts what was set aside before what waits, in its order.
-    #[inline]
-    pub(super) fn unstash_all(&mut self) {
-        if let Some(aside) = &mut self.aside {
-            while let Some(message) = aside.stash.pop_back() {
-                aside.unstashed.push_front(message);
-            }
-        }
-    }
-
-    // ---- redelivery ----------------------------------------------------------------------------------------------
-
-    pub(super) fn quarantine(&self, retry: Retry<A::Message>) {
-        let Retry { message, history, deliveries, .. } = retry;
-        let name = A::message_name(&message);
-        drop_contained(message);
-        let reason = DeadLetterReason::Quarantined;
-        self.cell.core.lost(Lost { message: name, reason, failures: history, deliveries, answered: false });
-    }
+    // ---- the end -------------------------------------------------------------------------------------------------
 
     /// Closes the user lane. What is left goes to dead letters, in order.
     fn close_user_lane(&mut self) {

@@ -10,7 +10,8 @@ use crate::actor::actor_ref::ActorRef;
 use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
-use crate::actor::request::{AskError, ReplyTo};
+use crate::actor::reply::ReplyTo;
+use crate::actor::request::AskError;
 use crate::failure::Failure;
 
 type Erased = dyn FnOnce(&mut dyn Any, &mut dyn Any) -> Result<(), Failure> + Send;

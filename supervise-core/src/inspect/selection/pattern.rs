@@ -9,7 +9,7 @@
 
 use crate::base::{InvalidName, SCHEME, Uid, check_system_name, is_name_character};
 
-/// A text, cut up but not checked: an element that is no name finds nobody.
+/// A text, cut up but not checked: an element that is not a valid name finds nobody.
 #[derive(Debug)]
 pub(super) struct Address<'a> {
     pub(super) origin: Origin<&'a str>,
@@ -99,7 +99,7 @@ pub enum InvalidSelection {
         /// Where the element should be, in bytes.
         at: usize,
     },
-    /// A character that is in no name and is no wildcard.
+    /// A character that is neither allowed in a name nor a wildcard.
     #[error(
         "`{text}` is no selection: `{found}` at byte {at} is in no name and is no wildcard; names are of letters, \
          digits, any of -_.*$+:@&=,!~'; and %hh, wildcards are * and ?"
@@ -112,7 +112,7 @@ pub enum InvalidSelection {
         /// Where it is, in bytes.
         at: usize,
     },
-    /// What follows `#` is no uid.
+    /// The text behind `#` is not a uid.
     #[error(
         "`{text}` is no selection: what follows the `#` at byte {at} must be a uid, a number as in a ref's text"
     )]
@@ -122,7 +122,7 @@ pub enum InvalidSelection {
         /// Where the `#` is, in bytes.
         at: usize,
     },
-    /// The system's name is none.
+    /// The system's name is invalid.
     #[error("`{text}` is no selection: {reason}")]
     System {
         /// The text.

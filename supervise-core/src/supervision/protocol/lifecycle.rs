@@ -2,9 +2,9 @@
 
 use std::hash::Hash;
 
-use super::declared::AfterEnd;
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::children::Report;
+use crate::supervision::fields;
 use crate::supervision::vocabulary::{
     Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
@@ -315,10 +315,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Enqueue(subject.clone()));
         }
         let Some(id) = child else { return };
-        let after = self.field_ended(id, effects);
-        if after == AfterEnd::Decide {
+        let ended = self.field_ended(id, effects);
+        if ended == fields::Ended::Unexpectedly {
             return;
         }
+        let shuts_down = ended == fields::Ended::Significant && self.shuts_down();
         if let Some(children) = &mut self.children {
             children.remove(id);
         }
@@ -330,7 +331,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Phase::Terminating => self.finish_without_children(effects),
             _ => {}
         }
-        if after == AfterEnd::ShutDown {
+        if shuts_down {
             self.terminate(effects);
         }
     }
