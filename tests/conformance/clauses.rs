@@ -10,6 +10,7 @@ mod restart;
 mod stop;
 mod strategies;
 mod suspension;
+mod told;
 mod watch;
 
 use std::time::Duration;

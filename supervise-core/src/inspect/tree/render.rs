@@ -101,6 +101,7 @@ impl Node {
         let mut remarks = Vec::new();
         match self.state {
             NodeState::Running | NodeState::Declared => {}
+            NodeState::Starting => remarks.push("starting".to_owned()),
             NodeState::Failed => remarks.push("failed".to_owned()),
             NodeState::Suspended => remarks.push("suspended".to_owned()),
             NodeState::Stopping => remarks.push("stopping".to_owned()),

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use super::{Instance, Phase, Protocol, SpawnRefusal};
 use crate::base::ActorName;
-use crate::supervision::children::{Children, Marked};
+use crate::supervision::children::{ChildRecord, Children, Marked};
 use crate::supervision::settings::{Count, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMessage};
 use crate::supervision::watch::WatchKind;
@@ -45,6 +45,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// How many restarts that its parent sent this actor has begun.
     pub fn restarts(&self) -> u32 {
         self.restarts
+    }
+
+    /// Whether the actor has no instance that has completed its start.
+    pub fn is_starting(&self) -> bool {
+        self.instance != Instance::Live || !matches!(self.phase, Phase::Running)
+    }
+
+    /// How many restarts a child was told to do, those that no limit counts included.
+    pub fn restarts_in_all(&self, id: ChildId) -> u32 {
+        self.children.as_ref().and_then(|all| all.find(id)).map_or(0, ChildRecord::restarts_sent)
     }
 
     /// Whether a failure of this actor has not been answered yet.
