@@ -56,7 +56,7 @@ pub use actor::{
     DecidesAll, Declare, DefaultTable, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, NeverFails,
     NeverRestarts, Props, RefOf, Reply, ReplyTo, Request, Rule, RuntimeGone, SendError, SendErrorReason,
     SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
-    Supervisor, Terminated, TimerKey, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
+    Supervisor, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};
