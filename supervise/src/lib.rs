@@ -101,8 +101,9 @@ pub mod docs {
 /// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation.
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
-///   `pre_start`. If one cannot start, that is an initialization failure of the parent, and the children before it are stopped
-///   ([rule 14.1](docs::semantics#rule-14.1)).
+///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
+///   `one_for_one` the parent goes on meanwhile, otherwise it waits. Without a backoff, that is an initialization failure of the
+///   parent, and the children before it are stopped ([rule 14.1](docs::semantics#rule-14.1)).
 /// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
 /// - Under `all_for_one` and `rest_for_one` the affected declared children run `pre_restart` in reverse order and start in

@@ -219,6 +219,11 @@ impl Dispatcher {
         }
     }
 
+    /// Whether this thread runs a turn of one of this system's actors, other than on an asker's stack.
+    pub(crate) fn is_here(&self) -> bool {
+        HERE.get().0 == self.address()
+    }
+
     /// Queues a task. When the workers are gone, the task goes too.
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();

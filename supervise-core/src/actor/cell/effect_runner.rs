@@ -334,15 +334,17 @@ impl<A: Actor> EffectRunner<A> {
 
     fn note(&self, note: Note<Failure>) {
         let core = &self.cell.core;
-        if let Note::Decided { child, cause, outcome: Outcome::Escalated, .. } = &note {
+        if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
             cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
         }
         let observer = core.system.observer();
         if !observer.is_heard() {
             return;
         }
+        let strategy = self.strategy();
+        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
         let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &self.strategy());
+        observer.note(core.path(), child, note, &strategy, attempt);
     }
 
     fn path_of(&self, child: ChildId) -> Option<ActorPath> {
