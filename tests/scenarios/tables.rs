@@ -161,7 +161,7 @@ impl Keeper {
     #[handler]
     fn keep(&mut self, ctx: &mut Context<Self>) -> WriterRef {
         let writer = writer(&self.probe);
-        ctx.spawn("writer", move || writer()).expect("the name is free")
+        ctx.spawn("writer", writer).expect("the name is free")
     }
 }
 
