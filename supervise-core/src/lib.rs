@@ -21,6 +21,7 @@
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `graceful_stop` | waiting for an actor's end from outside the tree |
 //! | `timers`, `actor_timers` | a table of timers with one sleep; what an actor sets for itself |
+//! | `work` | futures, streams and blocking closures that an instance has running; `work/body` how they are cancelled, `work/task` [`Task`]: a future as a child |
 //! | `dispatch` | who polls a cell |
 //! | `system`, `guardian` | [`ActorSystem`] and the guardians `/`, `/user`, `/system` |
 //! | `tree` | [`Tree`]: a map of the running tree or of the declared one; `tree/description` what a type says, `tree/render` how it is drawn |
@@ -78,6 +79,7 @@ pub mod testkit;
 mod timers;
 mod tree;
 mod unwind;
+mod work;
 
 pub use actor::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
@@ -110,3 +112,4 @@ pub use supervision::{
 pub use system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use termination::{SystemTerminated, TerminationHook};
 pub use tree::{ActorType, DeciderTable, NodeState, Rule, Tree, TreeNode};
+pub use work::{Task, TaskOutput, WorkId};

@@ -5,6 +5,7 @@
 //! - [`macro@actor`] and [`macro@supervise`]: the attributes.
 //! - [`Context`]: what an actor can do from within. [`ActorSystem`]: what can be done from outside.
 //! - [`docs::semantics`]: the rules, numbered. [`docs::reliability`]: what they rest on, and what is outside.
+//! - [`docs::cookbook`]: what services need, as programs that run.
 //! - `testkit` (feature `testkit`): a private system per test on a paused clock.
 //! - [`Actor`], [`Supervisor`]: what the attributes write, for those who want to write it by hand.
 
@@ -16,6 +17,11 @@ pub mod docs {
     pub mod semantics {}
     #[doc = include_str!("../docs/reliability.md")]
     pub mod reliability {}
+    /// What services need, as programs that run.
+    pub mod cookbook {
+        #[doc = include_str!("../docs/cookbook/tasks.md")]
+        pub mod tasks {}
+    }
 }
 
 /// Declares an actor: on its type, and on the impl block that holds its handlers.

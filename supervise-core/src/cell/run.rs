@@ -22,6 +22,7 @@ use crate::props::{Factory, Props};
 use crate::request::{AskError, ErasedSlot, drop_because};
 use crate::supervision::{Call, Input, Returned, WatchKind};
 use crate::unwind::{Payload, UserValue, contained, drop_quietly};
+use crate::work::WorkId;
 
 /// How many messages a cell handles in one turn, and how many system messages. Rule 1.9.
 pub(super) const THROUGHPUT: u32 = 128;
@@ -286,6 +287,7 @@ impl<A: Actor> Runner<A> {
         match control {
             Control::Terminated(subject) => self.ended(subject),
             Control::Tick(generation) => self.tick(generation),
+            Control::Outcome(work) => self.outcome(work),
             // Somebody's stop, in its turn among the messages.
             Control::PoisonPill => {
                 self.ctx.me_any().stop();
@@ -426,6 +428,15 @@ impl<A: Actor> Runner<A> {
         }
     }
 
+    /// Rules 17.2 and 17.3.
+    fn outcome(&mut self, work: WorkId) -> Next {
+        match self.ctx.take_outcome(work) {
+            None => Next::Again,
+            Some(Ok(message)) => self.admit(message),
+            Some(Err(failure)) => self.failed(failure),
+        }
+    }
+
     /// A failed message comes before those that wait. One that the actor would set aside now lets others go first, and
     /// is asked about again before each of them.
     fn retry(&mut self) -> Option<Next> {
@@ -530,13 +541,13 @@ impl<A: Actor> Runner<A> {
                 failed => return self.built(failed),
             },
             Some(Call::PreRestart { cause, own, aborted }) => {
-                self.ctx.cancel_all_timers();
+                self.ctx.cancel_timers_and_work();
                 self.ctx.set_aborted(aborted);
                 self.shell.call = Some(Call::PreRestart { cause, own, aborted });
                 return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {
-                self.ctx.cancel_all_timers();
+                self.ctx.cancel_timers_and_work();
                 self.ctx.set_aborted(aborted);
                 return Next::Call(UserCode::PostStop);
             }

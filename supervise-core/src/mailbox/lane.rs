@@ -16,6 +16,7 @@ use std::fmt;
 use crate::actor_ref::AnyActorRef;
 use crate::actor_timers::Generation;
 use crate::cell::Visit;
+use crate::work::WorkId;
 
 /// What the runtime itself puts among the messages.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) enum Control {
     Kill,
     /// A timer of the actor's own is due.
     Tick(Generation),
+    /// A future, a stream or a blocking closure of the actor's own has come to something.
+    Outcome(WorkId),
     /// Code of the runtime's own, for a pattern.
     Visit(Visit),
 }
