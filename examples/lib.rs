@@ -1,1 +1,1 @@
-//! Runnable programs that show `supervise` at work. Each is a target of its own: `cargo run --example world_cup`.
+//! Programs that show `supervise` at work. Run one by its name: `cargo run --example world_cup`.

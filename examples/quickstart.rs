@@ -1,4 +1,4 @@
-//! A child fails, its parent's table restarts it. The same program opens the README.
+//! A child fails, and its parent restarts it as its table says. The README begins with the same program.
 
 use std::io::Error as IoError;
 
@@ -11,7 +11,7 @@ struct Reader {
 
 #[actor]
 impl Reader {
-    /// Reads on. Its disk goes away at the third line.
+    /// Reads the next line. The disk fails at the third one.
     #[handler]
     fn next_line(&mut self) -> Result<u32, IoError> {
         self.lines += 1;

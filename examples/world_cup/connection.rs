@@ -1,6 +1,6 @@
 //! The risky part: one question to the feed server over TCP, and everything that can go wrong with it.
 //!
-//! What is done about a failure is not decided here but in the table of [`Standings`](crate::standings::Standings).
+//! This module does not decide what to do about a failure; the table of [`Standings`](crate::standings::Standings) does.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,28 +16,28 @@ use crate::protocol::Question;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// How often one feed asks one question before it gives up. Longer than the server's outages.
+/// How often a feed asks one question before it gives up. These attempts together take longer than an outage of the server.
 const ATTEMPTS: u32 = 15;
 
 /// Why a feed has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FeedError {
-    /// The connection may deliver the answer yet, as the answer to a later question: it is of no more use.
+    /// The connection is useless now: it may still deliver this answer, as the answer to a later question.
     #[error("no answer within {waited:?}")]
     Timeout { waited: Duration },
-    /// The connection is gone, or there was none to be had.
+    /// The connection was closed, or could not be opened.
     #[error("no connection: {0}")]
     Io(#[from] io::Error),
-    /// The connection ended within the answer.
+    /// The connection ended in the middle of the answer.
     #[error("the answer was cut off after {received} bytes")]
     Cut { received: usize },
-    /// One line, as it should be, but nonsense. The connection itself is sound.
+    /// The answer is one line, but makes no sense. The connection itself still works.
     #[error("the answer makes no sense: {0}")]
     Malformed(#[from] serde_json::Error),
-    /// An answer to some other question.
+    /// The answer belongs to another question.
     #[error("the answer is about something else than `{question}`")]
     OutOfStep { question: Question },
-    /// Enough is enough.
+    /// The feed has tried often enough.
     #[error("given up after {attempts} attempts, the last one: {last}")]
     GivenUp { attempts: u32, last: Box<FeedError> },
 }
@@ -87,7 +87,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// After [`FeedError::Malformed`] the connection can be used on, after any other failure it cannot.
+    /// After [`FeedError::Malformed`] the connection can still be used. After any other failure it cannot.
     pub(crate) async fn ask<T: DeserializeOwned>(&mut self, question: Question) -> Result<T, FeedError> {
         let line = in_time(async {
             self.stream.write_all(format!("{question}\n").as_bytes()).await?;

@@ -1,5 +1,5 @@
-//! The child that takes the risks: one remote read per message. Owns nothing worth keeping but a connection, and a
-//! restart is how it gets a new one.
+//! The child that takes the risks: it does one remote read per message. Its only state is a connection, and a restart replaces that
+//! connection.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use crate::tournament::{Match, MatchId};
 #[derive(Debug)]
 pub(crate) struct Feed {
     server: SocketAddr,
-    /// Opened by the first question.
+    /// The first question opens it.
     connection: Option<Connection>,
 }
 
@@ -25,13 +25,13 @@ impl Feed {
         Self { server, connection: None }
     }
 
-    /// Which matches there are. `attempt` counts from 1 how often the asker has tried with this feed.
+    /// Returns the ids of all matches. `attempt` counts from 1 how often the asker has tried with this feed.
     #[handler]
     async fn index(&mut self, attempt: u32) -> Result<Vec<MatchId>, FeedError> {
         self.ask(Question::Index).await.map_err(|error| error.at_attempt(attempt))
     }
 
-    /// One match. `attempt` counts from 1 how often the asker has tried with this feed.
+    /// Returns one match. `attempt` counts from 1 how often the asker has tried with this feed.
     #[handler]
     async fn fetch(&mut self, id: MatchId, attempt: u32) -> Result<Match, FeedError> {
         self.read(id).await.map_err(|error| error.at_attempt(attempt))

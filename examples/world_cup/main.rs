@@ -1,12 +1,12 @@
-//! A World Cup's tables, computed by supervised actors over a feed server that misbehaves.
+//! Supervised actors compute the tables of a World Cup. They read the matches from a feed server that misbehaves.
 //!
-//! The containment pattern: [`Standings`](standings::Standings) keeps the table and supervises its
-//! [`Feed`](feed::Feed)s, which do the risky reads. In the end the table is held against a plain fold over the input.
+//! This shows the containment pattern: [`Standings`](standings::Standings) keeps the table and supervises its
+//! [`Feed`](feed::Feed)s, which do the risky reads. At the end the program compares the table with a plain fold over the input.
 //!
 //! ```text
 //! tournament ◄─ record        the facts, read from JSON
 //! table                       the plain fold
-//! server ─TCP─ connection     the feed server and its client; `protocol` is what they say
+//! server ─TCP─ connection     the feed server and its client; `protocol` is their language
 //! standings ─► feed           the actors: start reading here
 //! progress, supervision_log, report, options
 //! ```
@@ -45,7 +45,7 @@ const INCOMPLETE: u8 = 1;
 const NOTHING_TO_COMPUTE: u8 = 2;
 const RECORDS_SKIPPED: u8 = 3;
 
-/// How long the standings may take to hand out their table. They never wait for anything by then.
+/// How long the standings may take to return their table. They wait for nothing else at that time.
 const TABLE_WITHIN: Duration = Duration::from_secs(5);
 
 #[tokio::main]
@@ -95,14 +95,14 @@ async fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     Ok(exit_code(&differences, &tournament))
 }
 
-/// What the actors made of the tournament.
+/// The result of the actors' work.
 struct Computed {
     table: Table,
     feeds_left: usize,
     log: SupervisionLog,
 }
 
-/// Has the actors fetch every match from a server that misbehaves.
+/// Lets the actors fetch every match from a server that misbehaves.
 async fn compute(options: &Options, tournament: &Tournament) -> Result<Computed, Box<dyn Error>> {
     let manners = Manners { seed: options.seed, faults: options.faults, dies_after: options.server_dies_after };
     let server = FeedServer::start(&tournament.matches, manners).await?;
@@ -114,7 +114,7 @@ async fn compute(options: &Options, tournament: &Tournament) -> Result<Computed,
     let standings = system.spawn("standings", move || Standings::new(address, feeds, watchers.clone()))?;
 
     let mut display = Display::new();
-    // Ends with an error when the standings are gone, and with them the last sender.
+    // The loop also ends when the standings have ended, because the last sender ends with them.
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
         display.show(now);
@@ -141,7 +141,7 @@ fn exit_code(differences: &Differences, tournament: &Tournament) -> ExitCode {
     }
 }
 
-/// Writes to standard output. Whoever reads it may have closed it; that is no reason to panic.
+/// Writes to standard output. The reader may have closed it; that must not cause a panic.
 fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
 }

@@ -1,4 +1,4 @@
-//! The command line. Knows nothing of what the options do.
+//! Parses the command line. This module does not know what the options do.
 
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
@@ -6,29 +6,29 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 pub(crate) const USAGE: &str = "\
-Computes the tables of a World Cup with supervised actors, over a feed server that misbehaves.
+Computes the tables of a World Cup with supervised actors that read from a feed server that misbehaves.
 
 Usage: cargo run --example world_cup [-- [PATH] [OPTIONS]]
 
   PATH                   a tournament in JSON; without it, the World Cup 2022
 
-  --seed N               which faults happen (default 5)
+  --seed N               selects which faults happen (default 5)
   --faults PERCENT       how many requests go wrong, 0 to 100 (default 30)
   --feeds N              how many feed actors share the work, 1 to 64 (default 4)
-  --server-dies-after N  the server goes down for good after N matches were served
-  --help                 this text
+  --server-dies-after N  the server goes down for good after it has served N matches
+  --help                 print this text
 
-Exit code: 0 every match was counted once; 1 a match was lost or counted twice; 2 nothing to compute, or
-the command line is wrong; 3 every readable match was counted, but some records could not be read.";
+Exit codes: 0 every match was counted once; 1 a match was lost or counted twice; 2 there was nothing to
+compute, or the command line is wrong; 3 every readable match was counted, but some records were unreadable.";
 
-/// What the command line asks for.
+/// What the user wants.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
     Run(Options),
 }
 
-/// How to run.
+/// The settings of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) path: Option<PathBuf>,

@@ -1,10 +1,10 @@
-//! Shows how far the work is: a bar on a terminal, a line now and then elsewhere.
+//! Shows the progress of the work: a bar on a terminal, occasional lines elsewhere.
 
 use std::io::{IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How far the work is.
+/// The progress of the work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// Unknown until the index has arrived.
@@ -12,9 +12,9 @@ pub(crate) struct Progress {
     pub(crate) counted: usize,
     /// Feeds that have not been stopped.
     pub(crate) feeds: usize,
-    /// How often an answer failed to come.
+    /// How often a request failed.
     pub(crate) failed: usize,
-    /// Nothing more will happen: either all is counted, or there is no feed left.
+    /// Nothing more will happen: all matches are counted, or no feed is left.
     pub(crate) finished: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Display {
 }
 
 impl Display {
-    /// A bar if standard output is a terminal, lines if not.
+    /// A bar if standard output is a terminal, otherwise lines.
     pub(crate) fn new() -> Self {
         if !std::io::stdout().is_terminal() {
             return Self::Lines { shown: Progress::default() };
@@ -36,7 +36,7 @@ impl Display {
         Self::Bar(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
     }
 
-    /// Shows how far the work is now.
+    /// Shows the current progress.
     pub(crate) fn show(&mut self, progress: Progress) {
         match self {
             Self::Bar(bar) => {
@@ -50,7 +50,7 @@ impl Display {
             Self::Lines { shown } if progress.is_news_after(*shown) => {
                 *shown = progress;
                 let line = format!("{} of {} matches  {}", progress.counted, progress.total(), progress.asides());
-                // Whoever read our output may have closed it; the work goes on.
+                // The reader may have closed our output; the work continues.
                 let _ = writeln!(std::io::stdout(), "{line}");
             }
             Self::Lines { .. } => {}
@@ -67,7 +67,7 @@ impl Progress {
         self.matches.map_or_else(|| "?".to_owned(), |matches| matches.to_string())
     }
 
-    /// Whether it is worth a line of its own: a quarter more is done, a feed is lost, or it is over.
+    /// Whether to print a line: another quarter is done, a feed is lost, or the work is over.
     fn is_news_after(self, shown: Self) -> bool {
         let quarter = |progress: Self| match progress.matches {
             Some(matches) if matches > 0 => progress.counted * 4 / matches,

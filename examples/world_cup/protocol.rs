@@ -1,4 +1,4 @@
-//! What feed and server say to each other: one line asks, one line of JSON answers.
+//! The language of the feeds and the server: a question is one line, and the answer is one line of JSON.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use crate::tournament::MatchId;
 /// A question to the feed server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Question {
-    /// Which matches are there? Answered by a list of numbers.
+    /// Which matches are there? The answer is a list of numbers.
     Index,
     /// What is this match?
     Get(MatchId),
 }
 
 impl Question {
-    /// The question in a line, or `None` if it is none.
+    /// The question in a line, or `None` if the line is not a question.
     pub(crate) fn parse(line: &str) -> Option<Self> {
         match line.trim_end() {
             "INDEX" => Some(Self::Index),

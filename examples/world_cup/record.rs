@@ -1,10 +1,10 @@
-//! Reading the JSON format, whatever the year: finds the records of a document and makes matches of them.
+//! Reads the JSON format of any year: finds the records of a document and turns them into matches.
 //!
-//! Two ways in. A document that is JSON is parsed as such, and a record of the wrong shape is set aside alone. In a
-//! document that is *not* JSON, the records are looked for one by one, so that damage to one of them (a lost comma, a
-//! file cut short) costs only the records it touches.
+//! There are two ways. A document that is JSON is parsed as JSON, and only the records of the wrong shape are set aside. In
+//! a document that is *not* valid JSON, this module looks for the records one by one, so damage (a lost comma, a truncated
+//! file) costs only the records that it touches.
 //!
-//! Shapes known: `matches` at the top or inside `rounds`; teams by name or as `{"name": ..}`; scores as
+//! These shapes are known: `matches` at the top or inside `rounds`; teams by name or as `{"name": ..}`; scores as
 //! `{"ft": .., "et": .., "p": ..}` or as `score1`, `score2`, `score1et`, `score2et`, `score1p`, `score2p`. Unknown
 //! fields are ignored.
 
@@ -42,7 +42,7 @@ pub(crate) struct UnreadableRecord {
 ///
 /// # Errors
 ///
-/// The place and the reason, when no list of matches can be found in it.
+/// The place and the reason, if the document contains no list of matches.
 pub(crate) fn parse(text: &str) -> Result<Document, (Place, String)> {
     match serde_json::from_str::<Whole<'_>>(text) {
         Ok(whole) => {
@@ -62,7 +62,7 @@ pub(crate) fn parse(text: &str) -> Result<Document, (Place, String)> {
     }
 }
 
-/// A document that is JSON, its records unread.
+/// A document that is JSON, with its records not yet parsed.
 #[derive(Deserialize)]
 struct Whole<'a> {
     name: Option<String>,
@@ -79,7 +79,7 @@ struct Round<'a> {
     matches: Vec<&'a RawValue>,
 }
 
-/// A record's text, or what is wrong with the stretch it should be in.
+/// The text of a record, or what is wrong with the text in which it should be.
 enum Found<'a> {
     Record { round: Option<String>, text: &'a str },
     Damage { at: usize, reason: String },
@@ -97,12 +97,12 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// Looks for records in text that is no JSON, or `None` when that makes no sense.
+/// Looks for records in text that is not valid JSON. Returns `None` if that makes no sense.
 ///
-/// From each `{` on a record is tried. Behind damage, everything up to the next brace that opens a good record counts
-/// as damaged; `{"ft": ..}` inside the damaged one is no good record, as it names no teams.
+/// Each `{` may begin a record. After damage, everything up to the next brace that begins a good record counts as
+/// damaged. `{"ft": ..}` inside a damaged record is not a good record, because it does not name teams.
 fn salvage<'a>(text: &'a str, error: &serde_json::Error) -> Option<Vec<Found<'a>>> {
-    // Not damaged but different: a tree of another shape.
+    // The document is not damaged; it has another shape.
     if error.is_data() || text.contains("\"rounds\"") {
         return None;
     }
@@ -177,7 +177,7 @@ impl fmt::Display for RecordError {
     }
 }
 
-/// A record as it is written, in any of the known shapes.
+/// A record as written, in any of the known shapes.
 #[derive(Deserialize)]
 struct Record {
     round: Option<String>,
@@ -246,7 +246,7 @@ impl Named {
     }
 }
 
-/// What the parser says, without its place: that would be a place in the record, not in the file.
+/// The parser's message without its place, which is a place in the record and not in the file.
 fn reason_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
@@ -255,9 +255,9 @@ fn reason_of(error: &serde_json::Error) -> String {
     }
 }
 
-/// Where in `text` an error lies that was found in `record`, a part of it.
+/// The place in `text` of an error that was found in `record`, a part of that text.
 fn offset_of_error(error: &RecordError, text: &str, record: &str) -> usize {
-    // A record is borrowed from the text, so the distance of their addresses is where it starts.
+    // A record is borrowed from the text, so the difference of their addresses is its offset.
     let start = record.as_ptr() as usize - text.as_ptr() as usize;
     match error {
         RecordError::Shape(error) => offset_of(error, text, start),
@@ -265,7 +265,7 @@ fn offset_of_error(error: &RecordError, text: &str, record: &str) -> usize {
     }
 }
 
-/// Where in `text` an error lies that was found by parsing from `start` on.
+/// The place in `text` of an error that was found by parsing from `start`.
 fn offset_of(error: &serde_json::Error, text: &str, start: usize) -> usize {
     let before: usize =
         text[start..].split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();

@@ -1,6 +1,6 @@
-//! What the program says in the end: group tables, the bracket, what supervision did, and whether it all adds up.
+//! What the program prints at the end: group tables, the bracket, what supervision did, and whether every match was counted.
 //!
-//! Text only; nothing is computed here that is not shown.
+//! This module only produces text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ pub(crate) struct Supervision<'a>(pub(crate) &'a SupervisionLog);
 pub(crate) struct Verdict<'a> {
     pub(crate) tournament: &'a Tournament,
     pub(crate) differences: &'a Differences,
-    /// The feeds that were left in the end.
+    /// The number of feeds that were left at the end.
     pub(crate) feeds_left: usize,
     pub(crate) took: Duration,
 }
@@ -61,7 +61,7 @@ fn write_group(f: &mut fmt::Formatter<'_>, name: &str, group: &Group) -> fmt::Re
     Ok(())
 }
 
-/// One knock-out game with everything that decided it.
+/// One knock-out game with everything that decided it, such as penalties.
 struct Result<'a>(&'a Match);
 
 impl fmt::Display for Result<'_> {
@@ -107,7 +107,7 @@ impl fmt::Display for Supervision<'_> {
                 times
             });
         let times: Vec<_> = times.into_iter().map(|(directive, times)| format!("{times} x {directive}")).collect();
-        writeln!(f, "  in all: {}; {} restarts completed", times.join(", "), log.restarts)?;
+        writeln!(f, "  in total: {}; {} restarts completed", times.join(", "), log.restarts)?;
         match log.missed {
             0 => Ok(()),
             missed => writeln!(f, "  ({missed} events came too fast to be counted)"),
@@ -155,7 +155,7 @@ impl fmt::Display for Verdict<'_> {
 }
 
 impl Verdict<'_> {
-    /// Names matches, a dozen at most.
+    /// Lists matches, at most a dozen.
     fn list(&self, f: &mut fmt::Formatter<'_>, ids: &[MatchId]) -> fmt::Result {
         const SHOWN: usize = 12;
         let games = self.tournament.matches.iter().filter(|game| ids.contains(&game.id));
@@ -219,7 +219,7 @@ mod tests {
         for line in [
             "  answer is garbage          Resume                1            -            -",
             "  no answer in time          Restart               2        30 ms        40 ms",
-            "  in all: 2 x Restart, 1 x Resume; 2 restarts completed",
+            "  in total: 2 x Restart, 1 x Resume; 2 restarts completed",
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line}\nis not in\n{text}");
         }

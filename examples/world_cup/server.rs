@@ -1,7 +1,7 @@
-//! The feed server: serves the matches over TCP, one line each, and misbehaves.
+//! The feed server. It serves the matches over TCP, one line each, and misbehaves.
 //!
-//! Which request goes wrong, and how, depends on the seed, the question and how often it was asked before: not on
-//! timing. Only what an outage does to the *other* connections depends on when it happens.
+//! The seed, the question and the number of earlier requests for it determine which request goes wrong, and how. Timing does not
+//! matter, with one exception: the effect of an outage on the *other* connections depends on when it happens.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -22,23 +22,23 @@ use crate::tournament::Match;
 /// How long an answer takes when nothing goes wrong.
 const LATENCY: Duration = Duration::from_millis(5);
 
-/// How long a client that gets no answer is left hanging, unless it hangs up first.
+/// How long a client without an answer is kept waiting, unless it closes the connection first.
 const HANG: Duration = Duration::from_secs(2);
 
-/// How long the server is down when it goes down for a while.
+/// How long a temporary outage lasts.
 const OUTAGE: Duration = Duration::from_millis(200);
 
 /// How badly the server behaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manners {
     pub(crate) seed: u64,
-    /// How many of a hundred requests go wrong.
+    /// How many requests go wrong, in per cent.
     pub(crate) faults: u8,
-    /// After how many served matches the server goes down for good.
+    /// How many matches the server serves before it goes down for good.
     pub(crate) dies_after: Option<u32>,
 }
 
-/// What is done instead of answering.
+/// What the server does instead of answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// Close the connection.
@@ -49,11 +49,11 @@ enum Fault {
     Cut,
     /// Answer nonsense.
     Garbage,
-    /// Close the door and every connection, and open again later.
+    /// Close the listener and every connection, and open again later.
     GoDown,
 }
 
-/// A running server. Dropping it ends it.
+/// A running server. Dropping the value ends the server.
 #[derive(Debug)]
 pub(crate) struct FeedServer {
     address: SocketAddr,
@@ -65,7 +65,7 @@ impl FeedServer {
     ///
     /// # Errors
     ///
-    /// When there is no port to be had.
+    /// If no port is available.
     pub(crate) async fn start(matches: &[Match], manners: Manners) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -75,7 +75,7 @@ impl FeedServer {
         Ok(Self { address, running })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -87,14 +87,14 @@ impl Drop for FeedServer {
     }
 }
 
-/// Why the door is to be closed.
+/// Why the listener has to close.
 #[derive(Debug)]
 enum Closing {
     ForAWhile,
     ForGood,
 }
 
-/// Opens the door, lets clients in until it is to be closed, and starts again.
+/// Opens the listener, accepts clients until it has to close, and starts again.
 async fn serve(
     mut listener: TcpListener,
     address: SocketAddr,
@@ -111,14 +111,14 @@ async fn serve(
         listener = loop {
             match TcpListener::bind(address).await {
                 Ok(listener) => break listener,
-                // Somebody's outgoing connection has the port; it will not have it for long.
+                // An outgoing connection of another process has the port, but not for long.
                 Err(_) => sleep(LATENCY).await,
             }
         };
     }
 }
 
-/// Serves clients until the door is to be closed. All connections end with this future.
+/// Serves clients until the listener has to close. All connections end with this future.
 async fn let_in(listener: &TcpListener, service: &Arc<Service>, closed: &mut mpsc::Receiver<Closing>) -> Closing {
     let mut clients = JoinSet::new();
     loop {
@@ -134,7 +134,7 @@ async fn let_in(listener: &TcpListener, service: &Arc<Service>, closed: &mut mps
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Service {
     answers: HashMap<Question, String>,
     manners: Manners,
@@ -158,7 +158,7 @@ impl Service {
         Ok(Self { answers, manners, tally: Mutex::default(), closing })
     }
 
-    /// Answers one client's questions until either side has had enough. An error is the client's loss, not ours.
+    /// Answers one client's questions until either side closes the connection. An error affects that client only.
     async fn attend(&self, stream: TcpStream) -> io::Result<()> {
         let mut stream = BufStream::new(stream);
         let mut line = String::new();
@@ -178,7 +178,7 @@ impl Service {
                 Some(Fault::Cut) => return write(&mut stream, &[&answer.as_bytes()[..answer.len() / 2]]).await,
                 Some(Fault::Refuse) => return Ok(()),
                 Some(Fault::Hang) => {
-                    // Whatever the client sends or closes ends the silence early.
+                    // Anything that the client sends, or the end of its connection, ends the silence early.
                     let _ = tokio::time::timeout(HANG, stream.fill_buf()).await;
                     return Ok(());
                 }
@@ -199,7 +199,7 @@ impl Service {
         self.manners.fault(question, asked)
     }
 
-    /// Counts a served match; whether it was the last one that will be served.
+    /// Counts a served match. Returns whether it was the last one that will be served.
     fn was_the_last(&self, question: Question) -> bool {
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         if let Question::Get(_) = question {
@@ -208,7 +208,7 @@ impl Service {
         self.manners.dies_after.is_some_and(|last| tally.served >= last)
     }
 
-    /// Has the door closed; ends with the connection it is called on.
+    /// Makes the listener close. This ends the connection on which it is called.
     async fn close(&self, closing: Closing) -> io::Result<()> {
         let _ = self.closing.send(closing).await;
         std::future::pending().await
@@ -240,7 +240,7 @@ impl Manners {
     }
 }
 
-/// Stirs one byte in, so that neighbouring seeds and questions give unrelated draws (FNV-1a's step).
+/// Mixes one byte in, so that neighbouring seeds and questions give unrelated draws (FNV-1a's step).
 fn mix(state: u64, byte: u8) -> u64 {
     (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
 }

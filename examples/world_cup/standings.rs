@@ -1,9 +1,9 @@
-//! The parent that keeps the table and takes no risk, after the containment pattern: whatever can fail is done by its
-//! feeds. What happens when they do is said in the table of rules above the struct and nowhere else.
+//! The parent that keeps the table and takes no risk. This is the containment pattern: the feeds do everything that can fail. The
+//! rules above the struct are the only place that says what happens when a feed fails.
 //!
-//! No match is lost: a failed message is gone for good, so what is still to be fetched is kept here, and every errand
-//! comes back exactly once, with a match or with the reason why not. No match is counted twice: the table takes
-//! each number once.
+//! No match is lost: a failed message is not delivered again, so the standings keep a list of the matches that are still to
+//! be fetched. Every errand comes back exactly once, with a match or with the reason for its failure. No match is counted
+//! twice: the table accepts each number once.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -22,13 +22,13 @@ use crate::tournament::{Match, MatchId};
 #[actor]
 #[supervise(
     one_for_one(max_retries = 1000, within = "60s"),
-    // Nonsense, but one line of it: the connection is sound, so the feed keeps it.
+    // The answer is garbage but a complete line: the connection still works, so the feed keeps it.
     on(FeedError::Malformed { .. }) = Resume,
-    // Asked again and again in vain: this feed leads nowhere.
+    // The feed has asked many times without an answer: stop it.
     on(FeedError::GivenUp { .. }) = Stop,
-    // The server may be busy: a new connection, soon.
+    // The server may be busy: open a new connection soon.
     on(FeedError::Timeout { .. }) = Restart(backoff(min = "10ms", max = "100ms", jitter = 0.2)),
-    // The connection is gone or out of step. If the server is down, it needs time.
+    // The connection is closed or out of step. If the server is down, it needs time to come back.
     on(FeedError) = Restart(backoff(min = "20ms", max = "250ms", jitter = 0.2)),
     on(Panic) = Restart,
 )]
@@ -52,11 +52,11 @@ pub(crate) struct Standings {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
     id: MatchId,
-    /// How often the same feed has tried, this time included.
+    /// How often the same feed has tried, including this time.
     attempt: u32,
 }
 
-/// Why the standings cannot open.
+/// Why the standings cannot start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
     #[error("a feed cannot be started: {0}")]
@@ -93,9 +93,9 @@ impl Standings {
         ctx.me().begin().tell().map_err(|refused| OpenError::Begin(refused.reason()))
     }
 
-    /// Learns from the feeds which matches there are, and sends for the first ones.
+    /// Asks the feeds which matches exist, and sends feeds to fetch the first ones.
     ///
-    /// A parent that awaits its own child. When the child fails, the rules above are applied while this waits.
+    /// Here a parent awaits its own child. If the child fails, the rules above apply while this handler waits.
     #[handler]
     async fn begin(&mut self, ctx: &mut Context<Self>) {
         if let Some(index) = self.index().await {
@@ -105,7 +105,7 @@ impl Standings {
         self.send_for_more(ctx);
     }
 
-    /// An errand came back.
+    /// A feed returns from an errand.
     #[handler]
     fn fetched(
         &mut self,
@@ -114,16 +114,16 @@ impl Standings {
         answer: Result<Match, AskError>,
         ctx: &mut Context<Self>,
     ) {
-        // One that set out before a restart of the standings was never counted.
+        // An errand that began before a restart of the standings is not included in this count.
         self.under_way = self.under_way.saturating_sub(1);
         match answer {
             Ok(game) => {
                 self.count(game);
                 self.idle.push_back(feed);
             }
-            // The feed is gone and has no use for another errand. Somebody else starts afresh.
+            // The feed has ended, so another feed gets this errand as a new one.
             Err(AskError::Stopped) => self.waiting.push_front(Errand::first(errand.id)),
-            // The errand waits in the feed's mailbox until the feed goes on, or comes back once more if it is stopped.
+            // The errand waits in the feed's mailbox until the feed continues. If the feed is stopped, the errand comes back again.
             Err(_) => {
                 self.progress.failed += 1;
                 self.send(feed, errand.again(), ctx);
@@ -132,7 +132,7 @@ impl Standings {
         self.send_for_more(ctx);
     }
 
-    /// The table as it stands.
+    /// Returns the current table.
     #[handler]
     fn table(&self) -> Table {
         self.table.clone()
@@ -164,7 +164,7 @@ impl Standings {
         }
     }
 
-    /// Gives each idle feed an errand, as long as there are any.
+    /// Gives each idle feed an errand while there are any.
     fn send_for_more(&mut self, ctx: &Context<Self>) {
         while !self.idle.is_empty() {
             let Some(errand) = self.waiting.pop_front() else { break };
@@ -178,10 +178,10 @@ impl Standings {
     fn send(&mut self, feed: FeedRef, errand: Errand, ctx: &Context<Self>) {
         self.under_way += 1;
         let standings = ctx.me();
-        // Not awaited here: the standings have other feeds to look after meanwhile.
+        // The standings do not wait for the answer, because they have other feeds to serve.
         tokio::spawn(async move {
             let answer = feed.fetch(errand.id, errand.attempt).await;
-            // Refused only when the standings are gone, and then nobody waits for it.
+            // This fails only if the standings have ended, and then nothing waits for the answer.
             let _ = standings.fetched(feed, errand, answer).tell();
         });
     }

@@ -14,13 +14,13 @@ use crate::connection::FeedError;
 pub(crate) struct SupervisionLog {
     /// By cause and directive.
     pub(crate) decisions: BTreeMap<(&'static str, &'static str), Decision>,
-    /// Restarts that were completed. A delayed one is none if the actor was stopped before it was due.
+    /// Restarts that were completed. A delayed restart does not count if the actor was stopped before it was due.
     pub(crate) restarts: u32,
-    /// Events that came faster than they were counted.
+    /// Events that were missed because they came too fast.
     pub(crate) missed: u64,
 }
 
-/// How often one directive was given for one cause, and how long it was put off.
+/// How often a directive was given for a cause, and how long it was delayed.
 #[derive(Debug, Default)]
 pub(crate) struct Decision {
     pub(crate) times: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Decision {
 }
 
 impl SupervisionLog {
-    /// Counts an event, if it is one of ours. The one place that knows how events look.
+    /// Counts an event if it is one of ours. This is the only place that knows the events.
     fn note(&mut self, event: &Event) {
         match event {
             Event::Decided { failure, directive, outcome, .. } => {
@@ -69,7 +69,7 @@ fn cause_of(failure: &Failure) -> &'static str {
     failure.downcast_ref::<FeedError>().map_or(failure.type_name(), FeedError::cause)
 }
 
-/// What was decided, or what came of it where the limit said otherwise.
+/// The decision, or its outcome if the limit refused it.
 fn name_of(directive: Directive, outcome: Outcome) -> &'static str {
     if let Outcome::LimitReached { .. } = outcome {
         return "Stop at the limit";

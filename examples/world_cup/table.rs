@@ -1,14 +1,14 @@
-//! The plain fold: matches in, group tables and the bracket out. No actors, no I/O.
+//! The plain fold: it turns matches into group tables and the bracket, without actors and without I/O.
 //!
-//! Today's rules for every year: three points for a win, one for a draw. Extra time counts where a group game had
+//! Today's rules apply to every year: three points for a win, one for a draw. Extra time counts if a group game had
 //! any (1954). Teams are ranked by
 //!
 //! 1. points, goal difference, goals scored in all games of the group; then
 //! 2. points, goal difference, goals scored in the games among the teams still level; then
 //! 3. the name, which stands in for fair play and the drawing of lots.
 //!
-//! A table takes matches in any order and counts each as often as it is told. That nothing is counted twice is the
-//! business of whoever feeds it; [`Table::differences`] tells.
+//! A table accepts matches in any order and counts each one as often as it gets it. The caller has to make sure that it
+//! passes no match twice; [`Table::differences`] shows whether it did.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub(crate) struct Row {
 pub(crate) struct Differences {
     pub(crate) lost: Vec<MatchId>,
     pub(crate) counted_twice: Vec<MatchId>,
-    /// The right matches, yet another table.
+    /// The matches are right, but the table differs.
     pub(crate) otherwise: bool,
 }
 
@@ -60,7 +60,7 @@ impl Table {
         table
     }
 
-    /// Counts a match. One that has not been played only enters its teams.
+    /// Counts a match. A match that has not been played only adds its teams.
     pub(crate) fn record(&mut self, game: Match) {
         match &game.group {
             Some(group) => self.groups.entry(group.clone()).or_default().record(game),
@@ -85,7 +85,7 @@ impl Table {
         rounds
     }
 
-    /// Holds this table against the fold over `matches`, which it should equal.
+    /// Compares this table with the fold over `matches`, which it should equal.
     pub(crate) fn differences(&self, matches: &[Match]) -> Differences {
         let mut counted: BTreeMap<MatchId, u32> = BTreeMap::new();
         for game in self.groups.values().flat_map(|group| &group.games).chain(&self.knock_out) {
@@ -153,7 +153,7 @@ impl Row {
         i64::from(self.scored) - i64::from(self.conceded)
     }
 
-    /// What is compared, the most important first.
+    /// The criteria of the comparison, the most important first.
     fn standing(&self) -> (u32, i64, u32) {
         (self.points(), self.goal_difference(), self.scored)
     }
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn goals_scored_come_before_the_direct_encounter() {
-        // A and B have three points and a difference of zero; A won the direct encounter, B scored more.
+        // A and B have three points and a difference of zero; A won their game, B scored more.
         let games = [
             game(1, "A", [1, 0], "B"),
             game(2, "C", [1, 0], "A"),
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_direct_encounter_comes_before_the_name() {
-        // A and B are level in everything; B won the direct encounter.
+        // A and B are level in everything; B won their game.
         let games = [
             game(1, "B", [1, 0], "A"),
             game(2, "A", [1, 0], "C"),

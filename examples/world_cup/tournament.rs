@@ -1,7 +1,7 @@
 //! The facts of a tournament, and where they come from: the shipped file or one named on the command line.
 //!
-//! What a match *means* for a table is not decided here but in [`table`](crate::table); which shapes a record had
-//! over the years is known only to [`record`](crate::record).
+//! [`table`](crate::table) decides what a match *means* for a table. Only [`record`](crate::record) knows the formats that records
+//! had over the years.
 
 use std::fmt;
 use std::fs;
@@ -19,7 +19,7 @@ const SHIPPED_NAME: &str = "examples/data/world_cup_2022.json";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct MatchId(pub(crate) u32);
 
-/// One match. Without a group it is a knock-out game, without a score it has not been played.
+/// One match. A match without a group is a knock-out game; one without a score has not been played.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Match {
     pub(crate) id: MatchId,
@@ -30,7 +30,7 @@ pub(crate) struct Match {
     pub(crate) score: Option<Score>,
 }
 
-/// Goals of the first and the second team, at the end of each part that was played.
+/// The goals of the first and the second team at the end of each part that was played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Score {
     pub(crate) full_time: [u32; 2],
@@ -40,13 +40,13 @@ pub(crate) struct Score {
 }
 
 impl Score {
-    /// The goals that count: a shoot-out decides who goes on and adds no goals.
+    /// The goals that count: a shoot-out decides which team advances, but does not add goals.
     pub(crate) fn goals(&self) -> [u32; 2] {
         self.extra_time.unwrap_or(self.full_time)
     }
 }
 
-/// All matches of a file, in its order, and what could not be read.
+/// All matches of a file in its order, and the records that could not be read.
 #[derive(Debug)]
 pub(crate) struct Tournament {
     /// The file it was read from.
@@ -56,7 +56,7 @@ pub(crate) struct Tournament {
     pub(crate) unreadable: Vec<UnreadableRecord>,
 }
 
-/// Why there is no tournament to compute.
+/// Why no tournament can be computed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     #[error("cannot read {path}: {source}")]
@@ -84,16 +84,16 @@ impl Tournament {
     ///
     /// # Errors
     ///
-    /// None as long as the tests of this module pass.
+    /// Never, as long as the tests of this module pass.
     pub(crate) fn shipped() -> Result<Self, ReadError> {
         Self::parse(SHIPPED_NAME, SHIPPED)
     }
 
-    /// Reads a file. A record that cannot be read is set aside and costs none of the others.
+    /// Reads a file. A record that cannot be read is set aside and does not affect the others.
     ///
     /// # Errors
     ///
-    /// When no match at all can be had from the file; says where and why.
+    /// If no match can be read from the file. The error says where and why.
     pub(crate) fn from_file(path: &Path) -> Result<Self, ReadError> {
         let shown = path.display().to_string();
         let bytes = fs::read(path).map_err(|source| ReadError::File { path: shown.clone(), source })?;

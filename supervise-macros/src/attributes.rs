@@ -1,4 +1,4 @@
-//! Attributes of the user's items: those that are ours, and the `#[cfg]`s that everything generated must share.
+//! The attributes of the user's items: ours, and the `#[cfg]`s, which generated code repeats.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -19,7 +19,7 @@ pub(crate) fn cfgs(attrs: &[Attribute]) -> TokenStream {
     cfgs
 }
 
-/// What `cfgs` ask for, separated by commas.
+/// The conditions in `cfgs`, separated by commas.
 pub(crate) fn conditions(cfgs: &TokenStream) -> TokenStream {
     let mut conditions = TokenStream::new();
     // `#` `[cfg (..)]`
@@ -37,7 +37,8 @@ pub(crate) fn conditions(cfgs: &TokenStream) -> TokenStream {
     conditions
 }
 
-/// Puts `cfgs` before each of `items`. Whether to warn of deprecated methods and types is decided where the user names them.
+/// Puts `cfgs` before each of `items`. Generated code does not warn about deprecated methods and types, because the user's own code
+/// does.
 pub(crate) fn under(cfgs: &TokenStream, items: Vec<TokenStream>) -> TokenStream {
     let mut under = TokenStream::new();
     for item in items {
@@ -46,8 +47,8 @@ pub(crate) fn under(cfgs: &TokenStream, items: Vec<TokenStream>) -> TokenStream 
     under
 }
 
-/// Rewrites each `#[cfg_attr(condition, a, b)]` as one attribute for `a` and one for `b`, and a `#[cfg]` within as a `#[cfg]`
-/// alone. rustc expands those of methods and fields only after this macro, so it sees the same.
+/// Rewrites each `#[cfg_attr(condition, a, b)]` as one attribute for `a` and one for `b`, and a `#[cfg]` in it as a plain
+/// `#[cfg]`. rustc expands the attributes of methods and fields after this macro, so their meaning stays the same.
 pub(crate) fn unfold(attrs: &mut Vec<Attribute>) {
     let mut at = 0;
     while at < attrs.len() {
@@ -59,7 +60,7 @@ pub(crate) fn unfold(attrs: &mut Vec<Attribute>) {
             }
         };
         match unfolded {
-            // Again from the same place: what was nested is one level less deep now.
+            // Look at the same place again: a nested attribute is one level less deep now.
             Some(unfolded) => drop(attrs.splice(at..=at, unfolded)),
             None => at += 1,
         }
@@ -130,10 +131,10 @@ pub(crate) fn take(attrs: &mut Vec<Attribute>, ours: &dyn Fn(&Attribute) -> bool
     taken
 }
 
-/// An attribute of ours on a user's item.
+/// One of our attributes on a user's item.
 pub(crate) struct Given {
     pub(crate) attribute: Attribute,
-    /// Where it stands in a `#[cfg_attr]`: that condition as a `#[cfg]`.
+    /// The condition of the `#[cfg_attr]` around it, as a `#[cfg]`.
     pub(crate) cfg: Option<Attribute>,
 }
 
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditional_attributes_stand_by_themselves() {
+    fn conditional_attributes_are_split() {
         for (folded, unfolded) in [
             (quote!(#[inline] #[cfg_attr(unix, cold)]), quote!(#[inline] #[cfg_attr(unix, cold)])),
             (quote!(#[cfg_attr(unix)]), quote!(#[cfg_attr(unix)])),
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_what_stands_in_the_brackets() {
+    fn conditions_are_the_content_of_the_brackets() {
         for (cfgs, conditions) in [
             (quote!(), quote!()),
             (quote!(#[cfg(unix,)]), quote!(unix,)),

@@ -1,34 +1,30 @@
 //! `#[actor]` on a struct or enum: the actor's ref, its settings and its table.
 
-mod children;
 mod expand;
-mod model;
+pub(crate) mod model;
+pub(crate) mod parse;
 
 use proc_macro2::TokenStream;
 use syn::{Attribute, DeriveInput};
-
-pub(crate) use model::{Declaration, crate_path};
 
 use crate::errors::{Errors, beside};
 
 /// Expands the attribute on `item`.
 pub(crate) fn attribute(arguments: TokenStream, item: DeriveInput) -> TokenStream {
     let mut errors = Errors::new();
-    let declaration = Declaration::read(arguments, item, &mut errors);
+    let declaration = parse::declaration(arguments, item, &mut errors);
     match errors.finish() {
         None => expand::expand(&declaration),
-        Some(error) if declaration.borrows => {
-            // Nothing that borrows can be an actor, not even a stand-in.
-            beside(&declaration.item, error)
-        }
+        // A type that borrows cannot be an actor even without its table.
+        Some(error) if declaration.borrows() => beside(&declaration.item, error),
         Some(error) => {
-            // The item, its ref and permissive coverage stay, so that nobody else's code is in error.
+            // The item, its ref and a table that decides everything remain, so that code that uses the actor has no errors.
             beside(&expand::expand(&declaration.without_table()), error)
         }
     }
 }
 
-/// Whether `attribute` is called `name`, under whatever path.
+/// Whether the last segment of the attribute's path is `name`.
 pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }

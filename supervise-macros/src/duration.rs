@@ -1,4 +1,4 @@
-//! Durations as attributes spell them: `"1m 30s"` in quotes, or one bare number with a unit, `60s`.
+//! Durations in attributes: `"1m 30s"` in quotes, or one number with a unit, `60s`.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ fn understood(literal: &Lit) -> Result<Duration, String> {
         Lit::Float(number) => return fractional(number),
         _ => return Err(format!("expected a duration: {MEND}")),
     };
-    humantime::parse_duration(&text).map_err(|_| format!("`{text}` is no duration: {MEND}"))
+    humantime::parse_duration(&text).map_err(|_| format!("`{text}` is not a valid duration: {MEND}"))
 }
 
-/// Reads `1.5s`. Only units that a fraction is natural for.
+/// Reads `1.5s`. Few units can have a fraction.
 fn fractional(number: &syn::LitFloat) -> Result<Duration, String> {
-    let value: f64 = number.base10_parse().map_err(|_| format!("`{number}` is no duration: {MEND}"))?;
+    let value: f64 = number.base10_parse().map_err(|_| format!("`{number}` is not a valid duration: {MEND}"))?;
     let seconds = match number.suffix() {
         "s" => value,
         "ms" => value / 1e3,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_durations_are_refused_in_words() {
+    fn malformed_durations_are_errors_with_a_correction() {
         for text in ["\"soon\"", "\"\"", "60parsecs", "1.5weeks", "true", "\"10\"", "x", "1e400s"] {
             let error = read(text).unwrap_err();
             assert!(error.contains("duration") || error.contains("unit"), "{text}: {error}");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_refused_where_it_makes_no_sense() {
+    fn a_positive_duration_is_not_zero() {
         let error = syn::parse::Parser::parse_str(positive, "0s").unwrap_err();
         assert_eq!(error.to_string(), "this duration must be longer than zero");
     }

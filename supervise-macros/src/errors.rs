@@ -1,9 +1,9 @@
-//! Errors on their way to the compiler: collected, never thrown, so that one run of a macro reports them all.
+//! Collected errors: one run of a macro reports every mistake that it finds.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 
-/// Collects what is wrong with one attribute's input. Must be [`finish`](Self::finish)ed.
+/// The mistakes in one attribute's input.
 #[must_use = "collected errors are reported only by `finish`"]
 #[derive(Default)]
 pub(crate) struct Errors {
@@ -34,12 +34,12 @@ impl Errors {
         }
     }
 
-    /// How many were added.
+    /// The number of errors so far.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The value, or nothing and the error collected.
+    /// Returns the value, or adds the error.
     pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -50,210 +50,14 @@ impl Errors {
         }
     }
 
-    /// Everything collected, as one error.
+    /// All errors as one.
     pub(crate) fn finish(self) -> Option<syn::Error> {
         self.all
     }
 }
 
-/// What comes of an item that cannot be expanded: the error, and the item as it was.
+/// The error and the unchanged item, for an item that cannot be expanded.
 pub(crate) fn beside(item: &dyn ToTokens, error: syn::Error) -> TokenStream {
     let error = error.into_compile_error();
     quote!(#error #item)
-}
-
-/// Says that `word` is unknown and what was probably meant; lists all `known` words if none comes close. `what` names its
-/// kind, "directive", or kind and place, "argument of a backoff".
-pub(crate) fn unknown(what: &str, word: &syn::Ident, known: &[&str]) -> syn::Error {
-    let text = word.to_string();
-    let mend = match closest(&text, known) {
-        Some(close) => format!("did you mean `{close}`?"),
-        None => format!("expected one of {}", listed(known)),
-    };
-    let (kind, place) = what.split_at(what.find(" of ").unwrap_or(what.len()));
-    syn::Error::new(word.span(), format!("unknown {kind} `{text}`{place}: {mend}"))
-}
-
-/// Words in backquotes, separated by commas.
-pub(crate) fn listed(words: &[&str]) -> String {
-    let mut list = String::new();
-    for word in words {
-        list.push_str(if list.is_empty() { "`" } else { ", `" });
-        list.push_str(word);
-        list.push('`');
-    }
-    list
-}
-
-/// The word of `known` that `word` was probably meant to be: what others call it, or else one in three letters wrong.
-pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    let bare = without_underscores(&word);
-    for (theirs, ours) in ELSEWHERE {
-        if bare == without_underscores(theirs) && known.contains(ours) {
-            return Some(ours);
-        }
-    }
-    let mut closest = None;
-    let mut least = usize::MAX;
-    for candidate in known {
-        let distance = distance(&word, &candidate.to_lowercase());
-        if distance < least && distance <= (candidate.len() / 3).max(1) {
-            least = distance;
-            closest = Some(*candidate);
-        }
-    }
-    closest
-}
-
-/// Erlang's `on_link_died` is Akka's `onLinkDied`.
-fn without_underscores(word: &str) -> String {
-    let mut bare = String::new();
-    for letter in word.chars() {
-        if letter != '_' {
-            bare.push(letter);
-        }
-    }
-    bare
-}
-
-/// What Erlang, Elixir, Akka, actix, ractor and kameo call things, and what they are called here. A word that means two
-/// things there is told by where it stands here.
-const ELSEWHERE: &[(&str, &str)] = &[
-    // Strategies.
-    ("all_for_one_strategy", "all_for_one"),
-    ("one_for_all", "all_for_one"),
-    ("one_for_one_strategy", "one_for_one"),
-    ("simple_one_for_one", "one_for_one"),
-    // Their arguments.
-    ("intensity", "max_retries"),
-    ("max_nr_of_retries", "max_retries"),
-    ("max_restarts", "max_retries"),
-    ("max_seconds", "within"),
-    ("period", "within"),
-    ("within_time_range", "within"),
-    ("initial", "min"),
-    ("max_backoff", "max"),
-    ("min_backoff", "min"),
-    ("random_factor", "jitter"),
-    // Directives.
-    ("continue", "Resume"),
-    ("ignore", "Resume"),
-    ("propagate", "Escalate"),
-    ("retry", "Restart"),
-    ("terminate", "Stop"),
-    // Children.
-    ("always", "permanent"),
-    ("never", "temporary"),
-    ("on_failure", "transient"),
-    ("shutdown", "stop_timeout"),
-    // Methods and mailboxes.
-    ("capacity", "mailbox"),
-    ("handle_call", "handler"),
-    ("handle_cast", "handler"),
-    ("message", "handler"),
-    ("on_link_died", "watch"),
-    ("receive", "handler"),
-    ("started", "pre_start"),
-    ("stopped", "post_stop"),
-    ("stopping", "post_stop"),
-    ("terminate", "post_stop"),
-];
-
-/// How many letters must be added, removed, changed or swapped with their neighbour to turn one word into the other.
-fn distance(a: &str, b: &str) -> usize {
-    // Two rows of the table of all prefixes, and the letters before the current ones.
-    let (mut second_last, mut last) = (Vec::new(), Vec::new());
-    for j in 0..=b.chars().count() {
-        last.push(j);
-    }
-    let mut before = None;
-    for (i, letter) in a.chars().enumerate() {
-        let mut row = vec![i + 1];
-        let mut other_before = None;
-        for (j, other) in b.chars().enumerate() {
-            let mut steps = (last[j] + usize::from(letter != other)).min(last[j + 1] + 1).min(row[j] + 1);
-            if before == Some(other) && other_before == Some(letter) {
-                steps = steps.min(second_last[j - 1] + 1);
-            }
-            row.push(steps);
-            other_before = Some(other);
-        }
-        before = Some(letter);
-        second_last = last;
-        last = row;
-    }
-    last[b.chars().count()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DIRECTIVES: &[&str] = &["Resume", "Restart", "Stop", "Escalate", "Default"];
-
-    #[test]
-    fn near_misses_are_recognised() {
-        for (word, meant) in [
-            ("Restrat", "Restart"),
-            ("restart", "Restart"),
-            ("Resum", "Resume"),
-            ("Stopp", "Stop"),
-            ("Sotp", "Stop"),
-            ("escalates", "Escalate"),
-        ] {
-            assert_eq!(closest(word, DIRECTIVES), Some(meant), "{word}");
-        }
-    }
-
-    #[test]
-    fn a_distance_counts_letters_and_swaps() {
-        for (a, b, letters) in [
-            ("", "", 0),
-            ("", "stop", 4),
-            ("stop", "", 4),
-            ("stop", "stop", 0),
-            ("sotp", "stop", 1),
-            ("tsop", "stop", 1),
-            ("stpo", "stop", 1),
-            ("stop", "stopp", 1),
-            ("stxp", "stop", 1),
-            ("post", "stop", 4),
-            ("größe", "grosse", 3),
-        ] {
-            assert_eq!(distance(a, b), letters, "{a} {b}");
-        }
-    }
-
-    #[test]
-    fn far_words_are_not_guessed_at() {
-        for word in ["Panic", "x", "Again", "period"] {
-            assert_eq!(closest(word, DIRECTIVES), None, "{word}");
-        }
-    }
-
-    #[test]
-    fn words_of_other_frameworks_are_translated() {
-        for (word, ours) in [("Ignore", "Resume"), ("Retry", "Restart"), ("terminate", "Stop")] {
-            assert_eq!(closest(word, DIRECTIVES), Some(ours), "{word}");
-        }
-        assert_eq!(closest("terminate", &["pre_start", "post_stop"]), Some("post_stop"));
-        assert_eq!(closest("period", &["max_retries", "within"]), Some("within"));
-        assert_eq!(closest("withinTimeRange", &["max_retries", "within"]), Some("within"));
-    }
-
-    #[test]
-    fn a_word_of_others_is_known_before_a_near_one_is_looked_for() {
-        assert_eq!(closest("one_for_all", &["one_for_one", "all_for_one"]), Some("all_for_one"));
-        assert_eq!(closest("OneForAll", &["one_for_one", "all_for_one"]), Some("all_for_one"));
-    }
-
-    #[test]
-    fn an_unknown_word_far_from_all_lists_them() {
-        let word = syn::Ident::new("Again", Span::call_site());
-        let text = unknown("directive", &word, &["Stop", "Resume"]).to_string();
-        assert_eq!(text, "unknown directive `Again`: expected one of `Stop`, `Resume`");
-        let text = unknown("argument of a backoff", &word, &["min"]).to_string();
-        assert_eq!(text, "unknown argument `Again` of a backoff: expected one of `min`");
-    }
 }

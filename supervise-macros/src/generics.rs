@@ -1,13 +1,13 @@
 //! Generics of generated impls.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::parse::Parse;
 use syn::{GenericParam, Generics, TypeParam, WherePredicate};
 
 use crate::syntax;
 
-/// The generics with one more type parameter, before the constants.
+/// The generics with one more type parameter.
 pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Generics {
     let mut with = generics.clone();
     let mut at = 0;
@@ -16,6 +16,11 @@ pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Gener
     }
     with.params.insert(at, GenericParam::Type(parameter));
     with
+}
+
+/// Whether `word` is one of the type parameters.
+pub(crate) fn is_type_parameter(generics: &Generics, word: &Ident) -> bool {
+    generics.type_params().any(|parameter| parameter.ident == *word)
 }
 
 /// Adds a predicate to the `where` clause.
@@ -39,7 +44,7 @@ pub(crate) fn implementation(
     }
 }
 
-/// The same as if rustc had derived it.
+/// An implementation marked as derived, so that lints leave it alone.
 pub(crate) fn derivation(
     generics: &Generics,
     of: TokenStream,

@@ -1,15 +1,29 @@
-//! The attributes of `supervise`. Use them through that crate, where they are documented.
+//! The attributes of `supervise`. Use them through that crate.
 //!
-//! Each attribute runs in three stages, one file each: `parse` knows the grammar, `model` knows the meaning and
-//! collects every mistake, `expand` writes code and cannot fail. What is not here: anything at run time. Generated
-//! code calls `supervise::__private` for all that is generic.
+//! | module | content |
+//! |---|---|
+//! | `grammar` | every word and argument of the attributes, as tables |
+//! | `declaration` | `#[actor]` on a struct or enum |
+//! | `block` | `#[actor]` on an impl block |
+//! | `supervise` | `#[supervise]` |
+//! | the others | what several attributes need |
+//!
+//! `declaration`, `block` and `supervise` have three stages each: `parse` reads tokens into a model, `model` holds plain
+//! values and refuses contradictions between them, `expand` writes code and cannot fail. Generated code calls
+//! `supervise::__private` for everything generic, and nothing here exists at run time.
+//!
+//! This crate is a part of every user's build and stands early on its critical path. Where it uses a `dyn Trait` or builds a
+//! `TokenStream` in a loop although a generic or an iterator would do, that is because rustc would compile the latter once
+//! for each type.
+
+#[macro_use]
+mod grammar;
 
 mod attributes;
 mod block;
 mod declaration;
 mod duration;
 mod errors;
-mod fallback;
 mod generics;
 mod markdown;
 #[cfg(test)]
@@ -18,6 +32,7 @@ mod settings;
 #[cfg(test)]
 mod snapshots;
 mod spans;
+mod spelling;
 mod supervise;
 mod syntax;
 mod test;
@@ -28,13 +43,71 @@ use proc_macro2::TokenStream;
 use syn::DeriveInput;
 use syn::parse::{Parse, ParseStream};
 
-/// Declares an actor: its settings on a struct or enum, its handlers and hooks on an impl block.
+/// # Reference
+///
+/// ## `#[actor(..)]` on a struct or enum
+///
+#[doc = actor_arguments!()]
+///
+/// The arguments after the capacity in `bounded(1000, ..)`:
+///
+#[doc = bounded_arguments!()]
+///
+/// ## `#[child(closure, ..)]` on a field
+///
+#[doc = child_arguments!()]
+///
+/// ## Attributes of methods
+///
+#[doc = roles_list!()]
+///
+/// ## `#[handler(..)]`
+///
+#[doc = handler_arguments!()]
 #[proc_macro_attribute]
 pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_actor(arguments.into(), &item.into()).into()
 }
 
-/// Declares what an actor does about its failed children. Stands beside `#[actor]`.
+/// # Reference
+///
+/// ## Strategies
+///
+/// At most one; the default is `one_for_one`:
+///
+#[doc = scopes_list!()]
+///
+/// ## Rules, or a decider
+///
+#[doc = parts_list!()]
+///
+/// ## Arguments of a strategy
+///
+#[doc = strategy_arguments!()]
+///
+/// ## Patterns and directives
+///
+/// A pattern is an error type, a pattern of an error enum, `_` for every failure, or a kind of failure:
+///
+#[doc = failure_kinds_list!()]
+///
+/// A directive:
+///
+#[doc = directives_list!()]
+///
+/// ## Backoffs
+///
+/// The arguments of `Restart(..)`:
+///
+#[doc = restart_arguments!()]
+///
+/// The arguments of `backoff(..)`:
+///
+#[doc = exponential_arguments!()]
+///
+/// The arguments of `linear_backoff(..)`:
+///
+#[doc = linear_arguments!()]
 #[proc_macro_attribute]
 pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     supervise::attribute(&arguments.into(), &item.into()).into()
@@ -54,7 +127,7 @@ fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {
         Ok((false, rest)) => match syntax::read(item.clone(), DeriveInput::parse) {
             Ok(declared) => declaration::attribute(arguments, declared),
             Err(error) => {
-                let error = if starts_type(&rest) { error } else { no_actor(&rest) };
+                let error = if starts_type(&rest) { error } else { not_an_actor(&rest) };
                 errors::beside(item, error)
             }
         },
@@ -73,16 +146,19 @@ fn first_word(rest: &TokenStream) -> String {
     }
 }
 
-fn no_actor(rest: &TokenStream) -> syn::Error {
+fn not_an_actor(rest: &TokenStream) -> syn::Error {
     let what = match first_word(rest).as_str() {
-        "fn" | "async" => "a function is no actor",
-        "trait" => "a trait is no actor",
-        "mod" => "a module is no actor",
-        _ => "this is no actor",
+        "fn" | "async" => "a function",
+        "trait" => "a trait",
+        "mod" => "a module",
+        _ => "this item",
     };
     let mend = "write `#[actor]` on a struct or enum, `#[actor] struct Feed;`, and on its impl block, \
                 `#[actor] impl Feed { #[handler] fn fetch(&mut self) {} }`";
-    syn::Error::new_spanned(rest.clone().into_iter().next(), format!("{what}: {mend}"))
+    syn::Error::new_spanned(
+        rest.clone().into_iter().next(),
+        format!("`#[actor]` cannot be applied to {what}: {mend}"),
+    )
 }
 
 /// Runs a test on a paused clock with a private system: see `supervise::testkit`.

@@ -1,5 +1,5 @@
-//! Whatever tokens come in, the macros do not panic, their output parses, and what they complain about lies in the
-//! input. Fed with valid programs whose tokens were dropped, doubled, swapped, replaced or moved.
+//! For any input, the macros do not panic, their output parses, and their errors point into the input. The inputs are valid
+//! programs with tokens dropped, doubled, swapped, replaced or moved.
 
 use proc_macro2::{Delimiter, Group, LineColumn, Span, TokenStream, TokenTree};
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ const TABLES: &[&str] = &[
     "rest_for_one(max_retries = 3, within = 1m, window = sliding, on_limit = Escalate, count = supervisor, log = off, \
      auto_shutdown = any_significant, linear_backoff(window = \"10s\", initial = 1s)), \
      on(Box<dyn Error + Send>) = Default, on(InitializationFailed) = Stop, on(Db::Query(1..=9) | Db::Gone) = Resume, \
-     on(<T as Source>::Error) = Restart(exponential_backoff(window = 1s, initial = 1s)), on(_) = Stop",
+     on(<T as Source>::Error) = Restart(linear_backoff(window = 1s, initial = 1s)), on(_) = Stop",
 ];
 
 /// Tokens that mean something somewhere.
@@ -219,7 +219,7 @@ fn check(
         return Ok(());
     };
     let [arguments, item] = halves(input.clone());
-    // rustc gives an attribute only what it could parse itself; what it could not may come out as it went in.
+    // rustc passes an attribute only items that it can parse. The macro may return others unchanged.
     let parses = syn::parse2::<syn::Item>(item.clone()).is_ok();
     let output = expand(arguments, item);
     if parses {
@@ -276,7 +276,7 @@ fn actor_on_blocks_holds() {
     hold(mutated(SETTINGS), mutated(BLOCKS), actor);
 }
 
-/// What is empty, or cut off, has no place of its own to complain about.
+/// Empty or incomplete input has no place of its own for an error.
 #[test]
 fn empty_clauses_and_unfinished_settings_hold() {
     check("", "#[supervise(decider = path :: < to :: decide)] struct Door;", actor).unwrap();
@@ -289,7 +289,7 @@ fn empty_clauses_and_unfinished_settings_hold() {
 }
 
 #[test]
-fn a_path_through_a_type_is_no_crate() {
+fn a_path_through_a_type_is_not_a_crate() {
     let [ty, block] = ["struct Feed;", "impl Feed { #[handler] fn fetch(&mut self) {} }"];
     check("crate = Self::to::it", ty, actor).unwrap();
     check("crate = Self::to::it", block, actor).unwrap();

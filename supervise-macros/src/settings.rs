@@ -1,20 +1,26 @@
-//! What stands between an attribute's commas: `name`, `name = value`, `name(..)`, `name(..) = value`.
+//! The parts of an attribute between its commas: `name`, `name = value`, `name(..)`, `name(..) = value`.
 //!
-//! Knows no names. Splitting at the commas first keeps a mistake in one setting from taking its neighbours along.
+//! This module knows no names. It splits at the commas first, so that a mistake in one setting does not affect the others.
+
+use std::time::Duration;
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 
+use crate::duration::positive;
 use crate::errors::Errors;
+use crate::grammar::Word;
+use crate::spelling::joined;
 use crate::syntax;
 
-/// One setting, not interpreted yet.
+/// One setting, not yet interpreted.
+#[derive(Clone)]
 pub(crate) struct Setting {
     pub(crate) name: Ident,
-    /// What stands in parentheses behind the name.
+    /// The content of the parentheses after the name.
     pub(crate) arguments: Option<TokenStream>,
-    /// What stands behind `=`.
+    /// The tokens after `=`.
     pub(crate) value: Option<TokenStream>,
     whole: TokenStream,
 }
@@ -31,25 +37,7 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
     settings
 }
 
-/// Reads settings each of which may be given once.
-pub(crate) fn parse_once(tokens: TokenStream, errors: &mut Errors) -> Vec<Setting> {
-    let mut settings: Vec<Setting> = Vec::new();
-    for setting in parse(tokens, errors) {
-        if named(&settings, &setting.name.to_string()).is_some() {
-            errors.add(setting.given_twice());
-        } else {
-            settings.push(setting);
-        }
-    }
-    settings
-}
-
-/// The first of `settings` that is called `name`.
-pub(crate) fn named<'a>(settings: &'a [Setting], name: &str) -> Option<&'a Setting> {
-    settings.iter().find(|setting| setting.name == name)
-}
-
-/// Cuts `tokens` at each `separator` that stands outside all brackets. Empty parts are dropped.
+/// Splits `tokens` at each `separator` outside brackets. Leaves out empty parts.
 pub(crate) fn split(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
     let mut parts = Vec::new();
     let mut part = TokenStream::new();
@@ -86,13 +74,13 @@ impl Setting {
                 let mut value = TokenStream::new();
                 value.extend(tokens);
                 if value.is_empty() {
-                    let message = format!("a value is missing: write it behind `{}`", written(whole));
+                    let message = format!("the value is missing: write it after `{}`", written(whole));
                     return Err(syn::Error::new(punct.span(), message));
                 }
                 Some(value)
             }
             Some(other) => {
-                return Err(syn::Error::new(other.span(), format!("expected `,` or `=` behind `{name}`")));
+                return Err(syn::Error::new(other.span(), format!("expected `,` or `=` after `{name}`")));
             }
         };
         Ok(Self { name, arguments, value, whole: whole.clone() })
@@ -103,7 +91,7 @@ impl Setting {
         &self.whole
     }
 
-    /// An error that concerns the whole of it.
+    /// An error at the whole setting.
     pub(crate) fn error(&self, message: impl std::fmt::Display) -> syn::Error {
         syn::Error::new_spanned(&self.whole, message)
     }
@@ -112,51 +100,39 @@ impl Setting {
         self.name.span()
     }
 
-    /// Reads the value of `name = value`.
-    pub(crate) fn value<T: Parse>(&self, example: &str) -> syn::Result<T> {
-        self.value_by(T::parse, example)
-    }
-
-    /// Reads the value of `name = value` by a function.
-    pub(crate) fn value_by<T>(
-        &self,
-        parser: fn(ParseStream<'_>) -> syn::Result<T>,
-        example: &str,
-    ) -> syn::Result<T> {
-        match syntax::read(self.given(example)?, parser) {
+    /// Reads the value of `name = value` with `parser`. `example` is a whole setting.
+    pub(crate) fn value<T>(&self, parser: fn(ParseStream<'_>) -> syn::Result<T>, example: &str) -> syn::Result<T> {
+        match syntax::read(self.value_tokens(example)?, parser) {
             Ok(value) => Ok(value),
-            Err(error) => Err(self.unreadable(error, example)),
+            Err(error) => Err(self.incomplete(error, example)),
         }
     }
 
-    fn given(&self, example: &str) -> syn::Result<TokenStream> {
+    fn value_tokens(&self, example: &str) -> syn::Result<TokenStream> {
         let wrong = match (&self.value, &self.arguments) {
             (Some(value), None) => return Ok(value.clone()),
             (_, Some(_)) => "takes no parentheses",
             (None, None) => "needs a value",
         };
-        Err(self.error(format!("`{0}` {wrong}: write `{0} = {example}`", self.name)))
+        Err(self.error(format!("`{}` {wrong}: write `{example}`", self.name)))
     }
 
-    /// syn points what it says at the end, the latter behind generic arguments, at the whole attribute.
-    fn unreadable(&self, error: syn::Error, example: &str) -> syn::Error {
+    /// Replaces the errors of syn at the end of the input, and after generic arguments, which syn reports at the whole attribute.
+    fn incomplete(&self, error: syn::Error, example: &str) -> syn::Error {
         let said = error.to_string();
         if said.starts_with("unexpected end of input") || said == "expected `,`" {
-            self.error(format!("this is unfinished: write `{} = {example}`", self.name))
+            self.error(format!("this setting is incomplete: write `{example}`"))
         } else {
             error
         }
     }
 
-    pub(crate) fn given_twice(&self) -> syn::Error {
-        self.error(format!("`{}` is given twice", self.name))
-    }
-
-    /// That the name stands alone.
-    pub(crate) fn flag(&self) -> syn::Result<()> {
-        match (&self.value, &self.arguments) {
-            (None, None) => Ok(()),
-            _ => Err(self.error(format!("`{0}` takes no value: write `{0}` alone", self.name))),
+    /// The error for a setting after an earlier one of the same meaning.
+    pub(crate) fn after(&self, first: &Self) -> syn::Error {
+        if self.name == first.name {
+            self.error(format!("`{}` is given twice", self.name))
+        } else {
+            self.error(format!("`{}` and `{}` exclude each other: remove one", first.name, self.name))
         }
     }
 
@@ -176,7 +152,30 @@ impl Setting {
     }
 }
 
-/// The tokens as a user would have written them. (How many blanks a token stream prints depends on who made it.)
+/// Reads `name = duration`.
+pub(crate) fn duration(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Duration> {
+    setting.value(positive, example)
+}
+
+/// Reads a name without a value.
+pub(crate) fn flag(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<()> {
+    match (&setting.value, &setting.arguments) {
+        (None, None) => Ok(()),
+        _ => Err(setting.error(format!("`{example}` takes no value: write only `{example}`"))),
+    }
+}
+
+/// Reads `name = word`.
+pub(crate) fn word<W: Word>(setting: &Setting, _: &'static str, _: &mut Errors) -> syn::Result<W> {
+    W::read(&ident(setting, W::WORDS)?)
+}
+
+/// The word in `name = word`. Apart from [`word`], so that rustc compiles it once.
+fn ident(setting: &Setting, words: &[&str]) -> syn::Result<Ident> {
+    setting.value(Ident::parse, &format!("{} = {}", setting.name, joined(words, " | ")))
+}
+
+/// The tokens as a user would write them. (The blanks that a token stream prints depend on where it comes from.)
 pub(crate) fn written(tokens: &dyn ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
     for (printed, written) in &[

@@ -1,6 +1,6 @@
-//! Where generated code points.
+//! The spans of generated code.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 
 /// The whole of `tokens` where the compiler can join spans, else their first token.
@@ -16,7 +16,7 @@ pub(crate) fn of(tokens: &dyn ToTokens) -> Span {
     last.and_then(|last| first.join(last)).unwrap_or(first)
 }
 
-/// A path whose every token points to `span`, so that an expression that begins with it does too.
+/// A path whose tokens all have `span`, so that an expression that begins with it has that span too.
 pub(crate) fn path_at(path: &syn::Path, span: Span) -> TokenStream {
     let mut at = TokenStream::new();
     for mut token in path.to_token_stream() {
@@ -24,4 +24,11 @@ pub(crate) fn path_at(path: &syn::Path, span: Span) -> TokenStream {
         token.to_tokens(&mut at);
     }
     at
+}
+
+/// The user's name with its span, for generated code. Editors do not take it for the user's own token.
+pub(crate) fn located(ident: &Ident) -> Ident {
+    let mut ident = ident.clone();
+    ident.set_span(Span::mixed_site().located_at(ident.span()));
+    ident
 }

@@ -2,8 +2,7 @@
 
 pub(crate) mod expand;
 pub(crate) mod model;
-mod parse;
-pub(crate) mod strategy;
+pub(crate) mod parse;
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -13,19 +12,19 @@ use syn::parse::Parse;
 use crate::errors::beside;
 use crate::{attributes, syntax};
 
-/// What a table is called on its way from a `#[supervise]` above to the `#[actor]` below it.
+/// The attribute that carries a table from a `#[supervise]` above an `#[actor]` to that `#[actor]`.
 pub(crate) const HANDED_DOWN: &str = "__supervise_table";
 
 const ALREADY_READ: &str = "__already_read";
 
-/// A `#[supervise]` below `#[actor]` is taken away before rustc resolves its name. This lets rustc resolve it
-/// after all, so that its import counts as used and editors know what it is.
+/// `#[actor]` removes a `#[supervise]` below it before rustc resolves that name. This mentions the name once more, so that its
+/// import counts as used and editors know it.
 pub(crate) fn already_read(path: &syn::Path) -> TokenStream {
     let marker = Ident::new(ALREADY_READ, Span::mixed_site());
     quote!(#[#path(#marker)] const _: () = ();)
 }
 
-/// Hands the table to the `#[actor]` below it; the two are expanded together, there.
+/// Passes the table to the `#[actor]` below, which expands both.
 pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStream {
     if arguments.to_string() == ALREADY_READ {
         return TokenStream::new();
@@ -43,7 +42,7 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
     quote!(#declared)
 }
 
-/// What stands before an item's body, to point at.
+/// The tokens before an item's body, as a place for errors.
 fn first_line(item: &TokenStream) -> TokenStream {
     let mut line = TokenStream::new();
     for token in item.clone() {

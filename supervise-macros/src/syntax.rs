@@ -1,6 +1,6 @@
 //! Reading tokens as syntax.
 //!
-//! All parsers run through one function, because `syn::parse2` is compiled anew for each of them.
+//! All parsers run through one function, because rustc would compile `syn::parse2` for each.
 
 use proc_macro2::{Span, TokenStream};
 use syn::parse::{ParseStream, Parser};
@@ -16,15 +16,15 @@ fn nothing_read() -> syn::Error {
     syn::Error::new(Span::call_site(), "nothing was read")
 }
 
-/// A parser, and what it has read.
+/// A parser and its result.
 struct Reading<T> {
     parser: fn(ParseStream<'_>) -> syn::Result<T>,
     result: syn::Result<T>,
 }
 
-/// What can be run whatever it reads. A closure would be compiled three times.
+/// A parser without the type of its result, so that [`run`] is compiled once. (A closure would be compiled three times.)
 trait Run {
-    /// Whether it can be read.
+    /// Reads `input`. Returns whether that succeeded.
     fn run(&mut self, input: ParseStream<'_>) -> bool;
 
     fn fail(&mut self, error: syn::Error);
@@ -47,7 +47,7 @@ fn run(tokens: TokenStream, reading: &mut dyn Run) {
         read = reading.run(input);
         Ok(())
     };
-    // The parser's own error comes before one about tokens that are left.
+    // The parser's own error is more useful than one about the tokens that it did not read.
     if let Err(left) = parser.parse2(tokens)
         && read
     {

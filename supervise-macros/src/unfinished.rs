@@ -1,4 +1,4 @@
-//! What an editor sees while its user types: an unfinished attribute or body takes nothing away.
+//! What an editor sees while the user types: an unfinished attribute or body does not remove the actor's names.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -38,7 +38,7 @@ fn methods(file: &File, ty: &str) -> Vec<String> {
 }
 
 fn complains(file: &File) -> bool {
-    file.items.iter().any(|item| matches!(item, Item::Macro(item) if item.mac.path.segments.last().is_some_and(|last| last.ident == "compile_error")))
+    file.to_token_stream().to_string().contains("compile_error")
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn an_unfinished_table_leaves_the_type_and_its_ref() {
 }
 
 #[test]
-fn an_unfinished_body_is_no_mistake_of_a_block() {
+fn an_unfinished_body_is_not_an_error() {
     for body in ["self.", "let x =", "if", "match x { A => }", "ctx.spawn(\"feed\", ||)", "for"] {
         let file = crate::expand_actor(
             TokenStream::new(),

@@ -1,30 +1,33 @@
 #![doc = include_str!("../../README.md")]
 //!
-//! # Where to go on
+//! # Where to go from here
 //!
-//! - [`macro@actor`] and [`macro@supervise`]: the attributes.
-//! - [`Context`]: what an actor can do from within. [`ActorSystem`]: what can be done from outside.
-//! - [`docs::semantics`]: the rules, numbered. [`docs::reliability`]: what they rest on, and what is outside.
-//! - [`docs::cookbook`]: what services need, as programs that run.
-//! - `testkit` (feature `testkit`): a private system per test on a paused clock.
-//! - [`Actor`], [`Supervisor`]: what the attributes write, for those who want to write it by hand.
+//! - [`macro@actor`] and [`macro@supervise`] document the attributes.
+//! - [`Context`] is what an actor works with inside its handlers, [`ActorSystem`] what everything outside an actor works with.
+//! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
+//! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
+//! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
+//! - [`docs::cookbook`] shows what services need as programs that run.
+//! - [`docs::architecture`] explains the code base to contributors.
 
 pub use supervise_core::*;
 
-/// What users can rely on, in words.
+/// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
     #[doc = include_str!("../docs/semantics.md")]
     pub mod semantics {}
     #[doc = include_str!("../docs/reliability.md")]
     pub mod reliability {}
-    /// What services need, as programs that run.
+    /// Programs for what services need, which compile and run as tests.
     pub mod cookbook {
         #[doc = include_str!("../docs/cookbook/tasks.md")]
         pub mod tasks {}
     }
+    #[doc = include_str!("../docs/architecture.md")]
+    pub mod architecture {}
 }
 
-/// Declares an actor: on its type, and on the impl block that holds its handlers.
+/// Declares an actor: write it on the actor's type and on the impl block that holds its handlers.
 ///
 /// # On a struct or enum
 ///
@@ -36,7 +39,7 @@ pub mod docs {
 ///
 /// #[actor]
 /// impl Door {
-///     /// Opens the door, and says whether it was closed.
+///     /// Opens the door and returns whether it was closed.
 ///     #[handler]
 ///     fn open(&mut self) -> bool { !std::mem::replace(&mut self.open, true) }
 /// }
@@ -52,17 +55,10 @@ pub mod docs {
 /// # }
 /// ```
 ///
-/// | setting | values | default |
-/// |---|---|---|
-/// | `mailbox` | `unbounded`, `bounded(N, overflow = fail \| drop_newest \| drop_oldest)` | `unbounded`; `overflow = fail` |
-/// | `stash` | how many messages `#[stash_while]` may set aside; one more fails the actor | no limit |
-/// | `stop_timeout` | a duration: how long a running handler may go on after a stop request | `"5s"` |
-/// | `crate` | the path of this crate, where it was renamed | `::supervise` |
-///
 /// # Children on fields
 ///
-/// A struct declares the children it always has. The compiler then knows the tree: a failure of such a child that the
-/// table does not decide is an error at the field's type.
+/// A struct declares the children that it always has as fields. The compiler then knows the tree: if the table does not decide a
+/// failure of such a child, the compiler reports an error at the field's type.
 ///
 /// ```
 /// use supervise::prelude::*;
@@ -106,53 +102,35 @@ pub mod docs {
 /// # }
 /// ```
 ///
-/// The first closure runs once for each instance of the parent, on its turn, and returns the child's factory. It sees the
-/// fields before it, whose children run already; `this.reader.clone()` gives a sibling the [`Child`] itself, which
-/// always reaches the current incarnation.
-///
-/// | option | values | default |
-/// |---|---|---|
-/// | `restart` | `transient`: restarted as the table says, a normal end is final; `permanent`: also made anew after it ended by itself, which counts against the limit; `temporary`: never restarted | `transient` |
-/// | `stop_timeout` | a duration | what the child's type says |
-/// | `significant` | its end by itself ends the parent, as `auto_shutdown` of the parent's strategy says | |
-/// | `name` | the child's name | the field's |
+/// The first closure runs once for each instance of the parent, on the parent's turn, and returns the child's factory. The children
+/// of the fields above it are already running. To give a sibling access to another child, clone the field
+/// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation.
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
-///   `pre_start`. If one cannot start, that is the parent's initialization failure, and those before it are stopped.
-/// - When the parent stops, its other children end first, then the fields in reverse order, one after another.
-/// - Under `all_for_one` and `rest_for_one` the affected fields run `pre_restart` in reverse order and start in order, each
-///   awaited. If a start fails on the way, that is a failure of its own for the table, and those after it stay down, with
-///   their messages waiting, until it is mended. The parent goes on handling messages.
-/// - A child that somebody stopped through its ref stays down, whatever its restart type.
+///   `pre_start`. If one cannot start, that is an initialization failure of the parent, and the children before it are stopped
+///   ([rule 14.1](docs::semantics#rule-14.1)).
+/// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
+///   ([rule 14.4](docs::semantics#rule-14.4)).
+/// - Under `all_for_one` and `rest_for_one` the affected declared children run `pre_restart` in reverse order and start in
+///   order, one after another. If a start fails on the way, the table decides about that as about a new failure; the children after
+///   it stay down, with their messages waiting, until the failure is resolved. The parent handles messages in the meantime
+///   ([rule 14.3](docs::semantics#rule-14.3)).
+/// - A child that somebody stopped through its ref stays down, whatever its restart type ([rule 14.2](docs::semantics#rule-14.2)).
 ///
 /// # On an impl block
 ///
-/// | attribute | signature | when it runs |
-/// |---|---|---|
-/// | `#[handler]` | `fn` or `async fn`, `&self` or `&mut self`, any arguments, `ctx: &mut Context<Self>` where wanted | for each message; what it returns is the reply, `Err` fails the actor |
-/// | `#[pre_start]` | `(&mut self, ctx)` | before the first message |
-/// | `#[post_stop]` | `(&mut self, ctx)` | after the last message |
-/// | `#[pre_restart]` | `(&mut self, ctx, cause: &Failure, message: Option<..Message>)` | on the old instance of a restart; by default stops the children and runs `post_stop` |
-/// | `#[post_restart]` | `(&mut self, ctx, cause: &Failure)` | on the new instance; by default runs `pre_start` |
-/// | `#[watch]` | `(&mut self, gone: Terminated<A>, ctx)` or `Terminated` for any type | when a watched actor ended |
-/// | `#[stash_while]` | `(&self, message: &..Message) -> bool` | before each message; `true` keeps it for later, to be asked about again after the next one |
+/// The attributes of methods are in the [reference](#reference).
 ///
-/// Hooks and watch methods return nothing or a `Result<(), E>`, may be `async`, and leave out the parameters they do not
+/// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
 /// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
 /// method on the actor itself.
-///
-/// | setting of `#[handler(..)]` | what it does |
-/// |---|---|
-/// | `redeliver = N` | keeps a clone of the message: a restart delivers it again, `N` times at most, then it is quarantined as a [`DeadLetter`] with its failures. An asker is told of the first failure, and not of what comes of the later deliveries |
-/// | `not_influencing` | the message does not start the receive timeout anew, see [`Context::set_receive_timeout`] |
-/// | `inline` | an ask that finds the actor idle runs the handler itself, within its first poll, rather than wake a worker: for handlers that come back at once. No `async fn`. While it runs, whatever else the asker's task would do waits: its timeouts too, and asks joined with this one |
 #[cfg(feature = "macros")]
 pub use supervise_macros::actor;
 
-/// Declares how an actor supervises its children: who is affected by a failure, how often restarts are granted, and the
-/// table that says what to do about which failure.
+/// Declares how an actor supervises its children: which children a failure affects, how many restarts are granted, and the table
+/// that says what to do about which failure.
 ///
 /// ```
 /// use supervise::prelude::*;
@@ -169,15 +147,6 @@ pub use supervise_macros::actor;
 /// # #[actor] impl Ingest {}
 /// ```
 ///
-/// | part | values |
-/// |---|---|
-/// | strategy | `one_for_one`, `all_for_one`, `rest_for_one`, each with `(arguments)` where wanted |
-/// | arguments | `max_retries = N`, `within = DURATION`, `window = tumbling \| sliding`, `on_limit = Stop \| Escalate`, `count = child \| supervisor`, `auto_shutdown = any_significant \| all_significant`, `backoff(..)`, `log = off \| LEVEL` |
-/// | rule | `on(PATTERN \| PATTERN if \|e\| EXPR) = DIRECTIVE`, the first match wins |
-/// | pattern | an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, `InitializationFailed`, `_` |
-/// | directive | `Resume`, `Restart`, `Restart(backoff(..))`, `Stop`, `Escalate`, `Default` |
-/// | backoff | `min`, `max`, `jitter = 0.0..=1.0`, `reset_after = DURATION \| manual` |
-///
 /// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
 /// rule: without one, and without `on(_)`, they escalate.
 #[cfg(feature = "macros")]
@@ -186,7 +155,7 @@ pub use supervise_macros::supervise;
 #[cfg(all(feature = "macros", feature = "testkit"))]
 pub use supervise_macros::test;
 
-/// What an actor's source file needs.
+/// The names that an actor's source file needs. Import them all: `use supervise::prelude::*;`.
 pub mod prelude {
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Context, Directive, Failure, Reply,

@@ -156,8 +156,8 @@ impl Keeper {
 async fn a_backoff_of_all_time_waits_and_can_be_stopped(system: &TestSystem) {
     system.allow_failures();
     let backoff = Backoff::exponential(Duration::MAX, Duration::MAX).jitter(1.0).reset_after(Duration::MAX);
-    let props =
-        Props::new(|| Keeper).supervision(Strategy::one_for_one().backoff(backoff), |_, _| Ok(Directive::Restart));
+    let props = Props::new(|| Keeper)
+        .supervision_unchecked(Strategy::one_for_one().backoff(backoff), |_, _| Ok(Directive::Restart));
     let keeper = system.spawn_with("keeper", props).unwrap();
     let fragile = keeper.keep().await.unwrap();
     assert!(matches!(fragile.fail().await, Err(AskError::Failed(_))));
@@ -172,7 +172,7 @@ async fn a_backoff_of_all_time_waits_and_can_be_stopped(system: &TestSystem) {
 async fn a_window_of_all_time_is_a_limit_for_life(system: &TestSystem) {
     system.allow_failures();
     let strategy = Strategy::one_for_one().max_retries(1).within(Duration::MAX);
-    let props = Props::new(|| Keeper).supervision(strategy, |_, _| Ok(Directive::Restart));
+    let props = Props::new(|| Keeper).supervision_unchecked(strategy, |_, _| Ok(Directive::Restart));
     let keeper = system.spawn_with("keeper", props).unwrap();
     let fragile = keeper.keep().await.unwrap();
     assert!(fragile.fail().await.is_err());

@@ -86,7 +86,11 @@ fn on_failure(probe: &TestProbe<Seen>) -> Options {
     BackoffSupervisor::on_failure("c1", making(probe), delays())
 }
 
-async fn start(system: &TestSystem, options: Options, probe: &TestProbe<Seen>) -> SupervisorRef {
+async fn start<T>(
+    system: &TestSystem,
+    options: BackoffSupervisorProps<Child, T>,
+    probe: &TestProbe<Seen>,
+) -> SupervisorRef {
     let supervisor = system.spawn_with("supervisor", options.props()).unwrap();
     probe.expect(Seen::Made).await;
     supervisor
@@ -169,9 +173,11 @@ async fn bks_05_bkf_03_a_count_that_is_reset_by_hand(system: &TestSystem) {
     let by_hand = delays().manual_reset();
     let on_stop = BackoffSupervisor::on_stop("c1", making(&probe), by_hand).stopping();
     let on_failure = BackoffSupervisor::on_failure("c1", making(&probe), by_hand);
-    for (name, options) in [("on_stop", on_stop), ("on_failure", on_failure)] {
-        let supervisor = system.spawn_with(name, options.props()).unwrap();
-        probe.expect(Seen::Made).await;
+    let on_stop = system.spawn_with("on_stop", on_stop.props()).unwrap();
+    probe.expect(Seen::Made).await;
+    let on_failure = system.spawn_with("on_failure", on_failure.props()).unwrap();
+    probe.expect(Seen::Made).await;
+    for supervisor in [on_stop, on_failure] {
         boom(system, &supervisor).await;
         assert_eq!(count(&supervisor).await, 1);
         probe.expect(Seen::Made).await;
@@ -189,15 +195,17 @@ async fn bks_05_bkf_03_a_count_that_is_reset_by_hand(system: &TestSystem) {
 #[supervise::test]
 async fn bks_06_bkf_04_a_constant_reply_while_there_is_no_child(system: &TestSystem) {
     let probe = system.probe();
-    let options = [("on_stop", on_stop(&probe).stopping()), ("on_failure", on_failure(&probe))];
-    for (name, options) in options {
-        let options = options.while_stopped(|message| {
-            if let ChildMessage::Echo { __reply, .. } = message {
-                __reply.answer("closed");
-            }
-        });
-        let supervisor = system.spawn_with(name, options.props()).unwrap();
-        probe.expect(Seen::Made).await;
+    let closed = |message| {
+        if let ChildMessage::Echo { __reply, .. } = message {
+            __reply.answer("closed");
+        }
+    };
+    let on_stop = on_stop(&probe).stopping().while_stopped(closed).props();
+    let on_stop = system.spawn_with("on_stop", on_stop).unwrap();
+    probe.expect(Seen::Made).await;
+    let on_failure = system.spawn_with("on_failure", on_failure(&probe).while_stopped(closed).props()).unwrap();
+    probe.expect(Seen::Made).await;
+    for supervisor in [on_stop, on_failure] {
         boom(system, &supervisor).await;
         assert_eq!(supervisor.echo("hello").await.unwrap(), "closed");
         assert!(matches!(supervisor.hear("hello").await, Err(AskError::Stopped)), "the handler dropped it");
@@ -308,7 +316,7 @@ async fn bkf_10_a_failure_decided_with_stop_ends_the_supervisor(system: &TestSys
         Some(Bang::Enough) => Some(Directive::Stop),
         _ => None,
     };
-    let supervisor = start(system, on_failure(&probe).decider(stop_when_enough), &probe).await;
+    let supervisor = start(system, on_failure(&probe).decider_unchecked(stop_when_enough), &probe).await;
     boom(system, &supervisor).await;
     probe.expect(Seen::Made).await;
     fail(system, &supervisor, Bang::Enough).await;

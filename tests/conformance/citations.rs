@@ -1,6 +1,8 @@
 //! Every rule of `supervise/docs/semantics.md` is cited by a test, and every citation names a rule.
 //!
-//! A citation is "Rule 4.1" or "Rules 4.1, 4.2" in a comment. What is not promised (section 12) needs none.
+//! A citation is "Rule 4.1" or "Rules 4.1, 4.2" in a comment. Section 12, which lists what is not promised, needs none. In
+//! documentation a citation is a link, as in `[rule 4.1](docs::semantics#rule-4.1)` or `rules [4.1](..) and [4.2](..)`: each rule has
+//! an anchor, and each link to an anchor names a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +19,7 @@ enum Citing {
     Code,
 }
 
-/// By whom every rule must be cited.
+/// Every rule must be cited by each of these.
 const REQUIRED: &[Citing] = &[Citing::Tests, Citing::Code];
 
 const SOURCES: [(Citing, &str); 6] = [
@@ -64,7 +66,38 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// This file's own examples are none.
+/// The pages and the documentation of the facade.
+const LINKING: [&str; 5] = [
+    "README.md",
+    "supervise/src/lib.rs",
+    "supervise/docs/architecture.md",
+    "supervise/docs/reliability.md",
+    "supervise/docs/semantics.md",
+];
+
+#[test]
+fn every_rule_has_its_anchor_and_every_link_to_one_names_a_rule() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = read(&workspace.join("supervise/docs/semantics.md"));
+    let rules = rules_of(&page);
+    let anchors: Vec<Rule> = pairs_behind("<a id=\"rule-", &page);
+    assert_eq!(anchors, rules.iter().copied().collect::<Vec<_>>(), "one anchor for each rule, in order");
+
+    let code = ["supervise-core/src", "supervise-macros/src"].map(|folder| rust_files(&workspace.join(folder)));
+    let pages = LINKING.map(|page| workspace.join(page)).to_vec();
+    for file in code.into_iter().flatten().chain(pages) {
+        for rule in pairs_behind("#rule-", &read(&file)) {
+            assert!(rules.contains(&rule), "{} links to rule {}.{}", file.display(), rule.0, rule.1);
+        }
+    }
+}
+
+/// The rules whose numbers stand behind `mark`.
+fn pairs_behind(mark: &str, text: &str) -> Vec<Rule> {
+    text.split(mark).skip(1).filter_map(number_pair).map(|(rule, _)| rule).collect()
+}
+
+/// The files of a folder, without this one, whose examples are not citations.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
@@ -94,7 +127,7 @@ fn rules_of(page: &str) -> BTreeSet<Rule> {
     rules
 }
 
-/// What follows the word "rule", as long as it is numbers.
+/// The numbers that follow the word "rule", plain or as links.
 fn citations_of(text: &str) -> Vec<Rule> {
     let mut citations = Vec::new();
     for line in text.lines() {
@@ -102,8 +135,12 @@ fn citations_of(text: &str) -> Vec<Rule> {
         for (at, word) in lower.match_indices("rule") {
             let mut rest = &lower[at + word.len()..];
             rest = rest.strip_prefix('s').unwrap_or(rest).trim_start();
-            while let Some((rule, after)) = number_pair(rest) {
+            while let Some((rule, after)) = number_pair(rest.strip_prefix('[').unwrap_or(rest)) {
                 citations.push(rule);
+                let after = after
+                    .strip_prefix("](")
+                    .and_then(|link| link.split_once(')'))
+                    .map_or(after, |(_, after)| after);
                 rest = after.strip_prefix(", ").or_else(|| after.strip_prefix(" and ")).unwrap_or("");
             }
         }
@@ -111,7 +148,7 @@ fn citations_of(text: &str) -> Vec<Rule> {
     citations
 }
 
-/// `4.1` and what comes after it.
+/// `4.1` and the text behind it.
 fn number_pair(text: &str) -> Option<(Rule, &str)> {
     let (section, text) = number(text)?;
     let (rule, text) = number(text.strip_prefix('.')?)?;
@@ -127,6 +164,10 @@ fn number(text: &str) -> Option<(u32, &str)> {
 fn a_citation_is_the_word_and_its_numbers() {
     assert_eq!(citations_of("//! Rules 4.1, 4.2 and 13.10. Not 5.5."), [(4, 1), (4, 2), (13, 10)]);
     assert_eq!(citations_of("(rule 1.4: a parked handler) and rule 2.1"), [(1, 4), (2, 1)]);
+    assert_eq!(
+        citations_of("[Rule 4.1](a::b#rule-4.1). Rules [4.2](x#rule-4.2) and [4.3](y), too"),
+        [(4, 1), (4, 2), (4, 3)]
+    );
     assert_eq!(citations_of("the rules, a rule of its own, rule 4 and version 1.88"), []);
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{
-    AnyActorRef, Built, ChildInfo, DecidedBy, Directive, Event, HowEnded, Props, RefOf, Strategy, SupervisedBy,
-    default_decider,
+    AnyActorRef, Built, ChildInfo, DecidedBy, Directive, EscalationsDecidedBy, Event, FailuresDecidedBy, HowEnded,
+    NeverFails, Props, RefOf, Strategy, SupervisedBy, Unchecked, default_decider,
 };
 use tokio::sync::oneshot;
 
@@ -260,7 +260,7 @@ pub(crate) fn keeper_deciding(
 pub(crate) fn keeping(
     strategy: Strategy,
     decide: impl Fn(&Failure) -> Directive + Send + 'static,
-) -> Props<Keeper> {
+) -> Props<Keeper, NeverFails, Unchecked> {
     kept(Keeper::new(), strategy, decide)
 }
 
@@ -269,15 +269,20 @@ pub(crate) fn kept(
     keeper: Keeper,
     strategy: Strategy,
     decide: impl Fn(&Failure) -> Directive + Send + 'static,
-) -> Props<Keeper> {
+) -> Props<Keeper, NeverFails, Unchecked> {
     Props::new(move || keeper.clone())
-        .supervision(strategy, move |failure: &Failure, _: &ChildInfo| Ok(decide(failure)))
+        .supervision_unchecked(strategy, move |failure: &Failure, _: &ChildInfo| Ok(decide(failure)))
 }
 
 /// Makes a supervisor on another one's turn.
-pub(crate) async fn keeper_under<S: Stage>(parent: &S, name: &'static str, props: Props<Keeper>) -> KeeperRef
+pub(crate) async fn keeper_under<S: Stage, T>(
+    parent: &S,
+    name: &'static str,
+    props: Props<Keeper, NeverFails, T>,
+) -> KeeperRef
 where
-    Keeper: SupervisedBy<S::Actor>,
+    Keeper: FailuresDecidedBy<S::Actor>,
+    T: EscalationsDecidedBy<S::Actor> + 'static,
 {
     within(parent, move |ctx| ctx.spawn_with(name, props).expect("the name is free")).await
 }

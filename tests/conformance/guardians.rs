@@ -57,8 +57,8 @@ async fn grd_06_creation_is_refused_while_the_system_ends(system: &TestSystem) {
 /// Rule 9.1.
 #[test]
 fn grd_09_the_guardian_s_strategy_is_a_setting() {
-    let settings =
-        ActorSystem::builder("test").guardian(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
+    let settings = ActorSystem::builder("test")
+        .guardian_unchecked(Strategy::one_for_one(), |failure, _| Ok(stopping_decider(failure)));
     testkit::run_with(settings, async |system: &TestSystem| {
         let log = Log::open();
         let (probe, news) = (system.probe(), system.probe());
@@ -78,7 +78,8 @@ fn grd_09_the_guardian_s_strategy_is_a_setting() {
 /// Rule 9.1.
 #[test]
 fn grd_10_the_system_ends_when_its_guardian_escalates() {
-    let settings = ActorSystem::builder("test").guardian(Strategy::one_for_one(), |_, _| Ok(Directive::Escalate));
+    let settings =
+        ActorSystem::builder("test").guardian_unchecked(Strategy::one_for_one(), |_, _| Ok(Directive::Escalate));
     testkit::run_with(settings, async |system: &TestSystem| {
         let log = Log::open();
         let probe = system.probe();

@@ -347,7 +347,7 @@ impl Helpless {
 #[test]
 fn ini_12_what_nobody_else_decides_the_guardian_does() {
     let ten = Strategy::one_for_one().max_retries(10).within(crate::fixture::secs(10));
-    let settings = ActorSystem::builder("test").guardian(ten, |_, _| Ok(Directive::Restart));
+    let settings = ActorSystem::builder("test").guardian_unchecked(ten, |_, _| Ok(Directive::Restart));
     testkit::run_with(settings, async |system: &TestSystem| {
         let helpless = system.spawn("helpless", || Helpless).unwrap();
         system.expect_terminated(&helpless).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use supervise::pattern::{BackoffSupervisor, Pool, PoolProps, PoolRef, TooManyReplacements};
+use supervise::pattern::{BackoffSupervisor, Blueprint, Pool, PoolProps, PoolRef, TooManyReplacements};
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
 use supervise::{
@@ -65,7 +65,7 @@ fn workers(probe: &TestProbe<u32>) -> impl Fn() -> Worker + Send + Sync + use<> 
     move || Worker { number: made.fetch_add(1, Ordering::Relaxed) + 1, probe: probe.clone() }
 }
 
-fn spawn(system: &TestSystem, options: PoolProps<Worker>) -> PoolRef<Worker> {
+fn spawn<B: Blueprint<Actor = Worker>, T>(system: &TestSystem, options: PoolProps<B, T>) -> PoolRef<Worker> {
     system.spawn_with("pool", options.props()).unwrap()
 }
 
@@ -231,7 +231,8 @@ async fn an_asker_is_answered_by_the_worker(system: &TestSystem) {
 async fn the_smallest_mailbox_is_that_of_a_worker_who_is_idle_and_well(system: &TestSystem) {
     let probe = system.probe();
     let wait = Backoff::exponential(Duration::from_secs(10), Duration::from_secs(10));
-    let options = Pool::smallest_mailbox(3, workers(&probe)).decider(move |_| Some(Directive::RestartAfter(wait)));
+    let options =
+        Pool::smallest_mailbox(3, workers(&probe)).decider_unchecked(move |_| Some(Directive::RestartAfter(wait)));
     let pool = spawn(system, options);
     let members = members(&pool).await;
     system.settle().await;
@@ -301,9 +302,9 @@ async fn a_pool_grows_and_shrinks_and_loses_nothing(system: &TestSystem) {
 }
 
 /// A pool whose second worker is busy, has a failure and a piece of work before it, and is not wanted any more.
-async fn with_an_unwanted_worker(
+async fn with_an_unwanted_worker<T>(
     system: &TestSystem,
-    options: PoolProps<Worker>,
+    options: PoolProps<Worker, T>,
 ) -> (PoolRef<Worker>, [WorkerRef; 2]) {
     let pool = spawn(system, options);
     let [one, two] = &members(&pool).await[..] else { panic!("two workers") };
@@ -329,7 +330,7 @@ async fn an_unwanted_worker_that_fails_goes_and_takes_nobody_along(system: &Test
     for (case, restart, strategy, directive) in cases {
         let probe = system.probe();
         let options = Pool::round_robin(2, workers(&probe)).restart(restart).strategy(strategy);
-        let options = options.decider(move |_| Some(directive));
+        let options = options.decider_unchecked(move |_| Some(directive));
         let (pool, [one, two]) = with_an_unwanted_worker(system, options).await;
         system.expect_terminated(&two).await;
         let outcome = system.expect_decision(&two).await.outcome;
@@ -484,7 +485,7 @@ async fn patterns_nest(system: &TestSystem) {
 async fn z_a_restarted_pool_ignores_a_delayed_replacement_from_before(system: &TestSystem) {
     let probe = system.probe();
     let decide = |_: &Failure, _: &ChildInfo| Ok(Directive::Restart);
-    let parent = Props::new(Keeper::new).supervision(Strategy::one_for_one(), decide);
+    let parent = Props::new(Keeper::new).supervision_unchecked(Strategy::one_for_one(), decide);
     let parent = system.spawn_with("parent", parent).unwrap();
     let options = Pool::round_robin(1, workers(&probe)).restart(RestartType::Permanent);
     let pool = within(&parent, |ctx| ctx.spawn_with("pool", options.props()).unwrap()).await;

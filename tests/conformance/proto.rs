@@ -49,7 +49,9 @@ fn pro_01_pro_02_pro_03_pro_04_pro_05_pro_06_who_may_restart() {
 #[test]
 fn pro_07_ten_restarts_then_the_end() {
     let settings = ActorSystem::builder("test")
-        .guardian(Strategy::one_for_one().max_retries(10).within(secs(10)), |_, _| Ok(Directive::Restart));
+        .guardian_unchecked(Strategy::one_for_one().max_retries(10).within(secs(10)), |_, _| {
+            Ok(Directive::Restart)
+        });
     testkit::run_with(settings, async |system: &TestSystem| {
         let probe = system.probe();
         let handle = probe.handle();
@@ -267,7 +269,8 @@ fn pro_28_each_system_has_a_guardian_of_its_own() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let first = ActorSystem::builder("test").start().unwrap();
-        let second = ActorSystem::builder("test").guardian(Strategy::all_for_one(), |_, _| Ok(Directive::Stop));
+        let second =
+            ActorSystem::builder("test").guardian_unchecked(Strategy::all_for_one(), |_, _| Ok(Directive::Stop));
         let second = second.start().unwrap();
         assert_eq!(first.user_guardian().path(), second.user_guardian().path());
         assert_ne!(first.user_guardian(), second.user_guardian());

@@ -362,7 +362,7 @@ async fn sup_18_a_decider_that_fails_loses_no_system_messages(system: &TestSyste
         let probe = probe.handle();
         move || Careless { gate: gate.clone(), probe: probe.clone() }
     })
-    .supervision(Strategy::one_for_one(), |failure: &Failure, _: &ChildInfo| {
+    .supervision_unchecked(Strategy::one_for_one(), |failure: &Failure, _: &ChildInfo| {
         if failure.to_string() == "OHNOES" { Err(failure.clone()) } else { Ok(Directive::Restart) }
     });
     let parent = system.spawn_with("parent", props).unwrap();

@@ -174,7 +174,7 @@ mod readme {
 #[supervise::test]
 async fn what_was_said_at_run_time_stands_on_the_map(system: &TestSystem) {
     let strategy = Strategy::all_for_one().max_retries(1);
-    let props = Props::new(|| Library).supervision(strategy, |_, _| Ok(Directive::Stop));
+    let props = Props::new(|| Library).supervision_unchecked(strategy, |_, _| Ok(Directive::Stop));
     let library = system.spawn_with("library", props).unwrap();
     let tree = system.tree();
     let node = tree.find(library.actor_ref().path()).unwrap();

@@ -33,6 +33,10 @@ impl Cause for Fault {
         matches!(self.wrapping, Wrapping::Initialization | Wrapping::Restart)
     }
 
+    fn is_final(&self) -> bool {
+        false
+    }
+
     fn end_of_permanent() -> Self {
         Self { origin: Id::MAX, wrapping: Wrapping::Ended }
     }

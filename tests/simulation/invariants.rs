@@ -15,7 +15,7 @@ use fields::Fields;
 /// The invariants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invariant {
-    /// I1. A decision about a report is carried out by exactly one answer: Resume, Recreate now or later, Terminate, or
+    /// I1. A decision about a report is carried out by exactly one answer: Resume, Restart now or later, Terminate, or
     /// the supervisor's own report. Where an earlier one answers it too, at most one suspension is undone.
     OneAnswerPerReport = 1,
     /// I2. Every report is decided once, or dropped because its child is gone or its supervisor ends.
@@ -174,7 +174,7 @@ impl Watchdog {
         let watchdog = &mut world.cell_mut(id).watchdog;
         match message {
             SystemMessage::Suspend => watchdog.balance += 1,
-            SystemMessage::Resume(_) | SystemMessage::Recreate(_) | SystemMessage::RecreateTogether(_) => {
+            SystemMessage::Resume(_) | SystemMessage::Restart(_) | SystemMessage::RestartTogether(_) => {
                 watchdog.balance -= 1;
                 if watchdog.balance < 0 && !ends {
                     return broken(Invariant::NoAnswerTooMany, format!("{id} gets {message:?} while well"));
@@ -193,7 +193,7 @@ impl Watchdog {
                 }
             }
             SystemMessage::Started(child) => watchdog.fields.started(*child),
-            SystemMessage::Halted(child) => watchdog.fields.halted(*child),
+            SystemMessage::RestartPrepared(child) => watchdog.fields.halted(*child),
             SystemMessage::Failed { child, .. } => watchdog.fields.failed(*child),
             _ => {}
         }
@@ -246,7 +246,7 @@ impl Watchdog {
         let made =
             if watchdog.fields.is_empty() || matches!(call, Call::Build) { Life::None } else { Life::Starting };
         match call {
-            Call::Create | Call::Rebuild(_) | Call::Build | Call::Declare(_) if watchdog.life != made => {
+            Call::Create | Call::StartNewInstance(_) | Call::Build | Call::Declare(_) if watchdog.life != made => {
                 return broken(Invariant::OldGoneBeforeNew, format!("{id} has an instance already"));
             }
             Call::PreRestart { .. } | Call::PostStop { .. } if watchdog.life != Life::Started => {
@@ -259,14 +259,16 @@ impl Watchdog {
         }
         let watchdog = &mut world.cell_mut(id).watchdog;
         match call {
-            Call::Create | Call::Rebuild(_) | Call::Build | Call::Declare(_) => watchdog.life = Life::Starting,
+            Call::Create | Call::StartNewInstance(_) | Call::Build | Call::Declare(_) => {
+                watchdog.life = Life::Starting;
+            }
             Call::PreRestart { .. } | Call::PostStop { .. } => watchdog.life = Life::Leaving,
         }
         Ok(())
     }
 
     pub(crate) fn returned(&mut self, call: &Call<Fault>, well: bool) {
-        if well && matches!(call, Call::Create | Call::Rebuild(_)) {
+        if well && matches!(call, Call::Create | Call::StartNewInstance(_)) {
             self.life = Life::Started;
         }
     }
@@ -309,7 +311,7 @@ impl Watchdog {
         for (at, effect) in effects.iter().enumerate() {
             let watchdog = &mut world.cell_mut(id).watchdog;
             match effect {
-                Effect::Call(_) | Effect::Decide(..) | Effect::Renew(_) if at + 1 < effects.len() => {
+                Effect::Call(_) | Effect::Decide(..) | Effect::RestartEnded(_) if at + 1 < effects.len() => {
                     return broken(Invariant::CallComesLast, format!("{id}: {effects:?}"));
                 }
                 Effect::Report { .. } => {
@@ -324,14 +326,14 @@ impl Watchdog {
                         answers += 1;
                     }
                     watchdog.told(*to, message)?;
-                    if matches!(message, SystemMessage::Recreate(_)) {
+                    if matches!(message, SystemMessage::Restart(_)) {
                         recreated.push(*to);
                     }
                 }
                 Effect::Unwatch(subject) => {
                     watchdog.watches.remove(subject);
                 }
-                Effect::Arm(Timer::Round(_), _) => {
+                Effect::Arm(Timer::Restart(_), _) => {
                     watchdog.fields.delays();
                     answers += 1;
                 }
@@ -400,7 +402,7 @@ impl Watchdog {
     /// A child is told something.
     fn told(&mut self, child: Id, message: &Message) -> Check {
         match message {
-            SystemMessage::RecreateTogether(_) if !self.replacing.insert(child) => {
+            SystemMessage::RestartTogether(_) if !self.replacing.insert(child) => {
                 return broken(Invariant::OneRestartAtATime, format!("{child} gets {message:?} again"));
             }
             SystemMessage::Terminate => {
@@ -423,7 +425,7 @@ impl Watchdog {
         let Cell { protocol, watchdog: Self { stopping, fields, .. }, .. } = world.cell(id);
         let begins = match call {
             Call::Build => true,
-            Call::Create | Call::Rebuild(_) => fields.is_empty(),
+            Call::Create | Call::StartNewInstance(_) => fields.is_empty(),
             Call::Declare(_) | Call::PreRestart { .. } | Call::PostStop { .. } => false,
         };
         if !begins {
@@ -500,8 +502,8 @@ impl Watchdog {
 }
 
 fn reaches_somebody(effect: &Effect<Id, Fault>) -> bool {
-    use SystemMessage::{Recreate, RecreateTogether, Suspend, Terminate};
-    matches!(effect, Effect::Send(_, Suspend | Recreate(_) | RecreateTogether(_) | Terminate))
+    use SystemMessage::{Restart, RestartTogether, Suspend, Terminate};
+    matches!(effect, Effect::Send(_, Suspend | Restart(_) | RestartTogether(_) | Terminate))
 }
 
 fn is_bare_resume(effect: &Effect<Id, Fault>) -> bool {
@@ -509,6 +511,6 @@ fn is_bare_resume(effect: &Effect<Id, Fault>) -> bool {
 }
 
 fn is_answer(message: &Message) -> bool {
-    use SystemMessage::{Recreate, RecreateTogether, Resume, Terminate};
-    matches!(message, Resume(Some(_)) | Recreate(_) | RecreateTogether(_) | Terminate)
+    use SystemMessage::{Restart, RestartTogether, Resume, Terminate};
+    matches!(message, Resume(Some(_)) | Restart(_) | RestartTogether(_) | Terminate)
 }

@@ -267,11 +267,11 @@ impl Model {
                 }
             }
             Input::Message(SystemMessage::Terminate) => self.stop_self(),
-            Input::Message(SystemMessage::RecreateTogether(cause)) => {
+            Input::Message(SystemMessage::RestartTogether(cause)) => {
                 self.says_when_replaced = true;
                 self.restart_came(*cause);
             }
-            Input::Message(SystemMessage::Recreate(cause)) => self.restart_came(*cause),
+            Input::Message(SystemMessage::Restart(cause)) => self.restart_came(*cause),
             Input::Message(message) => {
                 if ends_an_instance(message) {
                     self.bound_code();
@@ -292,7 +292,7 @@ impl Model {
                 self.limit = Patience::Over;
                 self.does.push(Effect::Abort);
             }
-            Input::Due(Timer::Round(round)) => self.round_is_due(*round),
+            Input::Due(Timer::Restart(round)) => self.round_is_due(*round),
         }
         self.settle();
         std::mem::take(&mut self.does)
@@ -312,7 +312,11 @@ impl Model {
                 if !self.concerns_a_start(child, cause) && self.children.contains_key(&child) {
                     self.deciding = Some((child, cause, restarts));
                     let renewed = self.fields.is_missing(child);
-                    self.does.push(if renewed { Effect::Renew(child) } else { Effect::Decide(child, cause) });
+                    self.does.push(if renewed {
+                        Effect::RestartEnded(child)
+                    } else {
+                        Effect::Decide(child, cause)
+                    });
                 }
             } else {
                 break;
@@ -323,10 +327,11 @@ impl Model {
 
     /// Another restart has come. The last one answers it, as long as the instance has not been replaced; so does the end.
     fn restart_came(&mut self, cause: Fault) {
-        let waits = |message: &&Message| matches!(message, SystemMessage::Recreate(_) | SystemMessage::Halt(_));
+        let waits =
+            |message: &&Message| matches!(message, SystemMessage::Restart(_) | SystemMessage::PrepareRestart(_));
         let joins = match self.queue.iter().rfind(waits) {
             _ if self.is_stopping() => true,
-            Some(last) => matches!(last, SystemMessage::Recreate(_)),
+            Some(last) => matches!(last, SystemMessage::Restart(_)),
             None => matches!(self.stage, Stage::Creating | Stage::Restarting(_)),
         };
         if joins {
@@ -334,7 +339,7 @@ impl Model {
             self.queue.push(SystemMessage::Resume(None));
         } else {
             self.bound_code();
-            self.queue.push(SystemMessage::Recreate(cause));
+            self.queue.push(SystemMessage::Restart(cause));
         }
     }
 
@@ -365,7 +370,7 @@ impl Model {
         let ends = self.ends();
         match message {
             _ if self.deciding.is_some() => false,
-            SystemMessage::Recreate(_) | SystemMessage::Halt(_) => {
+            SystemMessage::Restart(_) | SystemMessage::PrepareRestart(_) => {
                 ends || (self.code.is_none() && !waits_for_children && !self.is_stopping())
             }
             SystemMessage::Terminate => ends || self.code.is_none(),
@@ -385,19 +390,19 @@ impl Model {
                 self.send_all(&SystemMessage::Resume(None));
             }
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
-            SystemMessage::Recreate(cause) => {
+            SystemMessage::Restart(cause) => {
                 self.restarts_begun += 1;
                 self.recreate(cause);
             }
-            SystemMessage::Halt(_) if ends => {}
-            SystemMessage::Halt(cause) => self.halt(cause),
+            SystemMessage::PrepareRestart(_) if ends => {}
+            SystemMessage::PrepareRestart(cause) => self.halt(cause),
             SystemMessage::Replaced(child) => {
                 if let Some(child) = self.children.get_mut(&child) {
                     child.to_be_replaced = false;
                 }
             }
             SystemMessage::Started(child) => self.fields.started(child),
-            SystemMessage::Halted(child) => self.fields.halted(child),
+            SystemMessage::RestartPrepared(child) => self.fields.halted(child),
             SystemMessage::Terminate => self.terminate(),
             SystemMessage::Ended { subject, child, how } => self.ended(subject, child, how),
             SystemMessage::Watch(watcher) => {
@@ -411,12 +416,12 @@ impl Model {
                     child.delays.clear();
                 }
             }
-            SystemMessage::Failed { .. } | SystemMessage::RecreateTogether(_) => unreachable!("taken in `step`"),
+            SystemMessage::Failed { .. } | SystemMessage::RestartTogether(_) => unreachable!("taken in `step`"),
         }
     }
 }
 
 /// Whether the instance that gets it is at its end.
 fn ends_an_instance(message: &Message) -> bool {
-    matches!(message, SystemMessage::Recreate(_) | SystemMessage::Halt(_) | SystemMessage::Terminate)
+    matches!(message, SystemMessage::Restart(_) | SystemMessage::PrepareRestart(_) | SystemMessage::Terminate)
 }

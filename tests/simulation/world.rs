@@ -1,7 +1,7 @@
 //! A world of cells: their queues, timers and user code in plain single-threaded code. The protocol decides, as in the
 //! real cell; what a runtime and users would do is an [`Action`] or a pick of [`Choices`].
 //!
-//! A cell takes its turn as `supervise-core/src/cell/run.rs` does: a call that is due, then the system lane, then the
+//! A cell takes its turn as `supervise-core/src/actor/cell/run.rs` does: a call that is due, then the system lane, then the
 //! user lane; while its code is parked, the system lane only.
 
 mod cell;
@@ -447,7 +447,7 @@ impl World {
                         let verdict = self.verdict(id, cause, role, choices);
                         next = Some(Input::Decided(self.ruling(verdict, role)));
                     }
-                    Effect::Renew(child) => {
+                    Effect::RestartEnded(child) => {
                         Watchdog::may_renew(self, id, child)?;
                         next = Some(Input::Decided(self.ruling(Ok(Directive::Restart), role)));
                     }

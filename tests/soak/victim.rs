@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use supervise::prelude::*;
-use supervise::{Backoff, ChildInfo, Directive, FailsWith, MailboxKind, Overflow, Props, Strategy};
+use supervise::{Backoff, ChildInfo, Directive, FailsWith, MailboxKind, Overflow, Props, Strategy, Unchecked};
 use tokio::sync::Notify;
 
 use crate::parcel::{Parcel, Told, assert_or_unwind};
@@ -116,10 +116,10 @@ fn mailbox(seat: usize) -> MailboxKind {
     }
 }
 
-pub(crate) fn props(world: &Arc<World>, seat: usize, depth: usize) -> Props<Victim, FailsWith<Chaos>> {
+pub(crate) fn props(world: &Arc<World>, seat: usize, depth: usize) -> Props<Victim, FailsWith<Chaos>, Unchecked> {
     let (maker, judge) = (Arc::clone(world), Arc::clone(world));
     Props::new(move || Victim::new(&maker, seat, depth))
-        .supervision(strategy(seat), move |_: &Failure, _: &ChildInfo| judge.decide())
+        .supervision_unchecked(strategy(seat), move |_: &Failure, _: &ChildInfo| judge.decide())
         .mailbox(mailbox(seat))
         .stop_timeout(Duration::from_millis(5))
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use supervise::prelude::*;
-use supervise::{AnyActorRef, FailsWith, Props, testkit};
+use supervise::{AnyActorRef, FailsWith, NeverFails, Props, Unchecked, testkit};
 
 use crate::blow::Blow;
 use crate::world::{Counts, Phase, Place, Report, World};
@@ -98,7 +98,7 @@ pub(crate) fn node(
     level: usize,
     size: usize,
     parent: Option<NodeRef>,
-) -> Props<Node, FailsWith<Blow>> {
+) -> Props<Node, FailsWith<Blow>, Unchecked> {
     let seat = Arc::new(Seat {
         place,
         level,
@@ -114,7 +114,7 @@ pub(crate) fn node(
     });
     let table = Arc::clone(&seat);
     Props::new(move || Node::new(&seat))
-        .supervision(world.plan.strategy, move |failure, child| table.decide(failure, child))
+        .supervision_unchecked(world.plan.strategy, move |failure, child| table.decide(failure, child))
 }
 
 #[actor]
@@ -417,10 +417,10 @@ pub(crate) struct Top {
 }
 
 impl Top {
-    pub(crate) fn props(world: Arc<World>, head: Place) -> Props<Self> {
+    pub(crate) fn props(world: Arc<World>, head: Place) -> Props<Self, NeverFails, Unchecked> {
         let strategy = world.plan.strategy;
         Props::new(move || Self { world: Arc::clone(&world), head: Arc::clone(&head) })
-            .supervision(strategy, |failure, _| {
+            .supervision_unchecked(strategy, |failure, _| {
                 Ok(failure.downcast_ref::<Blow>().map_or(Directive::Stop, |blow| blow.directive))
             })
     }

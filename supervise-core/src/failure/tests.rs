@@ -6,7 +6,7 @@ use std::thread;
 use allocation_counter::measure;
 
 use super::*;
-use crate::name::ActorName;
+use crate::base::ActorName;
 use crate::supervision::{
     Call, ChildId, Directive, Effect, Input, Protocol, Returned, Ruling, Strategy, SystemMessage, Time,
 };
@@ -42,7 +42,7 @@ fn fails(actor: &mut Actor, with: Failure) -> Failure {
 }
 
 fn restarts(actor: &mut Actor, cause: Failure) -> Vec<Does> {
-    step(actor, Input::Message(SystemMessage::Recreate(cause)))
+    step(actor, Input::Message(SystemMessage::Restart(cause)))
 }
 
 /// An actor that has failed while it ran, and whose restart is under way.
@@ -81,7 +81,7 @@ fn outage_then(end: impl FnOnce(&mut Actor, Failure) + Send + 'static) {
 fn an_outage_of_any_length_ends_with_a_restart() {
     outage_then(|actor, last| {
         let rebuild = restarts(actor, last);
-        assert!(matches!(&rebuild[..], [Effect::Call(Call::Rebuild(_))]), "{rebuild:?}");
+        assert!(matches!(&rebuild[..], [Effect::Call(Call::StartNewInstance(_))]), "{rebuild:?}");
         let done = step(actor, Input::Returned(Returned::Ok));
         assert!(matches!(&done[..], [Effect::Note(_)]), "{done:?}");
     });

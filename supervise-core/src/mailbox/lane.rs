@@ -13,51 +13,29 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::actor_ref::AnyActorRef;
-use crate::actor_timers::Generation;
-use crate::cell::Visit;
-use crate::work::WorkId;
-
-/// What the runtime itself puts among the messages.
-#[derive(Debug)]
-pub(crate) enum Control {
-    /// The news of a watched actor's end.
-    Terminated(AnyActorRef),
-    /// Stop, after what was sent before.
-    PoisonPill,
-    /// Fail with `Killed`, after what was sent before.
-    Kill,
-    /// A timer of the actor's own is due.
-    Tick(Generation),
-    /// A future, a stream or a blocking closure of the actor's own has come to something.
-    Outcome(WorkId),
-    /// Code of the runtime's own, for a pattern.
-    Visit(Visit),
-}
-
 /// A message or a control.
 #[derive(Debug)]
-pub(crate) enum Entry<M> {
+pub(crate) enum Entry<M, C> {
     Message(M),
-    Control(Control),
+    Control(C),
 }
 
 /// A queue of both.
-pub(crate) struct Lane<M> {
+pub(crate) struct Lane<M, C> {
     /// In a `Cell`, which has no niche: an `Option` of what has one is looked into whenever it is moved.
     messages: VecDeque<Cell<M>>,
     /// Appears with the first control.
-    between: Option<Box<Between>>,
+    between: Option<Box<Between<C>>>,
 }
 
 #[derive(Debug)]
-struct Between {
-    controls: VecDeque<(u64, Control)>,
+struct Between<C> {
+    controls: VecDeque<(u64, C)>,
     /// The number of the first message.
     first: u64,
 }
 
-impl<M> Lane<M> {
+impl<M, C> Lane<M, C> {
     pub(crate) fn new() -> Self {
         Self { messages: VecDeque::new(), between: None }
     }
@@ -88,7 +66,7 @@ impl<M> Lane<M> {
         self.messages.push_back(Cell::new(message));
     }
 
-    pub(crate) fn push_control(&mut self, control: Control) {
+    pub(crate) fn push_control(&mut self, control: C) {
         let between =
             self.between.get_or_insert_with(|| Box::new(Between { controls: VecDeque::new(), first: 0 }));
         between.controls.push_back((between.first + self.messages.len() as u64, control));
@@ -108,7 +86,7 @@ impl<M> Lane<M> {
 
     /// Takes what is first, if that is a control.
     #[inline]
-    pub(crate) fn pop_control(&mut self) -> Option<Control> {
+    pub(crate) fn pop_control(&mut self) -> Option<C> {
         self.between.as_mut()?.pop()
     }
 
@@ -134,7 +112,7 @@ impl<M> Lane<M> {
     }
 
     /// Takes what is first.
-    pub(crate) fn pop(&mut self) -> Option<Entry<M>> {
+    pub(crate) fn pop(&mut self) -> Option<Entry<M, C>> {
         match self.pop_control() {
             Some(control) => Some(Entry::Control(control)),
             None => self.pop_message().map(Entry::Message),
@@ -142,14 +120,14 @@ impl<M> Lane<M> {
     }
 }
 
-impl<M> fmt::Debug for Lane<M> {
+impl<M, C: fmt::Debug> fmt::Debug for Lane<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lane").field("messages", &self.messages()).field("between", &self.between).finish()
     }
 }
 
-impl Between {
-    fn pop(&mut self) -> Option<Control> {
+impl<C> Between<C> {
+    fn pop(&mut self) -> Option<C> {
         let (number, _) = self.controls.front()?;
         if *number > self.first {
             return None;
@@ -172,17 +150,23 @@ fn grow<M>(messages: &mut VecDeque<M>) {
 mod tests {
     use super::*;
 
+    #[derive(Debug)]
+    enum Control {
+        PoisonPill,
+        Kill,
+    }
+
     /// Letters for controls, which have to come out where they went in.
-    fn drained(lane: &mut Lane<u32>) -> String {
+    fn drained(lane: &mut Lane<u32, Control>) -> String {
         let entries = std::iter::from_fn(|| lane.pop()).map(|entry| match entry {
             Entry::Message(message) => message.to_string(),
             Entry::Control(Control::PoisonPill) => "p".to_owned(),
-            Entry::Control(_) => "k".to_owned(),
+            Entry::Control(Control::Kill) => "k".to_owned(),
         });
         entries.collect()
     }
 
-    fn lane() -> Lane<u32> {
+    fn lane() -> Lane<u32, Control> {
         let mut lane = Lane::new();
         for message in 1..=3 {
             lane.push(message);

@@ -14,7 +14,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-use super::{Control, Entry, Lane, Mailbox, MailboxKind, Overflow, Pushed};
+use super::{Entry, Lane, Mailbox, MailboxKind, Overflow, Pushed};
 
 /// What a message to the system lane wants.
 #[derive(Debug)]
@@ -24,6 +24,10 @@ enum System {
     Resume,
     Stop,
 }
+
+/// What the runtime puts among the messages.
+#[derive(Debug)]
+struct Control;
 
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +45,7 @@ enum Fate {
 
 /// A cell that is reduced to its mailbox, and those who send to it.
 struct Cell {
-    mailbox: Mailbox<u32, System, Runner>,
+    mailbox: Mailbox<u32, Control, System, Runner>,
     /// Of std, so that it orders nothing in the model.
     ended_as: Mutex<Vec<(u32, Fate)>>,
     system_handled: Mutex<usize>,
@@ -55,7 +59,7 @@ struct Cell {
 struct Runner {
     accepts: bool,
     stopped: bool,
-    taken: Lane<u32>,
+    taken: Lane<u32, Control>,
 }
 
 impl Runner {
@@ -74,7 +78,7 @@ fn noted<T>(book: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Waits for room, in order.
 fn push_when_room<'a>(
-    mailbox: &'a Mailbox<u32, System, Runner>,
+    mailbox: &'a Mailbox<u32, Control, System, Runner>,
     message: u32,
 ) -> impl Future<Output = Result<Option<Runner>, u32>> + use<'a> {
     let mut place = mailbox.place();
@@ -211,7 +215,7 @@ impl Cell {
     const CONTROL: u32 = 100;
 
     fn control(&self) {
-        match self.mailbox.push_control(Control::PoisonPill) {
+        match self.mailbox.push_control(Control) {
             Ok(runner) => self.run_if_given(runner),
             Err(_given_back) => self.note(Self::CONTROL, Fate::GivenBack),
         }

@@ -23,6 +23,7 @@
 
 use std::any::TypeId;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,31 +33,26 @@ use tokio::task::AbortHandle;
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, Template};
-use super::{Decider, decide, system_time};
+use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
-    Actor, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy, RefOf, SupervisedBy,
-    Supervisor,
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DefaultTable, EscalationsDecidedBy,
+    FailuresDecidedBy, NeverFails, Props, RefOf, SpawnError, StoppingTable, SupervisionTable, Supervisor,
+    Terminated, TypedRef, Unchecked,
 };
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::cell::SpawnError;
-use crate::context::Context;
-use crate::death_watch::Terminated;
+use crate::base::{UserValue, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::props::Props;
-use crate::request::AskError;
 use crate::supervision::{
-    Backoff, BackoffCount, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
+    Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
 };
-use crate::unwind::{UserValue, drop_quietly};
 
 /// Stands in for one child, and starts it anew after a delay that grows each time.
 ///
 /// Every life of the child is a new incarnation: new ref, empty mailbox, no watchers. Its name stays. To keep the
 /// mailbox instead, let the parent's table say `Restart(backoff(..))`.
 ///
-/// Its ref dereferences to the child's own; see the [module](crate::pattern) for an example. Under a parent with a
-/// table, that table needs `on(_)`: a [decider](BackoffSupervisorProps::decider) may escalate what it likes.
+/// Its ref dereferences to the child's own; see the [module](crate::pattern) for an example. Its child's failures are decided by
+/// the [default table](crate::DefaultTable), or by [another one](BackoffSupervisorProps::supervised_by) that the compiler checks.
 pub struct BackoffSupervisor<C: Actor> {
     plan: Arc<Plan<C>>,
     child: Option<ActorRef<C>>,
@@ -84,7 +80,9 @@ struct Plan<C: Actor> {
     trigger: Trigger,
     backoff: Backoff,
     limit: Limit,
-    decide: Option<Decider>,
+    strategy: Strategy,
+    table: DeciderTable,
+    decide: Decider,
     while_stopped: Option<Answer<C::Message>>,
     final_stop: Option<Predicate<C::Message>>,
     /// The child is being stopped because it failed, to be started again. Invariant 3.
@@ -109,11 +107,9 @@ impl<C: Actor> BackoffSupervisor<C> {
         name: impl Into<String>,
         template: impl Fn() -> B + Send + Sync + 'static,
         delays: Backoff,
-    ) -> BackoffSupervisorProps<C>
+    ) -> BackoffSupervisorProps<B>
     where
         B: Blueprint<Actor = C>,
-        B::Cause: DecidedBy<Self>,
-        C: SupervisedBy<Self>,
     {
         if let (Growth::Exponential { min, max, .. }, Reset::After(quiet)) = (delays.growth, delays.reset) {
             assert!(
@@ -137,36 +133,60 @@ impl<C: Actor> BackoffSupervisor<C> {
         name: impl Into<String>,
         template: impl Fn() -> B + Send + Sync + 'static,
         delays: Backoff,
-    ) -> BackoffSupervisorProps<C>
+    ) -> BackoffSupervisorProps<B>
     where
         B: Blueprint<Actor = C>,
-        B::Cause: DecidedBy<Self>,
-        C: SupervisedBy<Self>,
     {
         BackoffSupervisorProps::new(name.into(), Template::new(template), Trigger::Failure, delays)
     }
 }
 
-/// Settings of a [`BackoffSupervisor`] to be.
+/// Settings of a [`BackoffSupervisor`] to be. `B` is what its template returns, `T` the table that says what the supervisor escalates.
 #[must_use = "settings do nothing until `props()` is spawned"]
-pub struct BackoffSupervisorProps<C: Actor> {
-    plan: Plan<C>,
+pub struct BackoffSupervisorProps<B: Blueprint, T = DefaultTable> {
+    plan: Plan<B::Actor>,
+    marks: PhantomData<fn() -> (B, T)>,
 }
 
-impl<C: Actor> BackoffSupervisorProps<C> {
-    fn new(name: String, template: Template<C>, trigger: Trigger, backoff: Backoff) -> Self {
+type MessageOf<B> = <<B as Blueprint>::Actor as Actor>::Message;
+
+impl<B: Blueprint> BackoffSupervisorProps<B> {
+    fn new(name: String, template: Template<B::Actor>, trigger: Trigger, backoff: Backoff) -> Self {
         let plan = Plan {
             name,
             template,
             trigger,
             backoff,
             limit: Limit::UNLIMITED,
-            decide: None,
+            strategy: DefaultTable::STRATEGY,
+            table: DefaultTable::TABLE,
+            decide: decider(DefaultTable::decide),
             while_stopped: None,
             final_stop: None,
             failed: AtomicBool::new(false),
         };
-        Self { plan }
+        Self { plan, marks: PhantomData }
+    }
+}
+
+impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
+    fn marked<S>(self) -> BackoffSupervisorProps<B, S> {
+        BackoffSupervisorProps { plan: self.plan, marks: PhantomData }
+    }
+
+    /// Decides the child's failures by this table. It decides every failure of the child, and the table of the supervisor's parent
+    /// decides what it escalates: both are checked at compile time.
+    ///
+    /// Where failures restart the child in place ([`on_stop`](BackoffSupervisor::on_stop)), they do so by the table's
+    /// strategy; a limit that is [set here](Self::max_retries) takes the place of the table's.
+    pub fn supervised_by<S: SupervisionTable>(mut self) -> BackoffSupervisorProps<B, S>
+    where
+        B: BlueprintUnder<S>,
+    {
+        self.plan.strategy = S::STRATEGY;
+        self.plan.table = S::TABLE;
+        self.plan.decide = decider(S::decide);
+        self.marked()
     }
 
     /// Starts the child anew at most `retries` times in a row; the next end is the supervisor's too. A quiet time, or a
@@ -190,21 +210,32 @@ impl<C: Actor> BackoffSupervisorProps<C> {
         self
     }
 
-    /// Decides the child's failures. What it has no opinion on, the [default decider](crate::default_decider) decides.
-    pub fn decider(mut self, decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Self {
-        self.plan.decide = Some(UserValue::new(Box::new(decide)));
-        self
+    /// Decides the child's failures by a function that is chosen at run time. What it has no opinion on, the
+    /// [default decider](crate::default_decider) decides. The compiler cannot see what it escalates, so the table of the
+    /// supervisor's parent needs `on(_)`.
+    ///
+    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    pub fn decider_unchecked(
+        mut self,
+        decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static,
+    ) -> BackoffSupervisorProps<B, Unchecked> {
+        self.plan.table = DeciderTable::AtRunTime;
+        self.plan.decide = partial_decider(decide);
+        self.marked()
     }
 
     /// Lets every failure stop the child, so that [`on_stop`](BackoffSupervisor::on_stop) delays every start.
-    pub fn stopping(self) -> Self {
-        self.decider(|_| Some(Directive::Stop))
+    pub fn stopping(self) -> BackoffSupervisorProps<B, StoppingTable>
+    where
+        B: BlueprintUnder<StoppingTable>,
+    {
+        self.supervised_by()
     }
 
     /// Gives the messages that come while there is no child to `answer`, on the supervisor's turn. It must not block.
     /// By default they become dead letters. Either way the asker of a message that is dropped unanswered learns that
     /// the actor has stopped.
-    pub fn while_stopped(mut self, answer: impl Fn(C::Message) + Send + Sync + 'static) -> Self {
+    pub fn while_stopped(mut self, answer: impl Fn(MessageOf<B>) + Send + Sync + 'static) -> Self {
         self.plan.while_stopped = Some(UserValue::new(Box::new(answer)));
         self
     }
@@ -214,7 +245,7 @@ impl<C: Actor> BackoffSupervisorProps<C> {
     pub fn replaced_by<R>(self, substitute: &R) -> Self
     where
         R: TypedRef,
-        R::Actor: Actor<Message = C::Message>,
+        R::Actor: Actor<Message = MessageOf<B>>,
     {
         let substitute = substitute.clone();
         self.while_stopped(move |message| {
@@ -225,36 +256,39 @@ impl<C: Actor> BackoffSupervisorProps<C> {
 
     /// A message after which the child is not started again: the supervisor stops when the child does. Without a child
     /// it stops at once, and the message is no dead letter.
-    pub fn final_stop(mut self, is_final: impl Fn(&C::Message) -> bool + Send + Sync + 'static) -> Self {
+    pub fn final_stop(mut self, is_final: impl Fn(&MessageOf<B>) -> bool + Send + Sync + 'static) -> Self {
         self.plan.final_stop = Some(UserValue::new(Box::new(is_final)));
         self
     }
 
     /// What `spawn_with` takes. The supervisor's mailbox is of the child's kind.
-    pub fn props(self) -> Props<BackoffSupervisor<C>> {
+    pub fn props(self) -> Props<BackoffSupervisor<B::Actor>, NeverFails, T> {
         let plan = Arc::new(self.plan);
         let strategy = match plan.trigger {
-            Trigger::Stop => Strategy { limit: plan.limit, ..Strategy::one_for_one() },
+            Trigger::Stop if plan.limit.is_unlimited() => plan.strategy,
+            Trigger::Stop => Strategy { limit: plan.limit, ..plan.strategy },
             // No restart is left to be limited.
-            Trigger::Failure => Strategy::one_for_one(),
+            Trigger::Failure => Strategy { limit: Limit::UNLIMITED, ..plan.strategy },
         };
         let mailbox = plan.template.mailbox();
         let decider = Arc::clone(&plan);
-        Props::new(move || BackoffSupervisor::of(&plan))
-            .mailbox(mailbox)
-            .supervision(strategy, move |failure, _| Ok(decider.decide(failure)))
+        Props::new(move || BackoffSupervisor::of(&plan)).mailbox(mailbox).with_policy(
+            strategy,
+            decider.table,
+            move |failure, child| Ok((decider.decide(failure, child)?, strategy)),
+        )
     }
 }
 
 impl<C: Actor> Plan<C> {
-    fn decide(&self, failure: &Failure) -> Directive {
-        match (self.trigger, decide(self.decide.as_ref(), failure)) {
+    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
+        Ok(match (self.trigger, (self.decide)(failure, child)?) {
             (Trigger::Failure, Directive::Restart | Directive::RestartAfter(_)) => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop
             }
             (_, directive) => directive,
-        }
+        })
     }
 }
 
@@ -395,7 +429,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
             }
             // Rule 13.6.
             None if is_final => {
-                drop_quietly(message);
+                drop_contained(message);
                 ctx.stop_self();
             }
             None => match &self.plan.while_stopped {
@@ -423,10 +457,6 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl<C: Actor, E: ?Sized> Decides<E> for BackoffSupervisor<C> {}
-#[diagnostic::do_not_recommend]
-impl<C: Actor> DecidesAll for BackoffSupervisor<C> {}
 #[diagnostic::do_not_recommend]
 impl<C: Actor, P> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
@@ -461,7 +491,7 @@ impl<C: Actor> fmt::Debug for BackoffSupervisor<C> {
     }
 }
 
-impl<C: Actor> fmt::Debug for BackoffSupervisorProps<C> {
+impl<B: Blueprint, T> fmt::Debug for BackoffSupervisorProps<B, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BackoffSupervisorProps")
             .field("name", &self.plan.name)

@@ -4,12 +4,9 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::actor::Actor;
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::context::Context;
-use crate::dead_letter::DeadLetterReason;
-use crate::request::{AskError, SendError, SendErrorReason};
-use crate::unwind::drop_quietly;
+use crate::actor::{Actor, ActorRef, AskError, Context, SendError, SendErrorReason, TypedRef};
+use crate::base::drop_contained;
+use crate::observe::DeadLetterReason;
 
 /// Passes a message on. A bounded mailbox without room is waited for, so that a pattern holds up its senders as the
 /// child itself would; the wait ends with the child, and when the pattern is to stop.
@@ -23,7 +20,7 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
     let without_room = to.push(message).err().and_then(|refused| match refused.reason() {
         // A dead letter already.
         SendErrorReason::Stopped => {
-            drop_quietly(refused);
+            drop_contained(refused);
             None
         }
         SendErrorReason::MailboxFull => Some((refused.into_message(), to.clone(), ctx.stopping())),
@@ -57,7 +54,7 @@ pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>
     let message = refused.into_message();
     match reason {
         // A dead letter already.
-        SendErrorReason::Stopped => drop_quietly(message),
+        SendErrorReason::Stopped => drop_contained(message),
         SendErrorReason::MailboxFull => {
             let name = C::message_name(&message);
             to.core().lose(name, DeadLetterReason::MailboxFull, AskError::Stopped, message);

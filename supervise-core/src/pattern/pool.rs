@@ -18,35 +18,30 @@
 use std::any::TypeId;
 use std::collections::HashSet;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::StandInRef;
 use super::template::{Blueprint, Template};
-use super::{Decider, decide, system_time};
+use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
-    Actor, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailuresDecidedBy, RefOf, SupervisedBy,
-    Supervisor,
+    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DefaultTable, EscalationsDecidedBy,
+    FailuresDecidedBy, NeverFails, Props, RefOf, Request, SpawnError, SupervisionTable, Supervisor, Terminated,
+    Unchecked,
 };
-use crate::actor_ref::ActorRef;
-use crate::cell::SpawnError;
-use crate::context::Context;
-use crate::death_watch::Terminated;
+use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
-use crate::path::ActorPath;
-use crate::props::Props;
-use crate::request::{AskError, Request};
 use crate::supervision::{
     AutoShutdown, BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics,
     RestartType, Scope, Strategy,
 };
-use crate::unwind::UserValue;
 
 /// Stands in for a number of workers of one kind, and supervises them.
 ///
-/// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. Under a parent with a
-/// table, that table needs `on(_)`: a [decider](PoolProps::decider) may escalate what it likes.
+/// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. Its workers' failures are decided by
+/// the [default table](crate::DefaultTable), or by [another one](PoolProps::supervised_by) that the compiler checks.
 ///
 /// A pool of one is the supervisor to put between a parent that restarts all its children together and a child that
 /// may fail alone.
@@ -74,7 +69,8 @@ struct Plan<C: Actor> {
     routing: Routing<C::Message>,
     restart: RestartType,
     strategy: Strategy,
-    decide: Option<Decider>,
+    table: DeciderTable,
+    decide: Decider,
     /// The names of the workers that a resize let go and that have not ended yet. Invariant 3.
     unwanted: Mutex<HashSet<String>>,
 }
@@ -94,11 +90,9 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn round_robin<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<C>
+    pub fn round_robin<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
-        B::Cause: DecidedBy<Self>,
-        C: SupervisedBy<Self>,
     {
         PoolProps::new(size, Template::new(template), Routing::RoundRobin)
     }
@@ -111,11 +105,9 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn smallest_mailbox<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<C>
+    pub fn smallest_mailbox<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
-        B::Cause: DecidedBy<Self>,
-        C: SupervisedBy<Self>,
     {
         PoolProps::new(size, Template::new(template), Routing::SmallestMailbox)
     }
@@ -128,36 +120,61 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<C>
+    pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
-        B::Cause: DecidedBy<Self>,
-        C: SupervisedBy<Self>,
         C::Message: Clone,
     {
         PoolProps::new(size, Template::new(template), Routing::Broadcast(Clone::clone))
     }
 }
 
-/// Settings of a [`Pool`] to be.
+/// Settings of a [`Pool`] to be. `B` is what its template returns, `T` the table that says what the pool escalates.
 #[must_use = "settings do nothing until `props()` is spawned"]
-pub struct PoolProps<C: Actor> {
-    plan: Plan<C>,
+pub struct PoolProps<B: Blueprint, T = DefaultTable> {
+    plan: Plan<B::Actor>,
+    marks: PhantomData<fn() -> (B, T)>,
 }
 
-impl<C: Actor> PoolProps<C> {
-    fn new(size: usize, template: Template<C>, routing: Routing<C::Message>) -> Self {
+impl<B: Blueprint> PoolProps<B> {
+    fn new(size: usize, template: Template<B::Actor>, routing: Routing<MessageOf<B>>) -> Self {
         assert_size(size);
         let plan = Plan {
             size,
             template,
             routing,
             restart: RestartType::Transient,
-            strategy: Strategy::one_for_one(),
-            decide: None,
+            strategy: DefaultTable::STRATEGY,
+            table: DefaultTable::TABLE,
+            decide: decider(DefaultTable::decide),
             unwanted: Mutex::default(),
         };
-        Self { plan }
+        Self { plan, marks: PhantomData }
+    }
+}
+
+type MessageOf<B> = <<B as Blueprint>::Actor as Actor>::Message;
+
+impl<B: Blueprint, T> PoolProps<B, T> {
+    fn marked<S>(self) -> PoolProps<B, S> {
+        PoolProps { plan: self.plan, marks: PhantomData }
+    }
+
+    /// Supervises the workers by this table, its strategy and its rules. It decides every failure of a worker, and the table of the
+    /// pool's parent decides what it escalates: both are checked at compile time.
+    ///
+    /// # Panics
+    ///
+    /// If its strategy has an `auto_shutdown`: that is for declared children.
+    pub fn supervised_by<S: SupervisionTable>(mut self) -> PoolProps<B, S>
+    where
+        B: BlueprintUnder<S>,
+    {
+        assert_no_shutdown(&S::STRATEGY);
+        self.plan.strategy = S::STRATEGY;
+        self.plan.table = S::TABLE;
+        self.plan.decide = decider(S::decide);
+        self.marked()
     }
 
     /// What becomes of workers that end. [`Transient`](RestartType::Transient) by default.
@@ -169,46 +186,63 @@ impl<C: Actor> PoolProps<C> {
     /// | ends by itself, or by somebody's stop | replaced | leaves | leaves |
     ///
     /// A pool of permanent workers goes the way of OTP's supervisors at the limit: it fails itself, whatever the
-    /// strategy says, since a permanent worker cannot be given up.
-    pub fn restart(mut self, restart: RestartType) -> Self {
+    /// strategy says, since a permanent worker cannot be given up. So the table of its parent needs `on(_)`.
+    pub fn restart(mut self, restart: RestartType) -> PoolProps<B, Unchecked> {
         self.plan.restart = restart;
-        self
+        self.marked()
     }
 
     /// Who is affected by a failed worker, and how often restarts are granted. One-for-one without a limit by default.
     /// The limit also bounds how often permanent workers that end by themselves are replaced, all together.
     ///
+    /// A strategy may escalate at its limit, which the compiler does not see in a value: the table of the pool's parent needs `on(_)`.
+    /// The strategy of a [table](Self::supervised_by) is checked.
+    ///
     /// # Panics
     ///
     /// If the strategy has an `auto_shutdown`: that is for declared children.
-    pub fn strategy(mut self, strategy: Strategy) -> Self {
-        assert!(
-            strategy.auto_shutdown == AutoShutdown::Never,
-            "a pool has no significant children: it stops when its last worker has left, so `auto_shutdown` has no effect here"
-        );
+    pub fn strategy(mut self, strategy: Strategy) -> PoolProps<B, Unchecked> {
+        assert_no_shutdown(&strategy);
         self.plan.strategy = strategy;
-        self
+        self.marked()
     }
 
-    /// Decides the workers' failures. What it has no opinion on, the [default decider](crate::default_decider) decides.
-    pub fn decider(mut self, decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Self {
-        self.plan.decide = Some(UserValue::new(Box::new(decide)));
-        self
+    /// Decides the workers' failures by a function that is chosen at run time. What it has no opinion on, the
+    /// [default decider](crate::default_decider) decides. The compiler cannot see what it escalates, so the table of the
+    /// pool's parent needs `on(_)`.
+    ///
+    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    pub fn decider_unchecked(
+        mut self,
+        decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static,
+    ) -> PoolProps<B, Unchecked> {
+        self.plan.table = DeciderTable::AtRunTime;
+        self.plan.decide = partial_decider(decide);
+        self.marked()
     }
 
     /// What `spawn_with` takes. The pool's mailbox is of the workers' kind.
-    pub fn props(self) -> Props<Pool<C>> {
+    pub fn props(self) -> Props<Pool<B::Actor>, NeverFails, T> {
         let mut plan = self.plan;
         if plan.restart == RestartType::Permanent {
             plan.strategy.on_limit = OnLimit::Escalate;
         }
-        let (strategy, mailbox) = (plan.strategy, plan.template.mailbox());
+        let (strategy, table, mailbox) = (plan.strategy, plan.table, plan.template.mailbox());
         let plan = Arc::new(plan);
         let decider = Arc::clone(&plan);
-        Props::new(move || Pool::of(&plan))
-            .mailbox(mailbox)
-            .supervision_for_each(strategy, move |failure, worker| Ok(decider.decide(failure, worker)))
+        Props::new(move || Pool::of(&plan)).mailbox(mailbox).with_policy(
+            strategy,
+            table,
+            move |failure, worker| decider.decide(failure, worker),
+        )
     }
+}
+
+fn assert_no_shutdown(strategy: &Strategy) {
+    assert!(
+        strategy.auto_shutdown == AutoShutdown::Never,
+        "a pool has no significant children: it stops when its last worker has left, so `auto_shutdown` has no effect here"
+    );
 }
 
 fn assert_size(size: usize) {
@@ -221,15 +255,16 @@ fn alone(strategy: Strategy) -> Strategy {
 }
 
 impl<C: Actor> Plan<C> {
-    fn decide(&self, failure: &Failure, worker: &ChildInfo) -> (Directive, Strategy) {
+    fn decide(&self, failure: &Failure, worker: &ChildInfo) -> Result<(Directive, Strategy), Failure> {
+        let decided = (self.decide)(failure, worker);
         let wanted = !self.unwanted().contains(&*worker.name);
-        let directive = match (self.restart, decide(self.decide.as_ref(), failure)) {
+        let directive = match (self.restart, decided?) {
             (_, Directive::Escalate) if !wanted => Directive::Stop,
             (RestartType::Permanent, Directive::Stop) if wanted => Directive::Restart,
             (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
             (_, directive) => directive,
         };
-        (directive, if wanted { self.strategy } else { alone(self.strategy) })
+        Ok((directive, if wanted { self.strategy } else { alone(self.strategy) }))
     }
 
     fn unwanted(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -436,10 +471,6 @@ impl<C: Actor> Actor for Pool<C> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<C: Actor, E: ?Sized> Decides<E> for Pool<C> {}
-#[diagnostic::do_not_recommend]
-impl<C: Actor> DecidesAll for Pool<C> {}
-#[diagnostic::do_not_recommend]
 impl<C: Actor, P> FailuresDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
@@ -460,7 +491,7 @@ impl<C: Actor> fmt::Debug for Pool<C> {
     }
 }
 
-impl<C: Actor> fmt::Debug for PoolProps<C> {
+impl<B: Blueprint, T> fmt::Debug for PoolProps<B, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolProps")
             .field("size", &self.plan.size)

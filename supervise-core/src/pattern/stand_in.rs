@@ -4,8 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-use crate::actor::{Actor, RefOf};
-use crate::actor_ref::{ActorRef, TypedRef};
+use crate::actor::{Actor, ActorRef, RefOf, TypedRef};
 use crate::pattern::{BackoffSupervisor, Pool};
 
 /// A pattern that takes the messages of another actor type and passes them on.

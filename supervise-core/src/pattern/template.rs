@@ -3,13 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::actor::{Actor, Built};
-use crate::actor_ref::{ActorRef, TypedRef};
-use crate::cell::{Cell, NewName, SpawnError};
-use crate::context::Context;
+use crate::actor::{
+    Actor, ActorRef, Built, Cell, Context, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NewName, Props,
+    SpawnError, TypedRef,
+};
+use crate::base::UserValue;
 use crate::mailbox::MailboxKind;
-use crate::props::Props;
-use crate::unwind::UserValue;
 
 /// What the template of a pattern may return: the actor, a `Result` of it, or [`Props`] where it needs settings of its
 /// own or is a pattern itself.
@@ -25,6 +24,8 @@ pub trait Blueprint: Sized {
     type Actor: Actor;
     /// Stands for what making it can fail with, see [`DecidedBy`](crate::DecidedBy).
     type Cause;
+    /// The table by which the actor supervises its own children.
+    type Table;
 
     /// The props of one child.
     #[doc(hidden)]
@@ -34,6 +35,7 @@ pub trait Blueprint: Sized {
 impl<B: Built> Blueprint for B {
     type Actor = B::Actor;
     type Cause = B::Cause;
+    type Table = B::Actor;
 
     fn props(template: &Arc<impl Fn() -> Self + Send + Sync + 'static>) -> Props<B::Actor> {
         let template = Arc::clone(template);
@@ -41,13 +43,26 @@ impl<B: Built> Blueprint for B {
     }
 }
 
-impl<A: Actor, C> Blueprint for Props<A, C> {
+impl<A: Actor, C, T> Blueprint for Props<A, C, T> {
     type Actor = A;
     type Cause = C;
+    type Table = T;
 
     fn props(template: &Arc<impl Fn() -> Self + Send + Sync + 'static>) -> Props<A> {
-        template().checked()
+        template().marked()
     }
+}
+
+/// `T` decides every failure that an actor made by this template can report.
+pub trait BlueprintUnder<T>: Blueprint {}
+
+impl<B, T> BlueprintUnder<T> for B
+where
+    B: Blueprint,
+    B::Actor: FailuresDecidedBy<T>,
+    B::Cause: DecidedBy<T>,
+    B::Table: EscalationsDecidedBy<T>,
+{
 }
 
 pub(super) struct Template<C: Actor> {

@@ -1,4 +1,4 @@
-//! How long to wait before a restart: plain arithmetic on counts and times. Who waits is not known here.
+//! How long to wait before a restart: plain arithmetic on counts and times. It does not know who waits.
 //!
 //! Rules 7.8 and 7.9.
 

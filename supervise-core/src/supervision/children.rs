@@ -13,18 +13,17 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
-use std::ops::Deref;
-use std::slice;
 
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
+use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
-use crate::name::ActorName;
+use crate::base::ActorName;
 
 /// One child.
 #[derive(Debug, Clone, Hash)]
-pub(crate) struct Child<R> {
+pub(crate) struct ChildRecord<R> {
     pub(crate) name: ActorName,
     pub(crate) target: R,
     dying: bool,
@@ -49,13 +48,13 @@ pub(crate) struct History {
 /// A child that waits, suspended, for a delayed restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Delayed {
-    /// The round that will restart it.
-    pub(crate) round: u64,
+    /// Which scheduled restart will restart it.
+    pub(crate) schedule: u64,
     /// How many suspensions its answer has to undo.
-    pub(crate) owed: u32,
+    pub(crate) pending_resumes: u32,
 }
 
-impl<R> Child<R> {
+impl<R> ChildRecord<R> {
     pub(crate) fn history_mut(&mut self) -> &mut History {
         self.history.get_or_insert_default()
     }
@@ -108,52 +107,23 @@ pub(crate) struct Report<C> {
     pub(crate) restarts: u32,
 }
 
-/// A child, and how many of its suspensions an answer has to undo.
-pub(crate) type Owed = (ChildId, u32);
-
-/// What a round brings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Verdict {
-    Restart,
-    Resume,
+/// Whether a child's stop is to be requested, after it was noted that the child is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Marked {
+    /// Nobody had asked for it before.
+    Now,
+    /// It was requested before, or the child is not there.
+    NotNow,
 }
 
-/// Whom a directive reaches.
-#[derive(Debug, Clone, Hash)]
-pub(crate) enum Affected {
-    One(ChildId),
-    Many(Vec<ChildId>),
-}
-
-impl Deref for Affected {
-    type Target = [ChildId];
-
-    fn deref(&self) -> &[ChildId] {
-        match self {
-            Self::One(id) => slice::from_ref(id),
-            Self::Many(ids) => ids,
-        }
-    }
-}
-
-/// One delayed restart of a child and those its strategy takes along.
-#[derive(Debug, Clone, Hash)]
-pub(crate) struct Round<C> {
-    pub(crate) id: u64,
-    pub(crate) verdict: Verdict,
-    pub(crate) cause: C,
-    pub(crate) affected: Affected,
-    /// Whether declared children restart one after another.
-    pub(crate) grouped: bool,
-}
-
-/// So many names are not worth looking through.
-const LITTLE: usize = 16;
+/// A child, and how many of its suspensions its answer has to undo.
+pub(crate) type PendingResumes = (ChildId, u32);
 
 /// All children of one actor.
 #[derive(Debug, Clone)]
 pub(crate) struct Children<R, C> {
-    in_start_order: StartOrder<ChildId, Child<R>>,
+    in_start_order: StartOrder<ChildId, ChildRecord<R>>,
     /// Those whose name was given. One that was made up tells the id.
     by_name: HashMap<ActorName, ChildId>,
     dying: usize,
@@ -165,10 +135,7 @@ pub(crate) struct Children<R, C> {
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Delayed restarts.
-    rounds: Vec<Round<C>>,
-    /// How many children the rounds name, those counted that do not wait any more.
-    named: usize,
-    next_round: u64,
+    schedule: Schedule<C>,
     /// Children with an id from here on are all to be replaced, declared ones aside. So a storm that begins with the last child does
     /// not look through all children at each failure.
     replaced_from: ChildId,
@@ -184,15 +151,13 @@ impl<R, C> Default for Children<R, C> {
             survivors_below: ChildId(0),
             deciding: None,
             restarts: RestartStatistics::default(),
-            rounds: Vec::new(),
-            named: 0,
-            next_round: 0,
+            schedule: Schedule::default(),
             replaced_from: ChildId(0),
         }
     }
 }
 
-/// The index by name, the count of names and the end of those that are not to be replaced follow from the rest.
+/// The index by name and the end of those that are not to be replaced follow from the rest.
 impl<R: Hash, C: Hash> Hash for Children<R, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self {
@@ -203,13 +168,11 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             survivors_below,
             deciding,
             restarts,
-            rounds,
-            named: _,
-            next_round,
+            schedule,
             replaced_from: _,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
-        (restarts, rounds, next_round).hash(state);
+        (restarts, schedule).hash(state);
     }
 }
 
@@ -257,11 +220,12 @@ impl<R: Clone, C> Children<R, C> {
         let id = self.next_id();
         self.next += 1;
         self.replaced_from = self.next_id();
-        let child = Child { name, target, dying: false, restarts_sent: 0, to_be_replaced: false, history: None };
+        let child =
+            ChildRecord { name, target, dying: false, restarts_sent: 0, to_be_replaced: false, history: None };
         self.in_start_order.push(id, child);
     }
 
-    pub(crate) fn remove(&mut self, id: ChildId) -> Option<Child<R>> {
+    pub(crate) fn remove(&mut self, id: ChildId) -> Option<ChildRecord<R>> {
         let child = self.in_start_order.remove(id)?;
         if !child.name.is_made_up() {
             self.by_name.remove(&child.name);
@@ -272,15 +236,15 @@ impl<R: Clone, C> Children<R, C> {
         Some(child)
     }
 
-    pub(crate) fn find(&self, id: ChildId) -> Option<&Child<R>> {
+    pub(crate) fn find(&self, id: ChildId) -> Option<&ChildRecord<R>> {
         self.in_start_order.get(id)
     }
 
-    pub(crate) fn find_mut(&mut self, id: ChildId) -> Option<&mut Child<R>> {
+    pub(crate) fn find_mut(&mut self, id: ChildId) -> Option<&mut ChildRecord<R>> {
         self.in_start_order.get_mut(id)
     }
 
-    pub(crate) fn named(&self, name: &str) -> Option<&Child<R>> {
+    pub(crate) fn named(&self, name: &str) -> Option<&ChildRecord<R>> {
         let id = match ActorName::number_of(name) {
             Some(number) => ChildId(number),
             None => *self.by_name.get(name)?,
@@ -289,12 +253,12 @@ impl<R: Clone, C> Children<R, C> {
     }
 
     /// The children of a supervisor that has some, in start order.
-    pub(crate) fn of(children: Option<&Self>) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
+    pub(crate) fn of(children: Option<&Self>) -> impl DoubleEndedIterator<Item = (ChildId, &ChildRecord<R>)> {
         taken(children.map_or(&[], |children| children.in_start_order.places()))
     }
 
     /// In start order.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &Child<R>)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &ChildRecord<R>)> {
         self.in_start_order.iter()
     }
 
@@ -320,71 +284,46 @@ impl<R: Clone, C> Children<R, C> {
         }
     }
 
-    /// Notes that a child's stop was requested. Answers whether it had not been before.
-    pub(crate) fn mark_dying(&mut self, id: ChildId) -> bool {
-        let Some(child) = self.in_start_order.get_mut(id) else {
-            return false;
+    /// Notes that a child is to end.
+    pub(crate) fn mark_dying(&mut self, id: ChildId) -> Marked {
+        let Some(child) = self.in_start_order.get_mut(id).filter(|child| !child.dying) else {
+            return Marked::NotNow;
         };
-        if child.dying {
-            return false;
-        }
         child.dying = true;
         child.take_delayed();
         self.dying += 1;
-        true
+        Marked::Now
     }
 
-    pub(crate) fn open_round(&mut self) -> u64 {
-        self.next_round += 1;
-        self.next_round
+    /// An id for a restart to be [scheduled](Self::schedule).
+    pub(crate) fn new_schedule(&mut self) -> u64 {
+        self.schedule.new_id()
     }
 
-    /// The rounds that wait for their delay.
-    pub(super) fn rounds(&self) -> impl Iterator<Item = &Round<C>> {
-        self.rounds.iter()
+    /// Whether a child that waits for this one is to be restarted, rather than resumed.
+    pub(crate) fn restarts_when_due(&self, schedule: u64) -> bool {
+        self.schedule.restarts(schedule)
     }
 
-    /// Lets a round wait for its delay. Gives the rounds that nobody waits for any more.
-    ///
-    /// A child waits for one round at most. Those that other rounds have taken over, or that ended, are looked for when they are
-    /// more than the others: so what the rounds hold stays within the number of children, however many are opened.
+    /// Lets a restart wait for its delay. Gives the restarts that no child waits for any more.
     #[must_use]
-    pub(crate) fn add_round(&mut self, round: Round<C>) -> Vec<u64> {
-        self.named += round.affected.len();
-        self.rounds.push(round);
-        let mut idle = Vec::new();
-        if self.named <= LITTLE.max(2 * self.in_start_order.places().len()) {
-            return idle;
-        }
+    pub(crate) fn schedule(&mut self, restart: ScheduledRestart<C>) -> Vec<u64> {
         let children = &self.in_start_order;
-        self.rounds.retain_mut(|round| {
-            let waits = |id: &ChildId| {
-                children.get(*id).and_then(Child::delayed).is_some_and(|delayed| delayed.round == round.id)
-            };
-            match &mut round.affected {
-                Affected::One(id) if waits(id) => return true,
-                Affected::Many(ids) => ids.retain(waits),
-                Affected::One(_) => round.affected = Affected::Many(Vec::new()),
-            }
-            if round.affected.is_empty() {
-                idle.push(round.id);
-            }
-            !round.affected.is_empty()
-        });
-        self.named = self.rounds.iter().map(|round| round.affected.len()).sum();
-        idle
+        self.schedule.add(restart, children.places().len(), |id| Some(children.get(id)?.delayed()?.schedule))
     }
 
-    /// The round's delay is over: the round, with those who still wait for it from `first` on, and the suspensions each
-    /// is owed.
-    pub(crate) fn take_round(&mut self, round: u64, first: ChildId) -> Option<(Round<C>, Vec<Owed>)> {
-        let at = self.rounds.iter().position(|open| open.id == round)?;
-        let due = self.rounds.swap_remove(at);
-        self.named -= due.affected.len();
+    /// The delay is over: the restart, with the children from `first` on that still wait for it, and how many suspensions each
+    /// has to undo.
+    pub(crate) fn take_due(
+        &mut self,
+        schedule: u64,
+        first: ChildId,
+    ) -> Option<(ScheduledRestart<C>, Vec<PendingResumes>)> {
+        let due = self.schedule.take(schedule)?;
         let waiting = due.affected.iter().filter(|id| **id >= first).filter_map(|&id| {
             let child = self.in_start_order.get_mut(id)?;
-            child.delayed().filter(|delayed| delayed.round == round)?;
-            Some((id, child.take_delayed()?.owed))
+            child.delayed().filter(|delayed| delayed.schedule == schedule)?;
+            Some((id, child.take_delayed()?.pending_resumes))
         });
         let waiting = waiting.collect();
         Some((due, waiting))

@@ -1,8 +1,8 @@
 //! The four answers to a failure, and what a decider is told about the child. No policy lives here.
 
 use super::backoff::Backoff;
-use crate::failure::{Failure, FailureKind};
-use crate::name::ActorName;
+use super::vocabulary::Cause;
+use crate::base::ActorName;
 
 /// What a supervisor does about a failed child.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,17 +34,11 @@ pub struct ChildInfo {
 /// The default table: an actor that could not start, was killed, or broke a death pact stops; everything else restarts.
 ///
 /// Rule 3.3.
-pub fn default_decider(failure: &Failure) -> Directive {
-    if failure.is_initialization() {
-        return Directive::Stop;
-    }
-    match failure.kind() {
-        FailureKind::Killed | FailureKind::DeathPact => Directive::Stop,
-        FailureKind::Error | FailureKind::Panic => Directive::Restart,
-    }
+pub fn default_decider(failure: &impl Cause) -> Directive {
+    if failure.is_initialization() || failure.is_final() { Directive::Stop } else { Directive::Restart }
 }
 
 /// The table that never restarts: every failure stops the child.
-pub fn stopping_decider(_: &Failure) -> Directive {
+pub fn stopping_decider(_: &impl Cause) -> Directive {
     Directive::Stop
 }

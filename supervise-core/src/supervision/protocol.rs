@@ -4,14 +4,14 @@
 //!            Begin                     Returned(Ok)
 //!   New ───────────► Creating ───────────────────────► Running ◄────────────────┐
 //!                       ▲                               │   │                   │ Returned(Ok)
-//!                       │ no instance                   │   │ Recreate          │
+//!                       │ no instance                   │   │ Restart           │
 //!                       └──────── Waiting(Create) ◄─────┘   ▼                   │
 //!                                                        Restarting             │
 //!                                                           │ pre_restart done  │
-//!                                 children gone             ▼                   │
-//!                       Rebuilding ◄──────────── Waiting(Rebuild)               │
+//!                                 children ended            ▼                   │
+//!          StartingNewInstance ◄──────────────── Waiting(StartNewInstance)        │
 //!                           └───────────────────────────────────────────────────┘
-//!   from any phase, Terminate:  Terminating ──children gone──► Stopping ──post_stop done──► Ended
+//!   from any phase, Terminate:  Terminating ──children ended──► Stopping ──post_stop done──► Ended
 //! ```
 //!
 //! Which phase takes what (rule 1.4: a parked handler or hook holds up only what needs the
@@ -22,18 +22,18 @@
 //! | Failed | decide | defer | defer | defer | drop |
 //! | Suspend | count | count | count | count | count |
 //! | Resume | – | count | count | count | count |
-//! | Recreate | – | restart | count | count | count |
-//! | Halt | – | half a restart | defer | defer | – |
+//! | Restart | – | restart | count | count | count |
+//! | `PrepareRestart` | – | half a restart | defer | defer | – |
 //! | Terminate | stop | stop | stop after the hook | stop | – |
-//! | Started, Halted | go on with the declared children | the same | later | later | – |
+//! | Started, `RestartPrepared` | go on with the declared children | the same | later | later | – |
 //! | Ended | tables | tables | tables | tables, go on when the last dying child is gone | the same |
 //!
-//! A `Recreate` that comes before an earlier one has replaced the instance is answered by that one, so it counts as a bare
-//! `Resume`. After a `Halt` it is deferred.
+//! A `Restart` that comes before an earlier one has replaced the instance is answered by that one, so it counts as a bare
+//! `Resume`. After a `PrepareRestart` it is deferred.
 //!
 //! Invariants:
 //!
-//! 1. `suspended` is the number of own failures and received Suspends that no Resume or Recreate has answered.
+//! 1. `suspended` is the number of own failures and received Suspends that no Resume or Restart has answered.
 //! 2. At most one call is out; while it is, no other call is made. Deciding is a slot of its own.
 //! 3. Every failure is reported exactly once, with exactly one suspension.
 //! 4. No user message is handled unless the phase is Running, with an instance, not suspended, and no call out.
@@ -42,6 +42,7 @@
 
 mod declared;
 mod fault;
+mod interface;
 mod lifecycle;
 #[cfg(test)]
 mod tests;
@@ -49,12 +50,11 @@ mod tests;
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-use self::declared::Declared;
 pub(crate) use self::fault::CREATION_BACKOFF;
-use super::children::{Child, Children, Report};
-use super::vocabulary::{Call, Cause, ChildId, Effect, HowEnded, Input, Note, SystemMessage, Timer};
-use super::watch::{WatchKind, WatchTables};
-use crate::name::ActorName;
+use super::children::{ChildRecord, Children, Report};
+use super::fields::Fields;
+use super::vocabulary::{Call, Cause, ChildId, Effect, Input, Note, SystemMessage, Timer};
+use super::watch::WatchTables;
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
@@ -66,7 +66,7 @@ pub struct Protocol<R, C> {
     restarts: u32,
     /// Invariant 1.
     suspended: u32,
-    /// Who made this actor fail, until it is resumed with a cause or recreated.
+    /// Who made this actor fail, until it is resumed with a cause or restarted.
     failed: Option<Perpetrator>,
     /// Invariant 2.
     out: Option<Out>,
@@ -87,7 +87,7 @@ pub struct Protocol<R, C> {
     tells_replaced: bool,
     /// Whether the parent waits for this actor's starts, because it declared it.
     reports: bool,
-    declared: Option<Box<Declared<C>>>,
+    fields: Option<Box<Fields<C>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Hash)]
@@ -97,19 +97,19 @@ enum Phase<C> {
     Running,
     Restarting(Goal<C>),
     Waiting(Goal<C>),
-    Rebuilding(C),
+    StartingNewInstance(C),
     Terminating,
     Stopping,
     Ended,
 }
 
-/// What happens when the last dying child is gone.
+/// What happens when the last dying child has ended.
 #[derive(Debug, Clone, PartialEq, Hash)]
 enum Goal<C> {
     Create,
-    Rebuild(C),
-    /// Tell the parent, which rebuilds it when its turn comes.
-    Halt(C),
+    StartNewInstance(C),
+    /// Tell the parent, which restarts it when its turn comes.
+    PrepareRestart(C),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -135,14 +135,14 @@ enum Out {
     Declare,
     Create,
     PreRestart,
-    Rebuild,
+    StartNewInstance,
     PostStop,
 }
 
 #[derive(Debug, Clone, PartialEq, Hash)]
 enum Pending<C> {
-    Recreate(C),
-    Halt(C),
+    Restart(C),
+    PrepareRestart(C),
     Terminate,
 }
 
@@ -150,7 +150,7 @@ enum Pending<C> {
 struct Deferred<R, C> {
     /// Reports, until the actor is well itself.
     failures: VecDeque<Report<C>>,
-    /// A halt, until a restart is over, and what came after it: halts, and one restart between two of them.
+    /// A `PrepareRestart`, until a restart is over, and what came after it: further ones, and one restart between two of them.
     control: VecDeque<SystemMessage<R, C>>,
 }
 
@@ -189,7 +189,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             deferred: None,
             tells_replaced: false,
             reports: false,
-            declared: None,
+            fields: None,
         }
     }
 
@@ -223,35 +223,43 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Input::Returned(returned) => self.returned(returned, effects),
             Input::Decided(ruling) => self.decided(ruling, effects),
             Input::Due(Timer::Abort) => self.abort_due(effects),
-            Input::Due(Timer::Round(round)) => self.round_due(round, effects),
+            Input::Due(Timer::Restart(schedule)) => self.restart_due(schedule, effects),
         }
-        self.settle(effects);
+        self.continue_deferred(effects);
     }
 
     fn receive(&mut self, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         match message {
-            SystemMessage::RecreateTogether(cause) => {
+            SystemMessage::RestartTogether(cause) => {
                 self.tells_replaced = true;
-                self.receive(SystemMessage::Recreate(cause), effects);
+                self.receive(SystemMessage::Restart(cause), effects);
             }
-            SystemMessage::Recreate(_) if self.is_to_be_replaced() => self.join_restart(effects),
-            SystemMessage::Recreate(_) | SystemMessage::Halt(_)
+            SystemMessage::Restart(_) if self.is_to_be_replaced() => self.join_restart(effects),
+            SystemMessage::Restart(_) | SystemMessage::PrepareRestart(_)
                 if self.is_waiting() || self.restart_is_under_way() =>
             {
                 self.deferred.get_or_insert_default().control.push_back(message);
             }
             SystemMessage::Suspend => self.suspend(effects),
             SystemMessage::Resume(cause) => self.resume(cause, effects),
-            SystemMessage::Recreate(cause) => self.recreate(cause, effects),
+            SystemMessage::Restart(cause) => self.restart(cause, effects),
             SystemMessage::Terminate => self.terminate(effects),
-            SystemMessage::Halt(cause) => self.halt(cause, effects),
+            SystemMessage::PrepareRestart(cause) => self.prepare_restart(cause, effects),
             SystemMessage::Replaced(child) => {
                 if let Some(children) = &mut self.children {
                     children.is_replaced(child);
                 }
             }
-            SystemMessage::Started(child) => self.field_started(child),
-            SystemMessage::Halted(child) => self.field_halted(child),
+            SystemMessage::Started(child) => {
+                if let Some(fields) = &mut self.fields {
+                    fields.started(child);
+                }
+            }
+            SystemMessage::RestartPrepared(child) => {
+                if let Some(fields) = &mut self.fields {
+                    fields.prepared(child);
+                }
+            }
             SystemMessage::Failed { child, cause, restarts } => {
                 self.child_failed(Report { child, cause, restarts }, effects);
             }
@@ -271,7 +279,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Goes on with what had to wait, as far as it may now. The call, if one is due, comes last.
-    fn settle(&mut self, effects: &mut Vec<Effect<R, C>>) {
+    fn continue_deferred(&mut self, effects: &mut Vec<Effect<R, C>>) {
         while !self.is_deciding() {
             if let Some(message) = self.next_deferred_control() {
                 self.receive(message, effects);
@@ -284,8 +292,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 && let Some(pending) = self.pending.take()
             {
                 match *pending {
-                    Pending::Recreate(cause) => self.recreate(cause, effects),
-                    Pending::Halt(cause) => self.halt(cause, effects),
+                    Pending::Restart(cause) => self.restart(cause, effects),
+                    Pending::PrepareRestart(cause) => self.prepare_restart(cause, effects),
                     Pending::Terminate => self.begin_terminate(effects),
                 }
             } else {
@@ -304,13 +312,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             (Out::Build, _) => Call::Build,
             (Out::Declare, _) => Call::Declare(self.cursor().unwrap_or_default()),
             (Out::Create, _) => Call::Create,
-            (Out::PreRestart, Phase::Restarting(Goal::Rebuild(cause) | Goal::Halt(cause))) => {
+            (Out::PreRestart, Phase::Restarting(Goal::StartNewInstance(cause) | Goal::PrepareRestart(cause))) => {
                 let own = self.failed == Some(Perpetrator::Myself);
                 Call::PreRestart { cause: cause.clone(), own, aborted: self.aborted }
             }
-            (Out::Rebuild, Phase::Rebuilding(cause)) => Call::Rebuild(cause.clone()),
+            (Out::StartNewInstance, Phase::StartingNewInstance(cause)) => Call::StartNewInstance(cause.clone()),
             (Out::PostStop, _) => Call::PostStop { aborted: self.aborted },
-            (Out::Handler | Out::PreRestart | Out::Rebuild, _) => {
+            (Out::Handler | Out::PreRestart | Out::StartNewInstance, _) => {
                 unreachable!("handlers are not called from here, and hooks of a restart only in its phases")
             }
         }
@@ -342,7 +350,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     fn restart_is_pending(&self) -> bool {
-        matches!(self.pending.as_deref(), Some(Pending::Recreate(_) | Pending::Halt(_)))
+        matches!(self.pending.as_deref(), Some(Pending::Restart(_) | Pending::PrepareRestart(_)))
     }
 
     /// Whether the instance ends anyway, or the last restart that came has not replaced it yet: that answers the next one too.
@@ -351,12 +359,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             return true;
         }
         match self.deferred.as_ref().and_then(|deferred| deferred.control.back()) {
-            Some(last) => matches!(last, SystemMessage::Recreate(_)),
+            Some(last) => matches!(last, SystemMessage::Restart(_)),
             None => {
-                matches!(self.pending.as_deref(), Some(Pending::Recreate(_)))
+                matches!(self.pending.as_deref(), Some(Pending::Restart(_)))
                     || matches!(
                         self.phase,
-                        Phase::Restarting(Goal::Rebuild(_)) | Phase::Waiting(Goal::Create | Goal::Rebuild(_))
+                        Phase::Restarting(Goal::StartNewInstance(_))
+                            | Phase::Waiting(Goal::Create | Goal::StartNewInstance(_))
                     )
             }
         }
@@ -389,162 +398,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Whether a child's failure is decided at once.
     fn decides_now(&self) -> bool {
         self.suspended == 0
-            && matches!(self.phase, Phase::Creating | Phase::Running | Phase::Rebuilding(_))
+            && matches!(self.phase, Phase::Creating | Phase::Running | Phase::StartingNewInstance(_))
             && !self.stop_is_pending()
-    }
-
-    // ---- what the performer may ask ------------------------------------------------------------------------------
-
-    /// Whether the next user message may be handled. Invariant 4.
-    pub fn accepts_messages(&self) -> bool {
-        self.suspended == 0
-            && matches!(self.phase, Phase::Running)
-            && self.instance == Instance::Live
-            && self.out.is_none()
-            && self.pending.is_none()
-            && !self.is_deciding()
-    }
-
-    /// Whether the actor ended.
-    pub fn has_ended(&self) -> bool {
-        matches!(self.phase, Phase::Ended)
-    }
-
-    /// Whether the actor was told to stop.
-    pub fn is_stopping(&self) -> bool {
-        self.is_terminating() || self.stop_is_pending()
-    }
-
-    /// How many suspensions are not answered yet.
-    pub fn suspensions(&self) -> u32 {
-        self.suspended
-    }
-
-    /// How many system messages wait for a better moment.
-    pub fn deferrals(&self) -> usize {
-        self.deferred.as_ref().map_or(0, |deferred| deferred.failures.len() + deferred.control.len())
-    }
-
-    /// How many restarts that its parent sent this actor has begun.
-    pub fn restarts(&self) -> u32 {
-        self.restarts
-    }
-
-    /// Whether a failure of this actor has not been answered yet.
-    pub fn has_failed(&self) -> bool {
-        self.failed.is_some()
-    }
-
-    /// The children in start order, those that are ending included.
-    pub fn children(&self) -> impl DoubleEndedIterator<Item = (ChildId, &R)> {
-        Children::of(self.children.as_deref()).map(|(id, child)| (id, &child.target))
-    }
-
-    /// The child of this name.
-    pub fn child_named(&self, name: &str) -> Option<&R> {
-        self.children.as_ref()?.named(name).map(|child| &child.target)
-    }
-
-    /// A child's name, and how many restarts its limit has counted.
-    pub fn child_info(&self, id: ChildId) -> Option<(ActorName, u32)> {
-        let child = self.children.as_ref()?.find(id)?;
-        Some((child.name.clone(), child.restarts()))
-    }
-
-    /// The watched actors.
-    pub fn watched(&self) -> impl Iterator<Item = &R> {
-        self.watch.iter().flat_map(|watch| watch.watched())
-    }
-
-    /// Those who asked to be told of the actor's end.
-    pub fn watchers(&self) -> impl Iterator<Item = &R> {
-        self.watch.iter().flat_map(|watch| watch.watchers())
-    }
-
-    // ---- commands, answered at once ------------------------------------------------------------------------------
-
-    /// Adds a child. `make` gets its id and the number of suspensions it inherits, and runs only if the name is free.
-    ///
-    /// # Errors
-    ///
-    /// If the name is taken or the actor is ending.
-    ///
-    /// Rules 2.3 and 5.1.
-    pub fn spawn(&mut self, name: &ActorName, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
-        if self.is_terminating() {
-            return Err(SpawnRefusal::Stopping);
-        }
-        let inherited = self.suspended;
-        let reserved = self.belongs_to_a_field(name);
-        if reserved {
-            return Err(SpawnRefusal::NameTaken);
-        }
-        let children = self.children.get_or_insert_default();
-        let added = children.add(name, |id| make(id, inherited));
-        added.map(|(_, target)| target).ok_or(SpawnRefusal::NameTaken)
-    }
-
-    /// Adds a child under a made-up name, which `make` gets too.
-    ///
-    /// # Errors
-    ///
-    /// If the actor is ending.
-    pub fn spawn_anonymous(
-        &mut self,
-        make: impl FnOnce(&ActorName, ChildId, u32) -> R,
-    ) -> Result<R, SpawnRefusal> {
-        if self.is_terminating() {
-            return Err(SpawnRefusal::Stopping);
-        }
-        let inherited = self.suspended;
-        let children = self.children.get_or_insert_default();
-        Ok(children.add_anonymous(|name, id| make(name, id, inherited)))
-    }
-
-    /// Requests the stop of a child.
-    pub fn stop_child(&mut self, id: ChildId, effects: &mut Vec<Effect<R, C>>) {
-        if self.condemns_to_end(id) {
-            self.send_to(id, SystemMessage::Terminate, effects);
-        }
-    }
-
-    /// Unwatches and stops all children, the last one first: the default of `pre_restart`.
-    pub fn stop_children(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        self.stop_children_from(ChildId(0), effects);
-    }
-
-    /// Watches an actor. Answers the kind of an earlier watch, which stays as it is.
-    pub fn watch(&mut self, subject: &R, kind: WatchKind, effects: &mut Vec<Effect<R, C>>) -> Option<WatchKind> {
-        if self.is_terminating() {
-            return None;
-        }
-        let earlier = self.watch_tables().watch(subject, kind);
-        if earlier.is_none() {
-            effects.push(Effect::Watch(subject.clone()));
-        }
-        earlier
-    }
-
-    /// Takes back a watch, with news that is queued already.
-    pub fn unwatch(&mut self, subject: &R, effects: &mut Vec<Effect<R, C>>) {
-        if let Some(watch) = &mut self.watch
-            && watch.unwatch(subject)
-        {
-            effects.push(Effect::Unwatch(subject.clone()));
-        }
-    }
-
-    /// The queued news of an actor's end is about to be delivered. `None`: it is not watched any more.
-    #[must_use]
-    pub fn dequeued(&mut self, subject: &R) -> Option<(WatchKind, HowEnded)> {
-        self.watch.as_mut()?.dequeued(subject)
     }
 
     fn watch_tables(&mut self) -> &mut WatchTables<R> {
         self.watch.get_or_insert_default()
     }
 
-    fn child_mut(&mut self, id: ChildId) -> Option<&mut Child<R>> {
+    fn child_mut(&mut self, id: ChildId) -> Option<&mut ChildRecord<R>> {
         self.children.as_mut()?.find_mut(id)
     }
 

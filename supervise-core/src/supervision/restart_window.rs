@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Time;
-use super::strategy::{Limit, Window};
+use super::settings::{Limit, Window};
 
 /// The restarts counted against one limit.
 ///

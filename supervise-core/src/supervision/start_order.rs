@@ -8,7 +8,7 @@
 //!                gaps, until they are more than half
 //! ```
 //!
-//! 1. Ids grow from place to place. The last place is no gap.
+//! 1. Ids grow from place to place. The last place is never a gap.
 //! 2. At most half of the places are gaps, and at most three quarters of the room is unused, but for a little.
 
 use std::hash::{Hash, Hasher};
@@ -105,7 +105,7 @@ impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
     }
 }
 
-/// What stands in those places that are no gaps.
+/// What stands in the places that are not gaps.
 pub(super) fn taken<I: Copy, T>(places: &[(I, Option<T>)]) -> impl DoubleEndedIterator<Item = (I, &T)> {
     places.iter().filter_map(|(id, value)| Some((*id, value.as_ref()?)))
 }

@@ -1,10 +1,10 @@
-//! What goes into the protocol and what comes out of it: data only, nothing is done here.
+//! The protocol's inputs and outputs: data only.
 
 use std::time::Duration;
 
 use super::Time;
 use super::directive::Directive;
-use super::strategy::Strategy;
+use super::settings::Strategy;
 
 /// A child under its parent. Ids grow in start order and are never used twice by one parent, so that a report of an
 /// earlier child of the same name finds nobody.
@@ -46,6 +46,8 @@ pub trait Cause: Clone {
     fn at_restart(self, original: Self) -> Self;
     /// Whether it is one of the two above.
     fn is_initialization(&self) -> bool;
+    /// Whether its actor was killed or broke a death pact, which no restart mends.
+    fn is_final(&self) -> bool;
     /// Why a permanent child is made anew, and siblings restart with it: it ended by itself.
     #[must_use]
     fn end_of_permanent() -> Self;
@@ -59,11 +61,11 @@ pub enum SystemMessage<R, C> {
     /// Undo one suspension. A cause answers the receiver's own failure; without one it comes from an ancestor.
     Resume(Option<C>),
     /// Replace the instance, which undoes one suspension too.
-    Recreate(C),
-    /// As [`Recreate`](Self::Recreate), together with siblings: tell the parent when the old instance has been replaced.
-    RecreateTogether(C),
+    Restart(C),
+    /// As [`Restart`](Self::Restart), together with siblings: tell the parent when the old instance has been replaced.
+    RestartTogether(C),
     /// Do the first half of a restart, and tell the parent: it restarts its declared children one after another.
-    Halt(C),
+    PrepareRestart(C),
     /// End for good.
     Terminate,
     /// A child reports its failure.
@@ -72,7 +74,7 @@ pub enum SystemMessage<R, C> {
         child: ChildId,
         /// Why.
         cause: C,
-        /// How many [restarts](Self::Recreate) by this parent the child had begun. Fewer than were sent: a restart replaces the
+        /// How many [restarts](Self::Restart) by this parent the child had begun. Fewer than were sent: a restart replaces the
         /// instance that failed.
         restarts: u32,
     },
@@ -96,29 +98,7 @@ pub enum SystemMessage<R, C> {
     /// A declared child's instance is ready.
     Started(ChildId),
     /// A declared child has done the first half of its restart.
-    Halted(ChildId),
-}
-
-impl<R, C> SystemMessage<R, C> {
-    /// A short name, for logs and dead letters.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Suspend => "Suspend",
-            Self::Resume(_) => "Resume",
-            Self::Recreate(_) => "Recreate",
-            Self::RecreateTogether(_) => "RecreateTogether",
-            Self::Replaced(_) => "Replaced",
-            Self::Terminate => "Terminate",
-            Self::Failed { .. } => "Failed",
-            Self::Ended { .. } => "Ended",
-            Self::Watch(_) => "Watch",
-            Self::Unwatch(_) => "Unwatch",
-            Self::ResetBackoff(_) => "ResetBackoff",
-            Self::Halt(_) => "Halt",
-            Self::Started(_) => "Started",
-            Self::Halted(_) => "Halted",
-        }
-    }
+    RestartPrepared(ChildId),
 }
 
 /// One thing that happens to a cell.
@@ -167,28 +147,28 @@ pub struct Ruling<'a, C> {
 pub enum Timer {
     /// The parked user code has had its stop timeout.
     Abort,
-    /// A delayed round of restarts is due.
-    Round(u64),
+    /// A scheduled restart is due.
+    Restart(u64),
 }
 
-/// Rounds are counted from 1.
+/// Scheduled restarts are numbered from 1.
 impl From<Timer> for u64 {
     fn from(timer: Timer) -> Self {
         match timer {
             Timer::Abort => 0,
-            Timer::Round(round) => round,
+            Timer::Restart(schedule) => schedule,
         }
     }
 }
 
 impl From<u64> for Timer {
     fn from(number: u64) -> Self {
-        if number == 0 { Self::Abort } else { Self::Round(number) }
+        if number == 0 { Self::Abort } else { Self::Restart(number) }
     }
 }
 
 /// What the performer has to do. Effects are carried out in order; a [`Decide`](Effect::Decide), a
-/// [`Renew`](Effect::Renew) or a [`Call`](Effect::Call) comes last and is answered by one input.
+/// [`RestartEnded`](Effect::RestartEnded) or a [`Call`](Effect::Call) comes last and is answered by one input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect<R, C> {
     /// Put a message on another actor's system lane.
@@ -219,12 +199,12 @@ pub enum Effect<R, C> {
     DropInstance,
     /// Close the user lane, what is left goes to dead letters.
     CloseUserLane,
-    /// Tell the parent that the old instance is gone, as [`SystemMessage::RecreateTogether`] asks.
+    /// Tell the parent that the old instance is gone, as [`SystemMessage::RestartTogether`] asks.
     TellReplaced,
     /// Tell the parent that the instance is ready.
     TellStarted,
     /// Tell the parent that the first half of a restart is done.
-    TellHalted,
+    TellRestartPrepared,
     /// Make the child of this field, by the factory that the field's declaration gave, and have the protocol
     /// [know it](super::Protocol::spawn_field) before the next step.
     StartChild(usize),
@@ -241,7 +221,7 @@ pub enum Effect<R, C> {
     Decide(ChildId, C),
     /// A permanent child ended by itself. Answered like [`Decide`](Effect::Decide), with
     /// [`Restart`](Directive::Restart), without asking the decider.
-    Renew(ChildId),
+    RestartEnded(ChildId),
     /// Run user code.
     Call(Call<C>),
 }
@@ -265,7 +245,7 @@ pub enum Call<C> {
         aborted: bool,
     },
     /// The factory, unless it has run by [`Build`](Call::Build), then `post_restart` of the new instance.
-    Rebuild(C),
+    StartNewInstance(C),
     /// `post_stop`.
     PostStop {
         /// Whether a handler or hook of this instance was aborted, so that its state may be half-updated.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::timers::later;
+use crate::base::later;
 
 /// How often a test may move the clock. Without a bound, one that moves it until something happens would go on for ever.
 const MOVES: u64 = 1_000_000;

@@ -5,9 +5,10 @@ use std::fmt;
 
 use tokio::sync::mpsc;
 
+use super::PATIENCE;
 use super::patience::Patience;
-use super::{PATIENCE, activity};
-use crate::system::ActorSystem;
+use super::settle::settle;
+use crate::actor::ActorSystem;
 
 /// The test's end of a probe.
 pub struct TestProbe<T> {
@@ -67,13 +68,13 @@ impl<T: Send + 'static> TestProbe<T> {
 
     /// The next value, if it is there already or comes without time moving.
     pub async fn now(&self) -> Option<T> {
-        activity::settle(&self.system).await;
+        settle(&self.system).await;
         self.receiver.borrow_mut().try_recv().ok()
     }
 
     /// All values that are there already or come without time moving.
     pub async fn all(&self) -> Vec<T> {
-        activity::settle(&self.system).await;
+        settle(&self.system).await;
         let mut receiver = self.receiver.borrow_mut();
         std::iter::from_fn(|| receiver.try_recv().ok()).collect()
     }

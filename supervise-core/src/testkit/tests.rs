@@ -4,9 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc;
 
 use super::*;
-use crate::actor::{Actor, Supervisor};
-use crate::actor_ref::ActorRef;
-use crate::context::Context;
+use crate::actor::{Actor, ActorRef, Context, Supervisor};
 
 /// Waits for something that `std` brings.
 struct Blocking(Arc<Mutex<mpsc::Receiver<()>>>);

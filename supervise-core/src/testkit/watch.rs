@@ -18,7 +18,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::Activity;
+use crate::actor::Activity;
+use crate::base::ActorPath;
 
 /// When the watch takes a test to hang.
 #[derive(Debug, Clone, Copy)]
@@ -270,7 +271,7 @@ impl<B: FnMut(&str)> Watcher<B> {
     }
 }
 
-fn never_rests(turns: u64, names: &[crate::path::ActorPath]) -> String {
+fn never_rests(turns: u64, names: &[ActorPath]) -> String {
     let mut why = format!(
         "the actors of the test never come to rest: while the test waited, they had {turns} turns without a moment in which \
          none was ready, and the clock, which moves only then, stands still; busy:"

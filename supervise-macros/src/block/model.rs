@@ -1,20 +1,16 @@
-//! What an actor's impl block says: which methods are handlers, hooks and watchers.
+//! What an actor's impl block says: which methods are handlers, hooks and watch methods.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
-use syn::{Attribute, Generics, Meta, Path, Signature, Type, TypePath, WherePredicate};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote_spanned};
+use syn::{Attribute, Generics, Path, Type};
 
-use super::handler::Handler;
-use super::hook::{Hook, HookKind, Stash, Watch};
-use super::parse::{Block as Syntax, Member, Method};
-use crate::attributes::{self, Given};
-use crate::errors::{Errors, closest};
-use crate::generics::require;
+use super::parse::syntax::Block as Syntax;
+use crate::errors::Errors;
+use crate::grammar::Word;
+use crate::grammar::arguments::HandlerArguments;
+use crate::grammar::words::Role;
 use crate::settings::written;
-
-/// Our attributes on the methods of the block.
-const HELPERS: &[&str] =
-    &["handler", "pre_start", "post_stop", "pre_restart", "post_restart", "watch", "stash_while"];
+use crate::spans;
 
 /// An actor's impl block.
 pub(crate) struct Block {
@@ -23,255 +19,273 @@ pub(crate) struct Block {
     pub(crate) krate: Path,
     /// The actor as the block names it.
     pub(crate) actor: Type,
+    /// The actor's name without its path.
     pub(crate) name: Ident,
     pub(crate) reference: Type,
     pub(crate) message: Ident,
+    /// The module for the errors of a block with mistakes.
+    pub(crate) mistakes: Ident,
     pub(crate) generics: Generics,
     pub(crate) cfgs: TokenStream,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) watches: Vec<Watch>,
+    /// Whether a `#[watch]` method has a mistake, so that any actor may be the one it watches.
+    pub(crate) watches_unknown: bool,
     pub(crate) stash: Option<Stash>,
 }
 
+/// A method that handles one kind of message.
+pub(crate) struct Handler {
+    pub(crate) ident: Ident,
+    /// The name of its message.
+    pub(crate) variant: Ident,
+    /// The attributes that the message and the ref's method have in common with the handler.
+    pub(crate) docs: Vec<Attribute>,
+    pub(crate) cfgs: TokenStream,
+    pub(crate) is_async: bool,
+    pub(crate) fields: Vec<Field>,
+    /// What generated code calls the method with: the context and the fields.
+    pub(crate) call: Vec<Ident>,
+    pub(crate) reply: Reply,
+    pub(crate) arguments: HandlerArguments,
+    /// What is wrong with the method, so that generated code cannot call it. Its message and its request exist all the
+    /// same, because the code that sends it is correct.
+    pub(crate) mistake: Option<Mistake>,
+}
+
+/// What is wrong with a handler.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// The signature.
+    Signature,
+    /// The name, which a method of the ref has already.
+    Name,
+}
+
+/// A parameter of a handler, which is a field of its message.
+pub(crate) struct Field {
+    pub(crate) ident: Ident,
+    /// The type, or [`reported`] if it cannot be part of a message.
+    pub(crate) ty: Type,
+}
+
+/// What a handler returns.
+pub(crate) enum Reply {
+    /// Nothing.
+    Unit,
+    /// A value that is the reply. Its type is [`reported`] if it cannot be one.
+    Plain(Type),
+    /// `Reply<T>`
+    Wrapped(Type),
+    /// A `Result`: the reply or a failure.
+    Fallible(Box<Fallible>),
+}
+
+/// A type whose last segment is `Result`.
+pub(crate) struct Fallible {
+    pub(crate) returned: Type,
+    /// The `T` and the `E` of `Result<T, E>`. Behind an alias they are unknown.
+    pub(crate) sides: Option<(Type, Type)>,
+}
+
+/// A lifecycle hook.
+pub(crate) struct Hook {
+    pub(crate) kind: HookKind,
+    pub(crate) ident: Ident,
+    pub(crate) cfgs: TokenStream,
+    pub(crate) is_async: bool,
+    /// What generated code calls the method with.
+    pub(crate) call: Vec<Ident>,
+    pub(crate) outcome: Outcome,
+}
+
+/// When a hook runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HookKind {
+    PreStart,
+    PostStop,
+    PreRestart,
+    PostRestart,
+}
+
+/// A value that the runtime passes to a hook.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HookArgument {
+    Context,
+    Cause,
+    Message,
+}
+
+/// What a hook or a watch method returns.
+pub(crate) enum Outcome {
+    Nothing,
+    Fallible(Box<Fallible>),
+}
+
+/// A method that handles the end of watched actors.
+pub(crate) struct Watch {
+    pub(crate) ident: Ident,
+    pub(crate) cfgs: TokenStream,
+    pub(crate) is_async: bool,
+    /// The type of the watched actors. `None` means all.
+    pub(crate) subject: Option<Type>,
+    /// What generated code calls the method with.
+    pub(crate) call: Vec<Ident>,
+    pub(crate) outcome: Outcome,
+}
+
+/// The method that says which messages to set aside.
+pub(crate) struct Stash {
+    pub(crate) ident: Ident,
+    pub(crate) cfgs: TokenStream,
+}
+
 impl Block {
-    /// Reads a block. Nothing, where it is not even clear whose block it is.
-    pub(crate) fn read(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Self> {
-        let krate = crate::declaration::crate_path(arguments, errors);
-        if let Some((of_trait, _)) = &item.of_trait {
-            let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
-                           not on the impl of a trait";
-            errors.at(of_trait, message);
-            return None;
+    /// Refuses two methods for the same purpose, and leaves out or renames the second.
+    pub(crate) fn check(&mut self, errors: &mut Errors) {
+        for at in 0..self.handlers.len() {
+            let (earlier, rest) = self.handlers.split_at_mut(at);
+            rest[0].check_variant(earlier, errors);
         }
-        let Type::Path(TypePath { qself: None, path, .. }) = &item.self_ty else {
-            errors.at(&item.self_ty, "an actor is a struct or an enum: `#[actor] impl Feed { .. }`");
-            return None;
-        };
-        let name = path.segments.last()?.ident.clone();
-        let mut reference = path.clone();
-        reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
-        let actor = item.self_ty.clone();
-        bound_parameters(&mut item.generics, errors);
-        let mut members = std::mem::take(&mut item.members);
-        let mut block = Self {
-            krate,
-            reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
-            message: format_ident!("{}Message", name),
-            generics: item.generics.clone(),
-            cfgs: attributes::cfgs(&item.attrs),
-            handlers: Vec::new(),
-            hooks: Vec::new(),
-            watches: Vec::new(),
-            stash: None,
-            name,
-            actor,
-            item,
-        };
-        for member in &mut members {
-            match member {
-                Member::Method(method) => block.method(method, errors),
-                Member::Other(attrs, _) => {
-                    for attribute in &attributes::take(attrs, &|attribute| helper(attribute).is_some()) {
-                        errors.at(attribute, format!("`#[{}]` belongs on a method", role(attribute)));
-                    }
-                }
-            }
-        }
-        block.check_names(errors);
-        block.item.members = members;
-        Some(block)
-    }
-
-    fn method(&mut self, method: &mut Method, errors: &mut Errors) {
-        attributes::unfold(&mut method.attrs);
-        Self::near_misses(method, errors);
-        let mut roles = attributes::take_given(&mut method.attrs, &|attribute| helper(attribute).is_some());
-        // Two under conditions may exclude each other. If they do not, rustc finds what they become twice.
-        if let [first, second, ..] = roles.as_slice()
-            && roles.iter().any(|role| role.cfg.is_none())
-        {
-            let second = &second.attribute;
-            let (first, name) = (role(&first.attribute), role(second));
-            let message = if first == name {
-                format!("`#[{name}]` is given twice")
-            } else {
-                format!(
-                    "a method has one role: this one is `#[{first}]` already, write another method for `#[{name}]`"
-                )
-            };
-            errors.at(second, message);
-            roles.truncate(1);
-        }
-        if roles.is_empty() {
-            return;
-        }
-        // What a role asks of its methods is not the user's choice. The user's own attributes come after and prevail, or
-        // an `#[expect]` of one of these would find nothing.
-        let mut attrs = attributes::ours(quote!(
-            #[allow(
-                clippy::needless_pass_by_ref_mut,
-                clippy::needless_pass_by_value,
-                clippy::trivially_copy_pass_by_ref,
-                clippy::unused_self
-            )]
-        ));
-        attrs.append(&mut method.attrs);
-        method.attrs = attrs;
-        for Given { attribute, cfg } in roles {
-            let mut attrs = method.attrs.clone();
-            attrs.extend(cfg);
-            self.role(&attribute, &attrs, &method.signature, errors);
-        }
-    }
-
-    /// Reads a method as what `attribute` says it is. `attrs` are its other attributes.
-    fn role(&mut self, attribute: &Attribute, attrs: &[Attribute], signature: &Signature, errors: &mut Errors) {
-        let role = role(attribute);
-        if role != "handler" && !matches!(attribute.meta, Meta::Path(_)) {
-            errors.at(attribute, format!("`#[{role}]` takes no arguments"));
-        }
-        match (role.as_str(), HookKind::named(&role)) {
-            ("handler", _) => {
-                let handler = Handler::read(attribute, attrs, signature, &self.actor, errors);
-                self.handlers.push(handler);
-            }
-            ("watch", _) => {
-                if let Some(watch) = Watch::read(attrs, signature, errors) {
-                    self.watches.push(watch);
-                }
-            }
-            ("stash_while", _) => {
-                if self.stash.is_some() {
-                    errors.at(attribute, "an actor has one `#[stash_while]`: merge the two conditions");
-                }
-                self.stash = Stash::read(attrs, signature, &self.message, errors);
-            }
-            (_, Some(kind)) => {
-                let cfgs = attributes::cfgs(attrs);
-                for earlier in &self.hooks {
-                    if earlier.kind == kind && (earlier.cfgs.is_empty() || cfgs.is_empty()) {
-                        let message = format!(
-                            "an actor has one `#[{role}]`, and `{}` is it already: merge the two",
-                            earlier.ident
-                        );
-                        errors.at(attribute, message);
-                        return;
-                    }
-                }
-                let hook = Hook::read(kind, cfgs, signature, &self.message, errors);
-                self.hooks.push(hook);
-            }
-            (_, None) => {}
-        }
-    }
-
-    /// Attributes that are probably misspelled ones of ours. They are removed, or rustc would complain as well; a handler
-    /// stays one, so that who calls it finds it.
-    fn near_misses(method: &mut Method, errors: &mut Errors) {
-        for attribute in &attributes::take(&mut method.attrs, &|attribute| near_miss(attribute).is_some()) {
-            let Some(meant) = near_miss(attribute) else { continue };
-            errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
-            if meant == "handler" {
-                method.attrs.extend(attributes::ours(quote!(#[handler])));
-            }
-        }
-    }
-
-    /// Two handlers must not become one message.
-    fn check_names(&self, errors: &mut Errors) {
-        for (at, handler) in self.handlers.iter().enumerate() {
-            for earlier in &self.handlers[..at] {
-                let together = earlier.cfgs.is_empty() || handler.cfgs.is_empty();
-                if earlier.variant != handler.variant || !together {
-                    continue;
-                }
-                // What is called the same, rustc reports.
-                if earlier.ident != handler.ident {
-                    let message = format!(
-                        "`{}` and `{}` would both be the message `{}`: rename one",
-                        earlier.ident, handler.ident, handler.variant
-                    );
-                    errors.at(&handler.ident, message);
-                }
-                break;
-            }
-        }
-        for (at, watch) in self.watches.iter().enumerate() {
-            for earlier in &self.watches[..at] {
-                let together = earlier.cfgs.is_empty() || watch.cfgs.is_empty();
-                if earlier.key() == watch.key() && together {
-                    let message = format!("`{}` handles the same news already: merge the two", earlier.ident);
+        for watch in std::mem::take(&mut self.watches) {
+            match watch.same_as_in(&self.watches) {
+                Some(earlier) => {
+                    let message = format!("`{}` handles the same end: merge the two methods", earlier.ident);
                     errors.at(&watch.ident, message);
-                    break;
                 }
+                None => self.watches.push(watch),
             }
         }
     }
-}
 
-/// Refuses type parameters without any bound, and gives them theirs so that the rest compiles. Whether the bounds of others
-/// are enough, only rustc knows.
-fn bound_parameters(generics: &mut Generics, errors: &mut Errors) {
-    let mut bound = Vec::new();
-    if let Some(clause) = &generics.where_clause {
-        for predicate in &clause.predicates {
-            if let WherePredicate::Type(predicate) = predicate {
-                bound.push(written(&predicate.bounded_ty));
-            }
+    /// Adds a hook, unless there is one for the same moment.
+    pub(crate) fn add_hook(&mut self, hook: Hook, attribute: &Attribute, errors: &mut Errors) {
+        let same = |earlier: &&Hook| earlier.kind == hook.kind && exist_together(&earlier.cfgs, &hook.cfgs);
+        if let Some(earlier) = self.hooks.iter().find(same) {
+            let message = format!(
+                "`{}` is the `#[{}]` hook already: merge the two methods",
+                earlier.ident,
+                hook.kind.role().word()
+            );
+            errors.at(attribute, message);
+        } else {
+            self.hooks.push(hook);
         }
     }
-    let mut unbound = Vec::new();
-    for parameter in generics.type_params() {
-        if parameter.bounds.is_empty() && !bound.contains(&parameter.ident.to_string()) {
-            unbound.push(parameter.ident.clone());
-        }
-    }
-    for ty in unbound {
-        let message =
-            format!("an actor and its messages go to other threads and stay there: write `{ty}: Send + 'static`");
-        errors.at(&ty, message);
-        require(generics, quote!(#ty: ::core::marker::Send + 'static));
-    }
 }
 
-fn role(attribute: &Attribute) -> String {
-    match attribute.path().get_ident() {
-        Some(name) => name.to_string(),
-        None => String::new(),
+/// Whether some build has both of two items. Conditions are not compared: rustc finds a contradiction between them.
+fn exist_together(a: &TokenStream, b: &TokenStream) -> bool {
+    a.is_empty() || b.is_empty()
+}
+
+impl Handler {
+    /// Whether generated code can call the method.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.mistake.is_none()
     }
-}
 
-fn helper(attribute: &Attribute) -> Option<&'static str> {
-    HELPERS.iter().find(|helper| attribute.path().is_ident(helper)).copied()
-}
-
-fn near_miss(attribute: &Attribute) -> Option<&'static str> {
-    /// Close to ours by accident.
-    const RUSTC: &[&str] =
-        &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
-    let name = attribute.path().get_ident()?.to_string();
-    if HELPERS.contains(&name.as_str()) || RUSTC.contains(&name.as_str()) {
-        return None;
-    }
-    closest(&name, HELPERS)
-}
-
-/// What every method that we call must be.
-pub(crate) fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
-    if !signature.generics.params.is_empty() {
+    /// Refuses a message of the same name as that of an earlier handler, and renames this one.
+    fn check_variant(&mut self, earlier: &[Self], errors: &mut Errors) {
+        let same = |earlier: &&Self| earlier.variant == self.variant && exist_together(&earlier.cfgs, &self.cfgs);
+        // rustc reports two methods of the same name.
+        let Some(first) = earlier.iter().find(same).filter(|earlier| earlier.ident != self.ident) else { return };
         let message = format!(
-            "a {role} has no generic parameters of its own: put them on the impl block, or write the types out"
+            "`{}` and `{}` would have the same message, `{}`: rename one",
+            first.ident, self.ident, self.variant
         );
-        errors.at(&signature.generics, message);
+        errors.at(&self.ident, message);
+        self.variant = format_ident!("{}{}", self.variant, earlier.len());
     }
-    if let Some(clause) = &signature.generics.where_clause {
-        errors.at(
-            &clause.where_token,
-            format!("a {role} has no `where` clause of its own: put it on the impl block"),
-        );
+}
+
+/// A type in the place of `ty`, of which an error is reported already. It does not exist. rustc reports nothing about it, nor about
+/// values of it, because the module it should be in contains a `compile_error!`. (Before 1.89 or so, rustc reports it here too.)
+pub(crate) fn reported(mistakes: &Ident, ty: &dyn ToTokens) -> Type {
+    let span = Span::mixed_site().located_at(spans::of(ty));
+    let mut module = mistakes.clone();
+    module.set_span(span);
+    Type::Verbatim(quote_spanned!(span=> #module::Reported))
+}
+
+impl Fallible {
+    /// The two sides for a reader, as far as they are known.
+    pub(crate) fn spoken(&self) -> (Option<String>, Option<String>) {
+        match &self.sides {
+            Some((ok, err)) => {
+                let ok = written(ok);
+                (if ok == "()" { None } else { Some(ok) }, Some(written(err)))
+            }
+            None => (Some(written(&self.returned)), None),
+        }
     }
-    if let syn::Safety::Unsafe(unsafety) = &signature.safety {
-        errors.at(unsafety, format!("a {role} is called by the runtime and cannot be unsafe"));
+
+    /// The place of the error type.
+    pub(crate) fn err_span(&self) -> Span {
+        match &self.sides {
+            Some((_, err)) => spans::of(err),
+            None => spans::of(&self.returned),
+        }
+    }
+}
+
+impl Role {
+    /// The hook that this role is, if it is one.
+    pub(crate) fn hook(self) -> Option<HookKind> {
+        match self {
+            Self::PreStart => Some(HookKind::PreStart),
+            Self::PostStop => Some(HookKind::PostStop),
+            Self::PreRestart => Some(HookKind::PreRestart),
+            Self::PostRestart => Some(HookKind::PostRestart),
+            Self::Handler | Self::Watch | Self::StashWhile => None,
+        }
+    }
+}
+
+impl HookKind {
+    /// The role of the hook's method.
+    pub(crate) fn role(self) -> Role {
+        match self {
+            Self::PreStart => Role::PreStart,
+            Self::PostStop => Role::PostStop,
+            Self::PreRestart => Role::PreRestart,
+            Self::PostRestart => Role::PostRestart,
+        }
+    }
+
+    /// Whether the runtime passes the hook this value.
+    pub(crate) fn takes(self, argument: HookArgument) -> bool {
+        match argument {
+            HookArgument::Context => true,
+            HookArgument::Cause => matches!(self, Self::PreRestart | Self::PostRestart),
+            HookArgument::Message => self == Self::PreRestart,
+        }
+    }
+}
+
+impl HookArgument {
+    /// The name of the value in generated code.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Context => "ctx",
+            Self::Cause => "cause",
+            Self::Message => "message",
+        }
+    }
+}
+
+impl Watch {
+    /// The watch method of `earlier` that handles the same end.
+    fn same_as_in<'a>(&self, earlier: &'a [Self]) -> Option<&'a Self> {
+        let same = |other: &&Self| {
+            exist_together(&other.cfgs, &self.cfgs)
+                && match (&other.subject, &self.subject) {
+                    (Some(other), Some(own)) => written(other) == written(own),
+                    (None, None) => true,
+                    _ => false,
+                }
+        };
+        earlier.iter().find(same)
     }
 }

@@ -1,133 +1,218 @@
-//! The grammar of an impl block, as far as it concerns us: bodies stay opaque tokens. That costs less to compile,
-//! and a body that is still being typed takes nothing away.
+//! Reads `#[actor]` on an impl block into a [`Block`].
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use quote::ToTokens;
-use syn::parse::discouraged::Speculative;
-use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Generics, Signature, Token, Type, Visibility, braced, token};
+pub(crate) mod handler;
+mod hook;
+pub(crate) mod syntax;
+mod types;
 
-/// An impl block.
-pub(crate) struct Block {
-    pub(crate) attrs: Vec<Attribute>,
-    pub(crate) unsafety: Option<Token![unsafe]>,
-    pub(crate) impl_token: Token![impl],
-    pub(crate) generics: Generics,
-    /// The trait of `impl Trait for Type`.
-    pub(crate) of_trait: Option<(Type, Token![for])>,
-    pub(crate) self_ty: Type,
-    pub(crate) brace: token::Brace,
-    pub(crate) members: Vec<Member>,
-}
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Attribute, Generics, Meta, Signature, Type, TypePath, WherePredicate};
 
-/// One item of the block.
-pub(crate) enum Member {
-    Method(Box<Method>),
-    /// Anything else, with its attributes.
-    Other(Vec<Attribute>, TokenStream),
-}
+use self::syntax::{Block as Syntax, Member, Method};
+use super::model::Block;
+use crate::attributes::{self, Given};
+use crate::declaration::parse::crate_path;
+use crate::errors::Errors;
+use crate::generics::require;
+use crate::grammar::Word;
+use crate::grammar::words::Role;
+use crate::settings::written;
+use crate::spelling::closest;
 
-/// A function of the block.
-pub(crate) struct Method {
-    pub(crate) attrs: Vec<Attribute>,
-    pub(crate) vis: Visibility,
-    pub(crate) signature: Signature,
-    pub(crate) body: TokenTree,
-}
-
-impl Parse for Block {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
-        let unsafety = input.parse()?;
-        let impl_token = input.parse()?;
-        let mut generics: Generics = input.parse()?;
-        let mut self_ty: Type = input.parse()?;
-        let mut of_trait = None;
-        if let Some(for_token) = input.parse::<Option<Token![for]>>()? {
-            of_trait = Some((std::mem::replace(&mut self_ty, input.parse()?), for_token));
-        }
-        generics.where_clause = input.parse()?;
-        let content;
-        let brace = braced!(content in input);
-        let mut members = Vec::new();
-        while !content.is_empty() {
-            members.push(content.parse()?);
-        }
-        Ok(Self { attrs, unsafety, impl_token, generics, of_trait, self_ty, brace, members })
+/// Reads a block. Returns `None` if it does not say which actor it belongs to.
+pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Block> {
+    let krate = crate_path(arguments, errors);
+    if let Some((of_trait, _)) = &item.of_trait {
+        let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
+                       not on the impl of a trait";
+        errors.at(of_trait, message);
+        return None;
     }
-}
-
-impl Parse for Member {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
-        let ahead = input.fork();
-        if let (Ok(vis), Ok(signature)) = (ahead.parse(), ahead.parse())
-            && (ahead.peek(token::Brace) || ahead.peek(Token![;]))
-        {
-            input.advance_to(&ahead);
-            return Ok(Self::Method(Box::new(Method { attrs, vis, signature, body: input.parse()? })));
+    let Type::Path(TypePath { qself: None, path, .. }) = &item.self_ty else {
+        errors.at(&item.self_ty, "an actor is a struct or an enum: write `#[actor] impl Feed { .. }`");
+        return None;
+    };
+    let name = path.segments.last()?.ident.clone();
+    let mut reference = path.clone();
+    reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
+    let actor = item.self_ty.clone();
+    bound_parameters(&mut item.generics, errors);
+    let mut members = std::mem::take(&mut item.members);
+    let mut block = Block {
+        krate,
+        reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
+        message: format_ident!("{}Message", name),
+        mistakes: format_ident!("mistakes_in_{}", name, span = Span::mixed_site()),
+        generics: item.generics.clone(),
+        cfgs: attributes::cfgs(&item.attrs),
+        handlers: Vec::new(),
+        hooks: Vec::new(),
+        watches: Vec::new(),
+        watches_unknown: false,
+        stash: None,
+        name,
+        actor,
+        item,
+    };
+    for member in &mut members {
+        match member {
+            Member::Method(method) => read_method(&mut block, method, errors),
+            Member::Other(attrs, _) => {
+                for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
+                    errors.at(attribute, format!("`#[{}]` belongs on a method", written(attribute.path())));
+                }
+            }
         }
-        Ok(Self::Other(attrs, up_to_end_of_item(input)?))
     }
+    block.check(errors);
+    block.item.members = members;
+    Some(block)
 }
 
-/// Takes tokens up to a `;` or a braced group. What is wrong in them, rustc says.
-fn up_to_end_of_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    let mut tokens = TokenStream::new();
-    while !input.is_empty() {
-        let token: TokenTree = input.parse()?;
-        let last = match &token {
-            TokenTree::Punct(punct) => punct.as_char() == ';',
-            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-            TokenTree::Ident(_) | TokenTree::Literal(_) => false,
+fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
+    attributes::unfold(&mut method.attrs);
+    correct_attributes(method, errors);
+    let mut roles = attributes::take_given(&mut method.attrs, &|attribute| role(attribute).is_some());
+    // The conditions of two conditional roles may exclude each other. If they do not, rustc reports duplicate definitions.
+    if let [first, second, ..] = roles.as_slice()
+        && roles.iter().any(|role| role.cfg.is_none())
+    {
+        let (name, second_name) = (written(first.attribute.path()), written(second.attribute.path()));
+        let message = if name == second_name {
+            format!("`#[{name}]` is given twice")
+        } else {
+            format!(
+                "a method has one role, and this one has `#[{name}]`: write another method for `#[{second_name}]`"
+            )
         };
-        token.to_tokens(&mut tokens);
-        if last {
-            break;
-        }
+        errors.at(&second.attribute, message);
+        roles.truncate(1);
     }
-    Ok(tokens)
-}
-
-impl ToTokens for Block {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        for attribute in &self.attrs {
-            attribute.to_tokens(tokens);
-        }
-        self.unsafety.to_tokens(tokens);
-        self.impl_token.to_tokens(tokens);
-        self.generics.to_tokens(tokens);
-        if let Some((of_trait, for_token)) = &self.of_trait {
-            of_trait.to_tokens(tokens);
-            for_token.to_tokens(tokens);
-        }
-        self.self_ty.to_tokens(tokens);
-        self.generics.where_clause.to_tokens(tokens);
-        self.brace.surround(tokens, |tokens| {
-            for member in &self.members {
-                member.to_tokens(tokens);
-            }
-        });
+    if roles.is_empty() {
+        return;
+    }
+    // The role demands what these lints complain about. The user's own attributes come later and prevail; otherwise an `#[expect]` of
+    // one of these lints would remain unfulfilled.
+    let mut attrs = attributes::ours(quote!(
+        #[allow(
+            clippy::needless_pass_by_ref_mut,
+            clippy::needless_pass_by_value,
+            clippy::trivially_copy_pass_by_ref,
+            clippy::unused_self
+        )]
+    ));
+    attrs.append(&mut method.attrs);
+    method.attrs = attrs;
+    for Given { attribute, cfg } in roles {
+        let mut attrs = method.attrs.clone();
+        attrs.extend(cfg);
+        read_role(block, &attribute, &attrs, &method.signature, errors);
     }
 }
 
-impl ToTokens for Member {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        match self {
-            Self::Method(method) => {
-                for attribute in &method.attrs {
-                    attribute.to_tokens(tokens);
-                }
-                method.vis.to_tokens(tokens);
-                method.signature.to_tokens(tokens);
-                method.body.to_tokens(tokens);
+/// Reads a method in the role that `attribute` gives it. `attrs` are its other attributes.
+fn read_role(
+    block: &mut Block,
+    attribute: &Attribute,
+    attrs: &[Attribute],
+    signature: &Signature,
+    errors: &mut Errors,
+) {
+    let Some(role) = role(attribute) else { return };
+    if role != Role::Handler && !matches!(attribute.meta, Meta::Path(_)) {
+        errors.at(attribute, format!("`#[{}]` takes no arguments", role.word()));
+    }
+    if let Some(kind) = role.hook() {
+        if let Some(hook) = hook::hook(kind, attrs, signature, &block.message, errors) {
+            block.add_hook(hook, attribute, errors);
+        }
+        return;
+    }
+    match role {
+        Role::Watch => match hook::watch(attrs, signature, errors) {
+            Some(watch) => block.watches.push(watch),
+            None => block.watches_unknown = true,
+        },
+        Role::StashWhile => {
+            if block.stash.is_some() {
+                errors.at(attribute, "an actor has one `#[stash_while]`: merge the two conditions");
             }
-            Self::Other(attrs, rest) => {
-                for attribute in attrs {
-                    attribute.to_tokens(tokens);
-                }
-                rest.to_tokens(tokens);
+            block.stash = hook::stash(attrs, signature, &block.message, errors);
+        }
+        _ => block.handlers.push(handler::handler(
+            attribute,
+            attrs,
+            signature,
+            (&block.actor, &block.mistakes),
+            errors,
+        )),
+    }
+}
+
+/// Replaces misspelled attributes of ours by what the user probably means. rustc would report the misspelled ones too.
+fn correct_attributes(method: &mut Method, errors: &mut Errors) {
+    for attribute in &attributes::take(&mut method.attrs, &|attribute| near_miss(attribute).is_some()) {
+        let Some(meant) = near_miss(attribute) else { continue };
+        errors.at(attribute.path(), format!("unknown attribute: did you mean `#[{meant}]`?"));
+        let span = attribute.path().span();
+        let meant = Ident::new(meant, span);
+        method.attrs.extend(attributes::ours(quote_spanned!(span=> #[#meant])));
+    }
+}
+
+/// Refuses type parameters without any bound, and adds the bounds so that the rest compiles. Whether other bounds suffice, only
+/// rustc knows.
+fn bound_parameters(generics: &mut Generics, errors: &mut Errors) {
+    let mut bound = Vec::new();
+    if let Some(clause) = &generics.where_clause {
+        for predicate in &clause.predicates {
+            if let WherePredicate::Type(predicate) = predicate {
+                bound.push(written(&predicate.bounded_ty));
             }
         }
+    }
+    let mut unbound = Vec::new();
+    for parameter in generics.type_params() {
+        if parameter.bounds.is_empty() && !bound.contains(&parameter.ident.to_string()) {
+            unbound.push(parameter.ident.clone());
+        }
+    }
+    for ty in unbound {
+        let message = format!("an actor and its messages move between threads: write `{ty}: Send + 'static`");
+        errors.at(&ty, message);
+        require(generics, quote!(#ty: ::core::marker::Send + 'static));
+    }
+}
+
+fn role(attribute: &Attribute) -> Option<Role> {
+    Role::named(&attribute.path().get_ident()?.to_string())
+}
+
+fn near_miss(attribute: &Attribute) -> Option<&'static str> {
+    /// Attributes of rustc that are close to ours by accident.
+    const RUSTC: &[&str] =
+        &["cold", "inline", "must_use", "test", "expect", "allow", "warn", "deny", "doc", "cfg"];
+    let name = attribute.path().get_ident()?.to_string();
+    if Role::named(&name).is_some() || RUSTC.contains(&name.as_str()) {
+        return None;
+    }
+    closest(&name, Role::WORDS)
+}
+
+/// Refuses methods that the runtime cannot call.
+fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
+    if let Some(clause) = &signature.generics.where_clause {
+        let message = format!("a {role} cannot have a `where` clause: put it on the impl block");
+        errors.at(&clause.where_token, message);
+    }
+    if let syn::Safety::Unsafe(unsafety) = &signature.safety {
+        errors.at(unsafety, format!("a {role} cannot be unsafe, because the runtime calls it"));
+    }
+    if !signature.generics.params.is_empty() {
+        let message =
+            format!("a {role} cannot have generic parameters: put them on the impl block, or write the types out");
+        errors.at(&signature.generics, message);
     }
 }

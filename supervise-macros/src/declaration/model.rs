@@ -1,249 +1,112 @@
-//! What `#[actor]` and `#[supervise]` on a type say.
-
-use std::time::Duration;
+//! What `#[actor]`, `#[supervise]` and `#[child]` say about a type.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
-use syn::parse::{Parse, ParseStream};
-use syn::{Data, DeriveInput, Generics, LitInt, Meta, Path, Visibility};
+use syn::{DeriveInput, ExprClosure, Path, Type};
 
-use super::children::{self, Child};
-use crate::attributes;
-use crate::duration::positive;
-use crate::errors::{Errors, unknown};
-use crate::settings::{self, Setting};
-use crate::supervise::HANDED_DOWN;
-use crate::supervise::model::Table;
-use crate::syntax;
+use crate::errors::Errors;
+use crate::grammar::Word;
+use crate::grammar::arguments::{ActorArguments, ChildArguments};
+use crate::grammar::words::{Overflow, RestartType};
+use crate::supervise::model::{Strategy, Table};
 
-const SETTINGS: &[&str] = &["mailbox", "stash", "stop_timeout", "crate"];
-
-/// An actor's type and everything declared on it.
+/// An actor's type and all that is declared on it.
 pub(crate) struct Declaration {
     /// The user's item without our attributes.
     pub(crate) item: DeriveInput,
-    pub(crate) vis: Visibility,
-    pub(crate) ident: Ident,
+    /// The name of the actor's ref.
     pub(crate) reference: Ident,
-    pub(crate) generics: Generics,
     pub(crate) cfgs: TokenStream,
     pub(crate) krate: Path,
-    /// Whether the type has lifetime parameters, which is a mistake.
-    pub(crate) borrows: bool,
-    pub(crate) mailbox: Option<Mailbox>,
-    /// How many messages may be set aside.
-    pub(crate) stash: Option<usize>,
-    pub(crate) stop_timeout: Option<Duration>,
-    pub(crate) table: Table,
-    /// How each `#[supervise]` below `#[actor]` was written.
+    pub(crate) arguments: ActorArguments,
+    /// The table of the `#[supervise]`, if there is one.
+    pub(crate) table: Option<Table>,
+    /// The path of each `#[supervise]` below `#[actor]`.
     pub(crate) below: Vec<Path>,
-    /// Whether there is a `#[supervise]`.
-    pub(crate) supervises: bool,
     /// The `#[child]` fields, in their order.
     pub(crate) children: Vec<Child>,
 }
 
+/// How many messages may wait.
 pub(crate) enum Mailbox {
     Unbounded,
-    Bounded { capacity: usize, overflow: &'static str },
+    Bounded { capacity: usize, overflow: Overflow },
+}
+
+/// One declared child.
+pub(crate) struct Child {
+    pub(crate) field: Ident,
+    pub(crate) cfgs: TokenStream,
+    /// The `A` of `Child<A>`.
+    pub(crate) actor: Type,
+    /// The closure that makes the child's factory.
+    pub(crate) make: ExprClosure,
+    pub(crate) arguments: ChildArguments,
 }
 
 impl Declaration {
-    pub(crate) fn read(arguments: TokenStream, mut item: DeriveInput, errors: &mut Errors) -> Self {
-        if let Data::Union(data) = &item.data {
-            let message = "a union cannot be an actor: write `#[actor]` on a struct or an enum";
-            errors.at_span(data.union_token.span, message);
-        }
-        for parameter in item.generics.lifetimes() {
-            let message = format!(
-                "an actor outlives the code that spawns it and cannot borrow: own the data, or share it in an `Arc`, \
-                 instead of `{}`",
-                parameter.lifetime
-            );
-            errors.at(parameter, message);
-        }
-        let tables = attributes::take(&mut item.attrs, &|attribute| {
-            super::is(attribute, "supervise") || super::is(attribute, HANDED_DOWN)
-        });
-        if let Some(second) = tables.get(1) {
-            errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
-        }
-        if let Some(second) = attributes::take(&mut item.attrs, &|attribute| super::is(attribute, "actor")).first()
-        {
-            errors.at(second, "this type is an actor already: remove the second `#[actor]`");
-        }
-        let mut table = None;
-        if let Some(attribute) = tables.first() {
-            match &attribute.meta {
-                Meta::List(list) => table = Some(list.tokens.clone()),
-                Meta::Path(_) => table = Some(TokenStream::new()),
-                Meta::NameValue(_) => errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`"),
-            }
-        }
-        let mut below = Vec::new();
-        for table in &tables {
-            if !super::is(table, HANDED_DOWN) {
-                below.push(table.path().clone());
-            }
-        }
-        let table = Table::read(table, &item.generics, errors);
-        let children = children::read(&mut item.data, &table.strategy, errors);
-        let mut declaration = Self {
-            vis: item.vis.clone(),
-            ident: item.ident.clone(),
-            reference: format_ident!("{}Ref", item.ident),
-            generics: item.generics.clone(),
-            cfgs: attributes::cfgs(&item.attrs),
-            krate: facade(),
-            borrows: item.generics.lifetimes().next().is_some(),
-            mailbox: None,
-            stash: None,
-            stop_timeout: None,
-            table,
-            children,
-            supervises: !tables.is_empty(),
-            below,
-            item,
-        };
-        declaration.settings(arguments, errors);
-        declaration
+    /// Whether the type has lifetime parameters. Such a type cannot be an actor.
+    pub(crate) fn borrows(&self) -> bool {
+        self.item.generics.lifetimes().next().is_some()
     }
 
-    /// The same without its table and its children, which may be what is wrong.
+    /// The declaration without its table and its children, which may be what is wrong with it.
     pub(crate) fn without_table(mut self) -> Self {
-        self.table = Table::default();
+        self.table = None;
         self.children = Vec::new();
-        self.supervises = false;
         self
     }
 
-    fn settings(&mut self, arguments: TokenStream, errors: &mut Errors) {
-        let mut krate = None;
-        for setting in &settings::parse_once(arguments, errors) {
-            match setting.name.to_string().as_str() {
-                "mailbox" => {
-                    let mailbox = setting.value_by(mailbox, "unbounded | bounded(1000)");
-                    self.mailbox = errors.keep(mailbox);
-                }
-                "stash" => self.stash = errors.keep(stash(setting)),
-                "stop_timeout" => {
-                    let timeout = setting.value_by(positive, "\"5s\"");
-                    self.stop_timeout = errors.keep(timeout);
-                }
-                "crate" => {
-                    krate = errors.keep(module(setting));
-                }
-                _ => errors.add(unknown("setting of `#[actor]`", &setting.name, SETTINGS)),
+    /// Refuses children that contradict each other or the strategy.
+    pub(crate) fn check_children(&self, errors: &mut Errors) {
+        let no_table = Strategy::default();
+        let strategy = self.table.as_ref().map_or(&no_table, |table| &table.strategy);
+        let mut names = Vec::new();
+        for child in &self.children {
+            child.check_significant(strategy, errors);
+            let name = child.name();
+            if names.contains(&name) {
+                let message = format!("another child has the name `{name}`: add `name = \"..\"` to one of them");
+                errors.at_span(child.name_span(), message);
             }
-        }
-        if let Some(krate) = krate {
-            self.krate = krate;
+            names.push(name);
         }
     }
 }
 
-/// The settings of `#[actor]` on an impl block: `crate = path` alone.
-pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
-    let mut krate = None;
-    for setting in &settings::parse_once(arguments, errors) {
-        if setting.name == "crate" {
-            krate = errors.keep(module(setting));
-        } else if SETTINGS.contains(&setting.name.to_string().as_str()) {
+impl Child {
+    /// The child's name: as given, or the field's.
+    pub(crate) fn name(&self) -> String {
+        match &self.arguments.name.value {
+            Some(name) => name.value(),
+            None => syn::ext::IdentExt::unraw(&self.field).to_string(),
+        }
+    }
+
+    pub(crate) fn name_span(&self) -> proc_macro2::Span {
+        match &self.arguments.name.value {
+            Some(name) => name.span(),
+            None => self.field.span(),
+        }
+    }
+
+    /// What restarts the child.
+    pub(crate) fn restart(&self) -> RestartType {
+        self.arguments.restart.value.unwrap_or(RestartType::Transient)
+    }
+
+    fn check_significant(&self, strategy: &Strategy, errors: &mut Errors) {
+        let Some(significant) = self.arguments.significant.given() else { return };
+        if self.restart() == RestartType::Permanent {
+            let message = "a permanent child starts again when it ends, so its end cannot be significant: remove \
+                           `significant`, or write `restart = transient`";
+            errors.at_span(significant.span(), message);
+        } else if !strategy.shuts_down() {
             let message = format!(
-                "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
-                setting.name
+                "the end of this child has no effect without `auto_shutdown`: add \
+                 `#[supervise({}(auto_shutdown = any_significant))]` to the parent, or remove `significant`",
+                strategy.scope.word()
             );
-            errors.at(setting.tokens(), message);
-        } else {
-            errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
+            errors.at_span(significant.span(), message);
         }
     }
-    krate.unwrap_or_else(facade)
-}
-
-/// Reads `crate = path`.
-fn module(setting: &Setting) -> syn::Result<Path> {
-    let path = setting.value_by(Path::parse_mod_style, "path::to::supervise")?;
-    for segment in &path.segments {
-        if segment.ident == "Self" {
-            let message = "there is no crate in a type: write `crate = path::to::supervise`";
-            return Err(syn::Error::new(segment.ident.span(), message));
-        }
-    }
-    Ok(path)
-}
-
-/// Where generated code finds what it calls.
-fn facade() -> Path {
-    syntax::read(quote!(::supervise), Path::parse).expect("a path of ours")
-}
-
-fn stash(setting: &Setting) -> syn::Result<usize> {
-    let capacity: LitInt = setting.value("100")?;
-    match capacity.base10_parse()? {
-        0 => {
-            let message =
-                "a stash without room sets nothing aside: give it at least 1, or remove `#[stash_while]`";
-            Err(syn::Error::new(capacity.span(), message))
-        }
-        capacity => Ok(capacity),
-    }
-}
-
-fn mailbox(input: ParseStream<'_>) -> syn::Result<Mailbox> {
-    if let Ok(capacity) = input.fork().parse::<LitInt>() {
-        let message = format!("a bounded mailbox is written `mailbox = bounded({capacity})`");
-        return Err(syn::Error::new(capacity.span(), message));
-    }
-    let kind: Ident = input.parse().map_err(|error| {
-        syn::Error::new(error.span(), "expected a mailbox: write `unbounded` or `bounded(1000)`")
-    })?;
-    if kind == "unbounded" {
-        return Ok(Mailbox::Unbounded);
-    }
-    if kind != "bounded" {
-        return Err(unknown("mailbox", &kind, &["unbounded", "bounded"]));
-    }
-    if input.is_empty() {
-        return Err(syn::Error::new(kind.span(), "a bounded mailbox says how many messages fit: `bounded(1000)`"));
-    }
-    let inner;
-    syn::parenthesized!(inner in input);
-    let capacity: LitInt = inner.parse().map_err(|error| {
-        syn::Error::new(error.span(), "a bounded mailbox says first how many messages fit: `bounded(1000)`")
-    })?;
-    let size: usize = capacity.base10_parse()?;
-    if size == 0 {
-        return Err(syn::Error::new(
-            capacity.span(),
-            "a mailbox without room takes no message: give it at least 1",
-        ));
-    }
-    let overflow = if inner.is_empty() { "Fail" } else { overflow(&inner)? };
-    Ok(Mailbox::Bounded { capacity: size, overflow })
-}
-
-fn overflow(input: ParseStream<'_>) -> syn::Result<&'static str> {
-    const WORDS: &[&str] = &["fail", "drop_newest", "drop_oldest"];
-    <syn::Token![,]>::parse(input)?;
-    if input.is_empty() {
-        return Ok("Fail");
-    }
-    let name: Ident = input.parse()?;
-    if WORDS.contains(&name.to_string().as_str()) {
-        return Err(syn::Error::new(name.span(), format!("write `overflow = {name}`")));
-    }
-    if name != "overflow" {
-        return Err(unknown("setting of a bounded mailbox", &name, &["overflow"]));
-    }
-    <syn::Token![=]>::parse(input)?;
-    let word: Ident = input.parse()?;
-    let variant = match word.to_string().as_str() {
-        "fail" => "Fail",
-        "drop_newest" => "DropNewest",
-        "drop_oldest" => "DropOldest",
-        _ => return Err(unknown("overflow", &word, WORDS)),
-    };
-    Option::<syn::Token![,]>::parse(input)?;
-    Ok(variant)
 }

@@ -1,12 +1,12 @@
 #[cfg(unix)]
 /**
-Reached through [`GateRef`], which has a method for each message.
+[`GateRef`] refers to this actor and has a method for each message.
 
 # Supervision
 
-A failure concerns all children. At most 3 restarts of each child are granted; then the failure escalates.
+`all_for_one(max_retries = 3, on_limit = Escalate)`: A failure affects all children.
 
-Failures are decided by `Self::judge`.
+`Self::judge` decides about failures.
 */
 pub enum Gate {
     Open,
@@ -14,7 +14,7 @@ pub enum Gate {
 }
 #[cfg(unix)]
 #[allow(deprecated)]
-///Refers to a [`Gate`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
+///Refers to a [`Gate`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 pub struct GateRef(crate::vendor::akka::ActorRef<Gate>);
 #[cfg(unix)]
@@ -86,7 +86,7 @@ impl crate::vendor::akka::__private::Habits for GateRef {}
 #[cfg(unix)]
 #[allow(deprecated)]
 impl GateRef {
-    /// What every ref can do, whatever its actor handles.
+    /// The ref with the methods that do not depend on the actor's messages.
     #[allow(dead_code)]
     pub fn actor_ref(&self) -> &crate::vendor::akka::ActorRef<Gate> {
         &self.0

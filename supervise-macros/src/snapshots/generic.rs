@@ -1,14 +1,14 @@
 /**
-Reached through [`ReaderRef`], which has a method for each message.
+[`ReaderRef`] refers to this actor and has a method for each message.
 
 # Supervision
 
-A failure concerns the failed child alone.
+`one_for_one`: A failure affects the failed child only.
 
 | failure | directive |
 |---|---|
-| `S::Error` | Restart |
-| anything else | Stop |*/
+| `S::Error` | `Restart` |
+| anything else | `Stop` |*/
 pub(crate) struct Reader<S: Source, const N: usize>
 where
     S: Clone,
@@ -16,7 +16,7 @@ where
     source: S,
 }
 #[allow(deprecated)]
-///Refers to a [`Reader`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
+///Refers to a [`Reader`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 pub(crate) struct ReaderRef<S: Source, const N: usize>(
     ::supervise::ActorRef<Reader<S, N>>,
@@ -116,7 +116,7 @@ impl<S: Source, const N: usize> ReaderRef<S, N>
 where
     S: Clone,
 {
-    /// What every ref can do, whatever its actor handles.
+    /// The ref with the methods that do not depend on the actor's messages.
     #[allow(dead_code)]
     pub(crate) fn actor_ref(&self) -> &::supervise::ActorRef<Reader<S, N>> {
         &self.0
@@ -195,7 +195,7 @@ where
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Reader_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-///What a [`Reader`] can be told.
+///The messages of [`Reader`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum ReaderMessage<S: Source, const N: usize>

@@ -1,6 +1,14 @@
-::core::compile_error! {
-    "a message travels to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
+mod mistakes_in_Feed {
+    ::core::compile_error! {
+        "a message moves to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
+    }
 }
+///
+/**# Messages
+
+| request | what it does | reply | fails with |
+|---|---|---|---|
+| `fetch(id: u64, name: mistakes_in_Feed::Reported)` |  | `u8` |  |*/
 impl Feed {
     #[allow(
         clippy::needless_pass_by_ref_mut,
@@ -17,42 +25,86 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
-#[allow(dead_code, missing_docs, private_interfaces, private_bounds, unreachable_pub)]
+///The messages of [`Feed`].
+#[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {
-    Fetch { id: u64 },
-    __Never(::core::convert::Infallible, ::core::marker::PhantomData<fn() -> ()>),
+    ///The message for `fetch`.
+    Fetch {
+        id: u64,
+        name: mistakes_in_Feed::Reported,
+        #[doc(hidden)]
+        __reply: ::supervise::ReplyTo<u8>,
+    },
 }
 #[allow(deprecated)]
-impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, _: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        ::core::unreachable!()
+const _: () = {
+    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+        match *message {
+            FeedMessage::Fetch { .. } => "Fetch",
+        }
     }
-}
+    #[automatically_derived]
+    impl ::core::fmt::Debug for FeedMessage {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            f.write_str(message_name(self))
+        }
+    }
+    #[automatically_derived]
+    impl ::supervise::Actor for Feed {
+        type Message = FeedMessage;
+        fn handle_now(
+            &mut self,
+            message: FeedMessage,
+            __ctx: &mut ::supervise::Context<Self>,
+        ) -> ::core::ops::ControlFlow<
+            ::core::result::Result<(), ::supervise::Failure>,
+            FeedMessage,
+        > {
+            #[allow(unused_imports)]
+            use ::supervise::__private::{
+                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+                ReportedError as _,
+            };
+            let _ = &__ctx;
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(
+                match message {
+                    FeedMessage::Fetch { .. } => ::core::result::Result::Ok(()),
+                    message => return ::core::ops::ControlFlow::Continue(message),
+                },
+            )
+        }
+        fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
+            message_name(message)
+        }
+    }
+};
 #[allow(deprecated)]
-#[allow(dead_code, missing_docs, unreachable_pub, unused_variables)]
+#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
-    ///
-    pub fn fetch<__T1>(
+    ///A request for `fetch`.
+    pub fn fetch(
         &self,
         id: u64,
-        name: __T1,
+        name: mistakes_in_Feed::Reported,
     ) -> ::supervise::Request<'_, Feed, u8> {
-        ::core::unreachable!()
+        ::supervise::Request::new(
+            self.actor_ref(),
+            FeedMessage::Fetch {
+                id,
+                name,
+                __reply: ::supervise::ReplyTo::nowhere(),
+            },
+            |message, reply| {
+                if let FeedMessage::Fetch { __reply, .. } = message {
+                    *__reply = reply;
+                }
+            },
+        )
     }
 }
-#[allow(deprecated)]
-impl ::supervise::Actor for Feed {
-    type Message = FeedMessage;
-    async fn handle(
-        &mut self,
-        _: Self::Message,
-        _: &mut ::supervise::Context<Self>,
-    ) -> ::core::result::Result<(), ::supervise::Failure> {
-        ::core::unreachable!()
-    }
-}
-#[allow(deprecated)]
-impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__A> ::supervise::Watches<__A> for Feed {}
+impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed {}

@@ -1,11 +1,11 @@
 /**
-Reached through [`FeedRef`], which has a method for each message.
+[`FeedRef`] refers to this actor and has a method for each message.
 */
 pub struct Feed {
     address: u8,
 }
 #[allow(deprecated)]
-///Refers to a [`Feed`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
+///Refers to a [`Feed`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 pub struct FeedRef(::supervise::ActorRef<Feed>);
 #[allow(deprecated)]
@@ -67,7 +67,7 @@ impl ::supervise::TypedRef for FeedRef {
 impl ::supervise::__private::Habits for FeedRef {}
 #[allow(deprecated)]
 impl FeedRef {
-    /// What every ref can do, whatever its actor handles.
+    /// The ref with the methods that do not depend on the actor's messages.
     #[allow(dead_code)]
     pub fn actor_ref(&self) -> &::supervise::ActorRef<Feed> {
         &self.0

@@ -1,21 +1,21 @@
 /**
-Reached through [`StandingsRef`], which has a method for each message.
+[`StandingsRef`] refers to this actor and has a method for each message.
 
 # Supervision
 
-A failure concerns the failed child alone. At most 10 restarts of each child within 1m are granted; then the child stops.
+`one_for_one(max_retries = 10, within = "60s")`: A failure affects the failed child only.
 
 | failure | directive |
 |---|---|
-| `FeedError::Malformed { .. }` | Resume |
-| `FeedError::Timeout if \|error\| error.is_first()` | Restart after 100ms doubling to 10s, jitter 0.2 |
-| `FeedError` | Restart |
-| `io::Error` | Escalate |
-| `Panic` | Restart |
-| anything else | Escalate |*/
+| `FeedError::Malformed { .. }` | `Resume` |
+| `FeedError::Timeout if \|error\| error.is_first()` | `Restart(backoff(min = "100ms", max = "10s", jitter = 0.2))` |
+| `FeedError` | `Restart` |
+| `io::Error` | `Escalate` |
+| `Panic` | `Restart` |
+| anything else | `Escalate` |*/
 struct Standings;
 #[allow(deprecated)]
-///Refers to a [`Standings`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
+///Refers to a [`Standings`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct StandingsRef(::supervise::ActorRef<Standings>);
 #[allow(deprecated)]
@@ -77,7 +77,7 @@ impl ::supervise::TypedRef for StandingsRef {
 impl ::supervise::__private::Habits for StandingsRef {}
 #[allow(deprecated)]
 impl StandingsRef {
-    /// What every ref can do, whatever its actor handles.
+    /// The ref with the methods that do not depend on the actor's messages.
     #[allow(dead_code)]
     fn actor_ref(&self) -> &::supervise::ActorRef<Standings> {
         &self.0

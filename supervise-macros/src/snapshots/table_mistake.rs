@@ -2,16 +2,16 @@
     "unknown directive `Restrat`: did you mean `Restart`?"
 }
 ::core::compile_error! {
-    "unknown kind of failure `Panics`: did you mean `Panic`? (An error type of this name goes by its path here, `self::Panics`.)"
+    "unknown kind of failure `Panics`: did you mean `Panic`? (If `Panics` is an error type, write `self::Panics`.)"
 }
 /**
-Reached through [`ParentRef`], which has a method for each message.
+[`ParentRef`] refers to this actor and has a method for each message.
 */
 struct Parent {
     name: String,
 }
 #[allow(deprecated)]
-///Refers to a [`Parent`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
+///Refers to a [`Parent`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct ParentRef(::supervise::ActorRef<Parent>);
 #[allow(deprecated)]
@@ -73,7 +73,7 @@ impl ::supervise::TypedRef for ParentRef {
 impl ::supervise::__private::Habits for ParentRef {}
 #[allow(deprecated)]
 impl ParentRef {
-    /// What every ref can do, whatever its actor handles.
+    /// The ref with the methods that do not depend on the actor's messages.
     #[allow(dead_code)]
     fn actor_ref(&self) -> &::supervise::ActorRef<Parent> {
         &self.0

@@ -1,21 +1,21 @@
 /**
-Reached through [`DbRef`], which has a method for each message.
+[`DbRef`] refers to this actor and has a method for each message.
 
 # Supervision
 
-A failure concerns the failed child alone.
+`one_for_one`: A failure affects the failed child only.
 
 | failure | directive |
 |---|---|
-| `DbError::Timeout` | Restart |
-| `DbError::Gone` | Stop |
-| anything else | Escalate |*/
+| `DbError::Timeout` | `Restart` |
+| `DbError::Gone` | `Stop` |
+| anything else | `Escalate` |*/
 enum Db {
     Open,
     Closed,
 }
 #[allow(deprecated)]
-///Refers to a [`Db`]. Its methods make requests: `.await` one to ask, `.tell()` it to send. Displayed, it is the actor's path and `Uid`.
+///Refers to a [`Db`]. Its methods make requests: `.await` asks, `.tell()` sends. `Display` shows the actor's path and `Uid`.
 #[allow(dead_code)]
 struct DbRef(::supervise::ActorRef<Db>);
 #[allow(deprecated)]
@@ -77,7 +77,7 @@ impl ::supervise::TypedRef for DbRef {
 impl ::supervise::__private::Habits for DbRef {}
 #[allow(deprecated)]
 impl DbRef {
-    /// What every ref can do, whatever its actor handles.
+    /// The ref with the methods that do not depend on the actor's messages.
     #[allow(dead_code)]
     fn actor_ref(&self) -> &::supervise::ActorRef<Db> {
         &self.0

@@ -1,227 +1,97 @@
-//! The grammar of `#[supervise(..)]`. What the words mean is not known here.
+//! Reads `#[supervise(..)]` into a [`Table`].
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
-use syn::parse::{Parse, ParseStream};
-use syn::spanned::Spanned;
-use syn::{ExprClosure, Pat, Path, Token, Type};
+mod rule;
+pub(crate) mod strategy;
 
-use crate::settings::{self, Setting};
-use crate::syntax;
+use proc_macro2::TokenStream;
+use syn::parse::Parse;
+use syn::{Generics, Path};
 
-/// `on( PATTERN | .. [if GUARD] ) = DIRECTIVE`
-pub(crate) struct RuleSyntax {
-    pub(crate) patterns: Vec<PatternSyntax>,
-    pub(crate) guard: Option<ExprClosure>,
-    pub(crate) directive: DirectiveSyntax,
-}
+use super::model::Table;
+use crate::errors::Errors;
+use crate::grammar::words::{Directive, Part, Scope};
+use crate::grammar::{Argument, Word};
+use crate::settings::{self, Setting, written};
+use crate::spelling::{closest, listed, unknown};
 
-/// One alternative of a rule.
-pub(crate) enum PatternSyntax {
-    Any(Pat),
-    Type(Type),
-    /// A pattern that cannot be a type, such as `DbError::Query { .. }`, and its path.
-    Shape(Path, Pat),
-}
-
-/// `Restart`, or `Restart( .. )`
-pub(crate) struct DirectiveSyntax {
-    pub(crate) name: Ident,
-    pub(crate) arguments: Option<TokenStream>,
-}
-
-/// Reads a setting that is called `on`.
-pub(crate) fn rule(setting: &Setting) -> syn::Result<RuleSyntax> {
-    let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
-        return Err(setting.error("a rule says what fails and what to do about it: `on(MyError) = Restart`"));
-    };
-    let (alternatives, guard) = split_guard(arguments.clone());
-    if alternatives.is_empty() {
-        let message = "a rule names what fails: `on(MyError)`, `on(Panic)` or `on(_)`";
-        return Err(setting.error(message));
-    }
-    let mut patterns = Vec::new();
-    for alternative in settings::split(alternatives, '|') {
-        patterns.push(pattern(alternative)?);
-    }
-    let guard = match guard {
-        Some((keyword, tokens)) => Some(closure(keyword, tokens)?),
-        None => None,
-    };
-    Ok(RuleSyntax { patterns, guard, directive: syntax::read(value.clone(), directive)? })
-}
-
-/// Separates `PATTERN | ..` from what follows an `if`.
-fn split_guard(tokens: TokenStream) -> (TokenStream, Option<(Span, TokenStream)>) {
-    let mut tokens = tokens.into_iter();
-    let mut patterns = TokenStream::new();
-    while let Some(token) = tokens.next() {
-        match token {
-            TokenTree::Ident(word) if word == "if" => {
-                let mut guard = TokenStream::new();
-                guard.extend(tokens);
-                return (patterns, Some((word.span(), guard)));
+/// Reads the arguments of the attribute on an item with these generics.
+pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Errors) -> Table {
+    let mut table = Table::default();
+    let mut scope: Option<Scope> = None;
+    for setting in &settings::parse(tokens, errors) {
+        let name = setting.name.to_string();
+        match (Part::named(&name), Scope::named(&name)) {
+            (Some(Part::Rule), _) => {
+                let rules = rule::rules(setting, generics, errors);
+                table.rules.append(&mut errors.keep(rules).unwrap_or_default());
             }
-            token => token.to_tokens(&mut patterns),
-        }
-    }
-    (patterns, None)
-}
-
-fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
-    let mend = "a guard is a closure on the error: `if |error| error.is_transient()`";
-    if tokens.is_empty() {
-        return Err(syn::Error::new(keyword, mend));
-    }
-    let closure: ExprClosure =
-        syntax::read(tokens.clone(), ExprClosure::parse).map_err(|_| syn::Error::new_spanned(&tokens, mend))?;
-    if closure.inputs.len() == 1 { Ok(closure) } else { Err(syn::Error::new_spanned(&tokens, mend)) }
-}
-
-fn pattern(tokens: TokenStream) -> syn::Result<PatternSyntax> {
-    // A path with something in brackets behind it is a pattern; as a type it would read as `Fn(..)` does.
-    if let Ok(pattern) = syntax::read(tokens.clone(), Pat::parse_single) {
-        match &pattern {
-            Pat::Wild(_) => return Ok(PatternSyntax::Any(pattern)),
-            Pat::Struct(shape) if shape.qself.is_none() => {
-                return Ok(PatternSyntax::Shape(shape.path.clone(), pattern));
+            (Some(Part::Decider), _) => decider(&mut table.decider, setting, errors),
+            (None, Some(given)) => {
+                if let Some(first) = scope {
+                    let message =
+                        format!("a table has one strategy, and this one has `{}`: remove one", first.word());
+                    errors.add(setting.error(message));
+                    continue;
+                }
+                scope = Some(given);
+                let strategy = strategy::strategy(given, setting, errors);
+                table.strategy = errors.keep(strategy).unwrap_or_default();
             }
-            Pat::TupleStruct(shape) if shape.qself.is_none() => {
-                return Ok(PatternSyntax::Shape(shape.path.clone(), pattern));
-            }
-            _ => {}
+            (None, None) => errors.add(stray(setting)),
         }
     }
-    syntax::read(tokens.clone(), Type::parse).map(PatternSyntax::Type).map_err(|_| {
-        let message = if let Some(ty) = with_binding(&tokens) {
-            format!("a rule names the type alone, `on({ty})`; a guard looks inside, `on({ty} if |error| ..)`")
-        } else if settings::split(tokens.clone(), ',').len() > 1 {
-            "alternatives are separated by `|`: `on(DbError::Timeout | DbError::Closed) = Restart`".to_owned()
-        } else {
-            "expected an error type, a pattern of an error enum, `Panic`, `Killed`, `DeathPact`, \
-             `InitializationFailed` or `_`"
-                .to_owned()
-        };
-        syn::Error::new_spanned(&tokens, message)
-    })
+    table
 }
 
-/// The type of `error: Type`, as somebody might write it who thinks of a function's parameter.
-fn with_binding(tokens: &TokenStream) -> Option<String> {
-    let parameter = |input: ParseStream<'_>| {
-        Pat::parse_single(input)?;
-        input.parse::<Token![:]>()?;
-        input.parse::<Type>()
-    };
-    syntax::read(tokens.clone(), parameter).ok().map(|ty| settings::written(&ty))
+fn decider(decider: &mut Argument<Path>, setting: &Setting, errors: &mut Errors) {
+    decider.set(
+        setting,
+        |setting, example, _| setting.value(Path::parse, example),
+        "decider = path::to::function",
+        errors,
+    );
 }
 
-fn directive(input: ParseStream<'_>) -> syn::Result<DirectiveSyntax> {
-    if input.peek(Token![>]) {
-        return Err(input.error("a rule is written with `=`: `on(MyError) = Restart`"));
-    }
-    let name = input.parse::<Ident>().map_err(|error| {
-        syn::Error::new(error.span(), "expected a directive: `Resume`, `Restart`, `Stop`, `Escalate` or `Default`")
-    })?;
-    if input.peek(Token![::]) {
-        let path: TokenStream = input.parse()?;
-        let mut last = name.clone();
-        for token in path.clone() {
-            if let TokenTree::Ident(word) = token {
-                last = word;
-            }
-        }
-        let message = format!("a directive stands alone: write `{last}`");
-        return Err(syn::Error::new_spanned(&quote!(#name #path), message));
-    }
-    let arguments = if input.peek(syn::token::Paren) {
-        let inner;
-        syn::parenthesized!(inner in input);
-        Some(inner.parse()?)
-    } else {
-        None
-    };
-    if input.is_empty() {
-        Ok(DirectiveSyntax { name, arguments })
-    } else {
-        Err(input.error("expected `,` behind a directive"))
-    }
-}
+/// Words for all other failures, which is `_` here.
+const CATCH_ALL: &[&str] = &["default", "else", "other", "otherwise", "any", "all", "rest"];
 
-impl ToTokens for PatternSyntax {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        match self {
-            Self::Any(any) => any.to_tokens(tokens),
-            Self::Type(ty) => ty.to_tokens(tokens),
-            Self::Shape(_, pattern) => pattern.to_tokens(tokens),
-        }
+/// The error for a setting that is neither a strategy nor a part of a table.
+fn stray(setting: &Setting) -> syn::Error {
+    let name = setting.name.to_string();
+    let arguments = strategy::WORDS;
+    if arguments.contains(&name.as_str()) {
+        let message =
+            format!("`{name}` is an argument of the strategy: write `one_for_one({})`", written(setting.tokens()));
+        return syn::Error::new(setting.span(), message);
     }
-}
-
-impl RuleSyntax {
-    pub(crate) fn directive_span(&self) -> Span {
-        self.directive.name.span()
+    if let ("strategy", Some(value)) = (name.as_str(), &setting.value)
+        && let Some(scope) = closest(written(value).trim_matches('"'), Scope::WORDS)
+    {
+        return setting.error(format!("a strategy has no `strategy =` before it: write `{scope}`"));
     }
-
-    pub(crate) fn guard_span(&self) -> Option<Span> {
-        self.guard.as_ref().map(Spanned::span)
+    if Directive::named(&name).is_some() && setting.value.is_none() {
+        let message = format!("a rule needs a pattern: write `on(MyError) = {name}`");
+        return syn::Error::new(setting.span(), message);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::errors::Errors;
-    use crate::settings::written;
-
-    /// The rules of a table as text: patterns, whether guarded, directive.
-    fn read(table: &str) -> Result<Vec<(Vec<String>, bool, String)>, String> {
-        let tokens = table.parse().expect("the input lexes");
-        let mut errors = Errors::new();
-        let mut rules = Vec::new();
-        for setting in settings::parse(tokens, &mut errors).iter().filter(|setting| setting.name == "on") {
-            if let Some(rule) = errors.keep(rule(setting)) {
-                let patterns = rule.patterns.iter().map(|pattern| written(pattern)).collect();
-                rules.push((patterns, rule.guard.is_some(), rule.directive.name.to_string()));
-            }
-        }
-        errors.finish().map_or(Ok(rules), |error| Err(error.to_string()))
+    if let (Some(value), None) = (&setting.value, &setting.arguments)
+        && let Some(directive) = value.clone().into_iter().next()
+        && Directive::named(&directive.to_string()).is_some()
+    {
+        let pattern = if CATCH_ALL.contains(&name.to_lowercase().as_str()) { "_" } else { &name };
+        let message =
+            format!("the pattern of a rule stands in `on(..)`: write `on({pattern}) = {}`", written(value));
+        return setting.error(message);
     }
-
-    #[test]
-    fn a_rule_has_alternatives_and_a_guard() {
-        let rules = read(
-            "one_for_one, on(Panic | a::Error | B::C { d: 1 | 2 } if |e| e.f() | true) = Restart(backoff()),",
-        );
-        let patterns = ["Panic", "a::Error", "B::C { d : 1 | 2 }"].map(str::to_owned).to_vec();
-        assert_eq!(rules, Ok(vec![(patterns, true, "Restart".to_owned())]));
-    }
-
-    #[test]
-    fn types_with_generics_are_patterns() {
-        let rules = read("on(Box<dyn Error + Send>) = Stop, on(Query<A, B>) = Stop, on(_) = Stop")
-            .map(|rules| rules.len());
-        assert_eq!(rules, Ok(3));
-    }
-
-    #[test]
-    fn unfinished_rules_are_refused_in_words() {
-        for (table, text) in [
-            ("on", "a rule says what fails"),
-            ("on(X)", "a rule says what fails"),
-            ("on() = Stop", "a rule names what fails"),
-            ("on(X) =", "a value is missing"),
-            ("on(X if) = Stop", "a guard is a closure"),
-            ("on(1) = Stop", "expected an error type"),
-            ("on(A::B, A::C) = Stop", "separated by `|`"),
-            ("on(error: a::Error) = Stop", "names the type alone, `on(a::Error)`"),
-            ("on(X) = Directive::Stop", "stands alone: write `Stop`"),
-            ("on(X) = 1", "expected a directive"),
-            ("on(X) = Stop now", "behind a directive"),
-            ("= 1", "expected a setting"),
-        ] {
-            let error = read(table).unwrap_err();
-            assert!(error.contains(text), "{table}: {error}");
-        }
+    let known = [Part::WORDS, Scope::WORDS, arguments].concat();
+    match closest(&name, &known) {
+        Some(_) => unknown(Part::KIND, &setting.name, &known),
+        None => syn::Error::new(
+            setting.span(),
+            format!(
+                "unknown {} `{name}`: expected {}, a rule `on(..) = ..` or `decider = ..`",
+                Part::KIND,
+                listed(Scope::WORDS)
+            ),
+        ),
     }
 }

@@ -227,7 +227,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     eprintln!();
     println!("p50 / p99 / longest, medians of {} processes run in turn.\n", options.rounds);
-    println!("| scene | threads | raw | supervise | supervise by raw |");
+    println!("| scene | threads | raw | supervise | supervise / raw |");
     println!("|---|---|---|---|---|");
     let mut kept = 0;
     for (index, &(scene, threads)) in cells.iter().enumerate() {

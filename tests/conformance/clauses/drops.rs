@@ -183,7 +183,8 @@ fn a3_what_the_drop_of_an_error_does_changes_nothing_of_what_is_decided() {
 
 async fn decided(act: Act, strategy: Strategy, directive: Directive, fails_at: Option<u32>) {
     let guardian = |_: &Failure, _: &ChildInfo| Ok(Directive::Restart);
-    let system = ActorSystem::builder("drops").guardian(Strategy::one_for_one(), guardian).start().unwrap();
+    let system =
+        ActorSystem::builder("drops").guardian_unchecked(Strategy::one_for_one(), guardian).start().unwrap();
     let boss = system.spawn_with("boss", keeping(strategy, move |_| directive)).unwrap();
     let malice = Malice::new(act);
     malice.begin(&system, Some(&boss));
@@ -233,7 +234,8 @@ fn a3_what_the_drop_of_an_error_does_changes_nothing_of_what_a_guardian_decides(
 
 async fn decided_by_user(act: Act, directive: Directive, fails_at: Option<u32>) {
     let guardian = move |_: &Failure, _: &ChildInfo| Ok(directive);
-    let system = ActorSystem::builder("drops").guardian(Strategy::one_for_one(), guardian).start().unwrap();
+    let system =
+        ActorSystem::builder("drops").guardian_unchecked(Strategy::one_for_one(), guardian).start().unwrap();
     let boss = system.spawn("boss", Keeper::new).unwrap();
     let malice = Malice::new(act);
     malice.begin(&system, Some(&boss));
@@ -373,7 +375,7 @@ async fn hoard(system: &ActorSystem, malice: &Arc<Malice>) -> HoardRef {
         let _kept = &kept;
         Hoard { _own: Hostile(Arc::clone(&shared)), malice: Arc::clone(&shared) }
     });
-    let props = props.supervision(Strategy::one_for_one(), move |_, _| {
+    let props = props.supervision_unchecked(Strategy::one_for_one(), move |_, _| {
         let _decides = &decides;
         Ok(Directive::Stop)
     });

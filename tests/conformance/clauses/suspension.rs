@@ -165,7 +165,7 @@ async fn s4_5_s5_1_the_late_report_of_a_replaced_child_does_not_reach_its_namesa
     let boss = keeper(system, slowly());
     let asked = Arc::new(AtomicU32::new(0));
     let (handle, deep, counted) = (probe.handle(), voice.handle(), Arc::clone(&asked));
-    let props = Props::new(move || Parent { probe: handle.clone(), voice: deep.clone() }).supervision(
+    let props = Props::new(move || Parent { probe: handle.clone(), voice: deep.clone() }).supervision_unchecked(
         Strategy::one_for_one(),
         move |_, _| {
             counted.fetch_add(1, Ordering::SeqCst);
@@ -233,10 +233,11 @@ async fn s5_5_a_decider_that_panics_fails_its_supervisor_with_that_panic(system:
 async fn s5_6_a_decider_is_told_whose_failure_it_is_and_how_often_it_was_restarted(system: &TestSystem) {
     let (probe, seen) = (system.probe(), system.probe());
     let handle = seen.handle();
-    let props = Props::new(Keeper::new).supervision(Strategy::one_for_one().max_retries(2), move |_, info| {
-        handle.note((info.name.to_string(), info.restarts));
-        Ok(Directive::Restart)
-    });
+    let props =
+        Props::new(Keeper::new).supervision_unchecked(Strategy::one_for_one().max_retries(2), move |_, info| {
+            handle.note((info.name.to_string(), info.restarts));
+            Ok(Directive::Restart)
+        });
     let boss = system.spawn_with("boss", props).unwrap();
     for name in ["a", "b"] {
         let actor = child(&boss, name, PingPong::factory(&probe.handle())).await;
@@ -323,7 +324,7 @@ async fn drag_on(time: Duration) {
 async fn a10_a_supervisor_that_is_never_idle_restarts_its_child_when_the_delay_is_over(system: &TestSystem) {
     let voice = system.probe();
     let (factory, rounds) = restless(&voice.handle());
-    let props = Props::new(factory).supervision(slowly(), |_, _| Ok(Directive::Restart));
+    let props = Props::new(factory).supervision_unchecked(slowly(), |_, _| Ok(Directive::Restart));
     let restless = system.spawn_with("restless", props).unwrap();
     let leaf = restless.open().await.unwrap();
     restless.spin().tell().unwrap();

@@ -200,7 +200,7 @@ impl Fields {
                     }
                 }
             }
-            Call::Declare(_) | Call::Create | Call::Rebuild(_) => {
+            Call::Declare(_) | Call::Create | Call::StartNewInstance(_) => {
                 if let Some(field) = self.all.iter().find(|field| field.is_on_its_way()) {
                     return broken(Invariant::FieldsStartInOrder, format!("{call:?} does not wait for {field:?}"));
                 }
@@ -242,16 +242,16 @@ impl Fields {
         let Field { spec, state, .. } = &self.all[at];
         let temporary = spec.restart == RestartType::Temporary;
         match message {
-            SystemMessage::Recreate(_) | SystemMessage::Halt(_) if temporary => {
+            SystemMessage::Restart(_) | SystemMessage::PrepareRestart(_) if temporary => {
                 return broken(Invariant::RestartTypeKept, format!("{child} is temporary and gets {message:?}"));
             }
-            SystemMessage::Recreate(_) if *state == State::Halted => {
+            SystemMessage::Restart(_) if *state == State::Halted => {
                 if self.group != Group::None {
                     self.in_order(at)?;
                 }
                 self.all[at].state = State::Starting;
             }
-            SystemMessage::Halt(_) => {
+            SystemMessage::PrepareRestart(_) => {
                 let early = |field: &Field| matches!(field.state, State::Halting | State::Halted);
                 let out_of_turn = !self.mixed && self.all[..at].iter().any(early);
                 // Nobody waits for one that is let go in the middle of its halt.

@@ -10,7 +10,7 @@ use crate::world::Id;
 /// told apart; one that somebody waits for is missed when it is due.
 pub(crate) fn agree(some: &[Effect<Id, Fault>], others: &[Effect<Id, Fault>], aborts: bool) -> bool {
     let counts = |effect: &&Effect<Id, Fault>| match effect {
-        Effect::Note(_) | Effect::Disarm(Timer::Round(_)) => false,
+        Effect::Note(_) | Effect::Disarm(Timer::Restart(_)) => false,
         Effect::Arm(Timer::Abort, _) | Effect::Disarm(Timer::Abort) => !aborts,
         _ => true,
     };

@@ -115,7 +115,7 @@ impl Fields {
 
     /// Whether it waits for them before it goes on with a restart.
     pub(super) fn are_declared_again(&self) -> bool {
-        matches!(self.declaring, Some((_, Call::Rebuild(_))))
+        matches!(self.declaring, Some((_, Call::StartNewInstance(_))))
     }
 
     /// Whether the parent ends with a significant one that has ended by itself. `anew`: all are about to be made again.
@@ -331,7 +331,7 @@ impl Model {
         } else {
             let cause = self.fields.reason.expect("a group restarts for a reason");
             let actor = self.child(child).actor;
-            self.send(actor, SystemMessage::Halt(cause));
+            self.send(actor, SystemMessage::PrepareRestart(cause));
             self.fields.all[at].halts += 1;
         }
         self.fields.all[at].way = Way::Halting;
@@ -365,7 +365,8 @@ impl Model {
     pub(super) fn field_did_not_start(&mut self, cause: Fault) {
         let Some((_, hook)) = self.fields.declaring.take() else { return };
         self.did_not_start(&hook, cause);
-        let survivors = if let Call::Rebuild(_) = hook { self.survivors.clone() } else { BTreeSet::new() };
+        let survivors =
+            if let Call::StartNewInstance(_) = hook { self.survivors.clone() } else { BTreeSet::new() };
         self.stop_unwatched(|child| !survivors.contains(&child));
     }
 
@@ -373,7 +374,7 @@ impl Model {
     pub(super) fn forget_declarations(&mut self) {
         if let Some((_, hook)) = self.fields.declaring.take() {
             self.does.push(Effect::DropInstance);
-            if let Call::Rebuild(_) = hook {
+            if let Call::StartNewInstance(_) = hook {
                 self.release_survivors();
             }
         }
@@ -434,10 +435,10 @@ impl Model {
         let mut answers = vec![SystemMessage::Resume(None); owed as usize];
         if !with_siblings {
             child.restarts_sent += 1;
-            answers[0] = SystemMessage::Recreate(cause);
+            answers[0] = SystemMessage::Restart(cause);
         } else if !std::mem::replace(&mut child.to_be_replaced, true) {
             child.restarts_sent += 1;
-            answers[0] = SystemMessage::RecreateTogether(cause);
+            answers[0] = SystemMessage::RestartTogether(cause);
         }
         for answer in answers {
             self.send(actor, answer);

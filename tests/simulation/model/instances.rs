@@ -95,12 +95,12 @@ impl Model {
         match self.stage.clone() {
             Stage::Creating if self.children.is_empty() => self.make(Call::Create),
             Stage::Restarting(cause) if self.children.values().all(|child| !child.asked_to_stop) => {
-                self.make(Call::Rebuild(cause));
+                self.make(Call::StartNewInstance(cause));
             }
             Stage::Halting if self.children.values().all(|child| !child.asked_to_stop) => {
                 self.stage = Stage::Living;
                 self.survivors = self.children.keys().copied().collect();
-                self.does.push(Effect::TellHalted);
+                self.does.push(Effect::TellRestartPrepared);
             }
             Stage::Ending if self.children.is_empty() => {
                 if self.instance == Instance::Ready {
@@ -153,7 +153,7 @@ impl Model {
             (Code::Handler, Returned::Err(cause)) => self.fail(*cause, Culprit::Itself, &BTreeSet::new()),
             (Code::Handler, _) | (Code::Hook(Call::Build), Returned::Ok) => {}
             (Code::Hook(Call::Create), Returned::Ok) => self.is_ready(),
-            (Code::Hook(hook @ (Call::Create | Call::Rebuild(_))), Returned::Err(cause)) => {
+            (Code::Hook(hook @ (Call::Create | Call::StartNewInstance(_))), Returned::Err(cause)) => {
                 self.did_not_start(&hook, *cause);
             }
             (Code::Hook(Call::Create), Returned::Aborted) => self.does.push(Effect::DropInstance),
@@ -162,13 +162,13 @@ impl Model {
                 self.instance = Instance::Broken;
                 self.go_on();
             }
-            (Code::Hook(Call::Rebuild(cause)), Returned::Ok) => {
+            (Code::Hook(Call::StartNewInstance(cause)), Returned::Ok) => {
                 self.is_ready();
                 for id in self.survivors.clone() {
                     self.restart_survivor(id, cause);
                 }
             }
-            (Code::Hook(Call::Rebuild(_)), Returned::Aborted) => {
+            (Code::Hook(Call::StartNewInstance(_)), Returned::Aborted) => {
                 self.does.push(Effect::DropInstance);
                 self.instance = Instance::Broken;
                 // The next restart comes with a suspension of its own, and answers that one: this one's is answered now.
@@ -193,7 +193,7 @@ impl Model {
 
     pub(super) fn did_not_start(&mut self, hook: &Call<Fault>, cause: Fault) {
         self.does.push(Effect::DropInstance);
-        if let Call::Rebuild(original) = hook {
+        if let Call::StartNewInstance(original) = hook {
             self.instance = Instance::Broken;
             let survivors = self.survivors.clone();
             self.fail(cause.at_restart(*original), Culprit::Itself, &survivors);

@@ -65,7 +65,7 @@ impl Model {
                 if self.may_restart(&affected, strategy, ruling.now) {
                     let delay = self.restart_delay(id, cause, &directive, ruling);
                     let grouped = strategy.scope != Scope::OneForOne;
-                    self.answer(SystemMessage::Recreate(cause), id, &affected, grouped, delay);
+                    self.answer(SystemMessage::Restart(cause), id, &affected, grouped, delay);
                 } else if strategy.on_limit == OnLimit::Escalate {
                     self.fail(cause, Culprit::Child(culprit), &BTreeSet::new());
                 } else {
@@ -116,7 +116,7 @@ impl Model {
             return in_its_turn;
         }
         match &child.waits {
-            Some(wait) => matches!(wait.answer, SystemMessage::Recreate(_)),
+            Some(wait) => matches!(wait.answer, SystemMessage::Restart(_)),
             None => child.restarts_sent > restarts,
         }
     }
@@ -185,14 +185,15 @@ impl Model {
         }
         match delay {
             None => self.round_is_over(round),
-            Some(delay) => self.does.push(Effect::Arm(Timer::Round(round), Some(delay))),
+            Some(delay) => self.does.push(Effect::Arm(Timer::Restart(round), Some(delay))),
         }
     }
 
     /// Who will be restarted together with this actor gets no answer of its own.
     pub(super) fn round_is_due(&mut self, round: u64) {
         let restarts = matches!(self.stage, Stage::Restarting(_) | Stage::Halting);
-        let makes = matches!(self.code, Some(Code::Hook(Call::Rebuild(_)))) || self.fields.are_declared_again();
+        let makes =
+            matches!(self.code, Some(Code::Hook(Call::StartNewInstance(_)))) || self.fields.are_declared_again();
         let rebuilds = makes || self.instance == Instance::Broken;
         for (id, child) in &mut self.children {
             if let Some(wait) = &mut child.waits
@@ -217,7 +218,7 @@ impl Model {
                 continue;
             };
             match answer {
-                SystemMessage::Recreate(cause) => self.restart_child(id, cause, owed, grouped),
+                SystemMessage::Restart(cause) => self.restart_child(id, cause, owed, grouped),
                 resume => {
                     let actor = self.child(id).actor;
                     self.send(actor, resume);

@@ -39,8 +39,10 @@ impl World {
             Effect::StartChild(at) => self.start_field(id, at),
             Effect::TellReplaced => self.tell_of_progress(id, SystemMessage::Replaced),
             Effect::TellStarted => self.tell_of_progress(id, SystemMessage::Started),
-            Effect::TellHalted => self.tell_of_progress(id, SystemMessage::Halted),
-            Effect::Decide(..) | Effect::Renew(_) | Effect::Report { .. } => unreachable!("answered in `step`"),
+            Effect::TellRestartPrepared => self.tell_of_progress(id, SystemMessage::RestartPrepared),
+            Effect::Decide(..) | Effect::RestartEnded(_) | Effect::Report { .. } => {
+                unreachable!("answered in `step`")
+            }
         }
     }
 

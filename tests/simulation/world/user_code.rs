@@ -51,7 +51,7 @@ impl World {
 
     pub(super) fn hook_deeds(&mut self, id: Id, call: &Call<Fault>, choices: &mut impl Choices) {
         match call {
-            Call::Create | Call::Rebuild(_) => self.restore_children(id),
+            Call::Create | Call::StartNewInstance(_) => self.restore_children(id),
             Call::PreRestart { .. } => {
                 let plan = Rc::clone(&self.plan);
                 let deed = if self.calm { Deed::StopAllChildren } else { pick(choices, &plan.pre_restart_deeds) };

@@ -1,4 +1,4 @@
-//! A role under a condition, and another one always.
+//! A conditional role beside an unconditional one.
 
 use supervise::prelude::*;
 

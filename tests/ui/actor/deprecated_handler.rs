@@ -1,4 +1,4 @@
-//! Who calls a deprecated handler is warned.
+//! A call of a deprecated handler gets a warning.
 
 #![deny(deprecated)]
 

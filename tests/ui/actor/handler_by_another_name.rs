@@ -1,4 +1,4 @@
-//! A handler as kameo spells it. Who calls it is not wrong.
+//! A handler with kameo's attribute. Its caller gets no error.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A hook with a parameter that nobody can fill.
+//! A hook with an unknown parameter.
 
 use supervise::prelude::*;
 

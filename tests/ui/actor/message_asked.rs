@@ -1,4 +1,4 @@
-//! A message that nobody declared, handed to the ref as in kameo or actix.
+//! A message passed to the ref, as in kameo or actix.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! A message handed to the ref, as in kameo or ractor.
+//! A message passed to the ref, as in kameo or ractor.
 
 use std::io;
 

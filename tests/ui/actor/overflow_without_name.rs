@@ -1,4 +1,4 @@
-//! What happens on overflow, without saying that it is that.
+//! An overflow without `overflow =`.
 
 use supervise::prelude::*;
 

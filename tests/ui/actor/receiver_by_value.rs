@@ -1,4 +1,4 @@
-//! A handler that takes the actor away.
+//! A handler that takes the actor by value.
 
 use supervise::prelude::*;
 

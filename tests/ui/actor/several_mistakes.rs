@@ -1,4 +1,4 @@
-//! Each of several mistakes is reported.
+//! Several mistakes: each is reported.
 
 use supervise::prelude::*;
 

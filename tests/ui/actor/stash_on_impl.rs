@@ -1,4 +1,4 @@
-//! The stash is a matter of the type.
+//! A stash size on the impl block.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A stash condition that waits.
+//! An async stash condition.
 
 use supervise::prelude::*;
 

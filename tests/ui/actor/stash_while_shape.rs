@@ -1,4 +1,4 @@
-//! A stash condition that answers nothing.
+//! A stash condition that returns nothing.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A watch method that does not say whose end it handles.
+//! A watch method without a `Terminated` parameter.
 
 use supervise::prelude::*;
 

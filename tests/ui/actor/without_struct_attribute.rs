@@ -1,4 +1,4 @@
-//! An impl block whose type is no actor.
+//! An impl block whose type has no `#[actor]`.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A name that is none.
+//! A name that is not valid.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An enum has no fields that are always there.
+//! A child on a field of an enum.
 
 use supervise::prelude::*;
 

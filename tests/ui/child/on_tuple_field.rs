@@ -1,4 +1,4 @@
-//! A child needs a field with a name.
+//! A child on a field without a name.
 
 use supervise::prelude::*;
 

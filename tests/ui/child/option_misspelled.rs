@@ -1,4 +1,4 @@
-//! An option with a slip of the finger.
+//! A misspelled option.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A restart type with a slip of the finger.
+//! A misspelled restart type.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a container's restart policy is called.
+//! A container's restart policy.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A child whose end matters and that never ends.
+//! A permanent child that is significant.
 
 use supervise::prelude::*;
 

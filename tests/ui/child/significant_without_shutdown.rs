@@ -1,4 +1,4 @@
-//! A significant child under a parent that its end cannot end.
+//! A significant child under a parent without `auto_shutdown`.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Nothing says how the child is made.
+//! A child without a factory.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Arguments that are given twice; a backoff of one kind is enough, too.
+//! An argument given twice, and two backoffs.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A delay that is no directive.
+//! A backoff as a directive.
 
 use supervise::prelude::*;
 

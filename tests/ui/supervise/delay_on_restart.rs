@@ -1,4 +1,4 @@
-//! A delay that is no backoff.
+//! A delay without a backoff.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A directive nobody knows.
+//! An unknown directive.
 
 use supervise::prelude::*;
 

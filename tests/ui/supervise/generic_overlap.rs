@@ -1,4 +1,4 @@
-//! A rule that may turn out to be another.
+//! A rule for a type that may be the type of another rule.
 
 use supervise::prelude::*;
 

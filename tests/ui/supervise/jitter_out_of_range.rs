@@ -1,4 +1,4 @@
-//! A jitter of more than everything.
+//! A jitter above 1.0.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! No limit as Akka spells it.
+//! Akka's spelling of no limit.
 
 use supervise::prelude::*;
 

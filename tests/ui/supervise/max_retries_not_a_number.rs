@@ -1,4 +1,4 @@
-//! A limit that is no number.
+//! A limit that is not a number.
 
 use supervise::prelude::*;
 

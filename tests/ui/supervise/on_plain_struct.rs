@@ -1,4 +1,4 @@
-//! `#[supervise]` on something that is no actor.
+//! `#[supervise]` on a struct without `#[actor]`.
 
 use supervise::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A pattern that an earlier one takes in.
+//! A pattern that an earlier one covers.
 
 use supervise::prelude::*;
 

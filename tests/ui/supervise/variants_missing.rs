@@ -1,4 +1,4 @@
-//! Some variants have rules, others none.
+//! Some variants have no rule.
 
 use supervise::prelude::*;
 

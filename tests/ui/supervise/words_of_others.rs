@@ -1,4 +1,4 @@
-//! What Erlang calls it.
+//! Erlang's words.
 
 use supervise::prelude::*;
 

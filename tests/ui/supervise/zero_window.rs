@@ -1,4 +1,4 @@
-//! A window of no length.
+//! A window of zero length.
 
 use supervise::prelude::*;
 

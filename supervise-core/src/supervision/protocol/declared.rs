@@ -1,110 +1,23 @@
-//! Declared children: those that an actor's type names as fields. They start, restart and stop one after another,
-//! each step awaited, where other children are merely told.
-//!
-//! ```text
-//!                 the instance declares it                Started
-//!     Down ─────────────► Due ─────────────► Starting ─────────────────────► Up ───► Ending ───► Down
-//!                          ▲                  ▲     │ Failed                 │
-//!     Gone ────────────────┘                  │     ▼            its group   │
-//!      ▲   granted, or resumed                └── Halted ◄── Halting ◄── Condemned
-//!      └───── a permanent child ended by itself
-//! ```
-//!
-//! One rule moves the fields, [`drive`](Protocol::drive): while one is on its way, wait; else halt the last that is
-//! condemned; else start the first that is down and may start; else let the instance go on. A first start, a group
-//! restart, and the retry of a start that failed in one are all this rule.
-//!
-//! 1. At most one field is `Halting` or `Starting` by the rule.
-//! 2. `owed` is how many suspensions a condemned or halted child's restart has to undo. Zero: nobody has granted it.
-//! 3. A child in `line` is dying, and its stop request is sent when all that were asked before it are gone.
-//! 4. The name of a field is taken whether or not its child is there.
+//! What a protocol does with its declared children, as its [`Fields`] say.
 //!
 //! Rules 14.2, 14.3, 14.4 and 14.5.
 
-use std::cmp::Reverse;
-use std::collections::VecDeque;
 use std::hash::Hash;
 
 use super::{Goal, Instance, Out, Pending, Phase, Protocol};
-use crate::name::ActorName;
-use crate::supervision::child_spec::{ChildSpec, RestartType};
-use crate::supervision::children::{Affected, Child, Report};
-use crate::supervision::directive::Directive;
-use crate::supervision::strategy::{AutoShutdown, Scope};
+use crate::base::ActorName;
+use crate::supervision::child_spec::ChildSpec;
+use crate::supervision::children::{ChildRecord, Marked, Report};
+use crate::supervision::fields::{Ended, Failed, Fields, Granted, NextStep, Preparation, Start, Stop};
+use crate::supervision::settings::AutoShutdown;
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
-
-/// The fields of one actor.
-#[derive(Debug, Clone, Hash)]
-pub(super) struct Declared<C> {
-    fields: Vec<Field>,
-    auto_shutdown: AutoShutdown,
-    /// The field that the instance under construction declares next.
-    cursor: Option<usize>,
-    /// Why the condemned and halted restart.
-    cause: Option<C>,
-    /// Invariant 3.
-    line: VecDeque<ChildId>,
-}
-
-#[derive(Debug, Clone, Hash)]
-struct Field {
-    name: ActorName,
-    spec: ChildSpec,
-    /// The child in the table; where the field is `Gone` or `Due` for a new incarnation, the one that ended.
-    child: Option<ChildId>,
-    state: State,
-    /// Invariant 2.
-    owed: u32,
-    /// Halts that the child has not answered. One from before a restart of the parent may be on its way still.
-    halts: u32,
-    /// A temporary child failed, and ends for that reason rather than its supervisor's.
-    gives_up: bool,
-}
-
-/// What follows from the end of a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum AfterEnd {
-    /// It stays in the table until it is decided what comes of it.
-    Decide,
-    /// Its parent goes on without it.
-    GoOn,
-    /// Its parent ends too.
-    ShutDown,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum State {
-    /// No child: not started yet, or ended for good.
-    Down,
-    /// No child, until its turn comes.
-    Due,
-    /// Ended by itself, and nobody has decided yet.
-    Gone,
-    Starting,
-    Up,
-    /// Its stop was requested.
-    Ending,
-    /// Up or starting, and to be halted when its turn comes.
-    Condemned,
-    Halting,
-    /// Without an instance, suspended.
-    Halted,
-}
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Gives a new actor its declared children.
     #[must_use]
     pub fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
         if !specs.is_empty() {
-            let fields = specs.iter().map(Field::new).collect();
-            self.declared = Some(Box::new(Declared {
-                fields,
-                auto_shutdown,
-                cursor: None,
-                cause: None,
-                line: VecDeque::new(),
-            }));
+            self.fields = Some(Box::new(Fields::new(specs, auto_shutdown)));
         }
         self
     }
@@ -120,55 +33,40 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// suspensions it inherits.
     pub fn spawn_field(&mut self, at: usize, make: impl FnOnce(&ActorName, ChildId, u32) -> R) -> Option<R> {
         let inherited = self.suspended;
-        let field = self.declared.as_mut()?.fields.get_mut(at)?;
+        let field = self.fields.as_mut()?.at_mut(at)?;
         let children = self.children.get_or_insert_default();
         // A new incarnation goes on with the count of the one that ended.
-        let history = field.child.take().and_then(|ended| children.remove(ended)?.into_history());
-        let (id, target) = children.add(&field.name, |id| make(&field.name, id, inherited))?;
+        let history = field.take_child().and_then(|ended| children.remove(ended)?.into_history());
+        let (id, target) = children.add(field.name(), |id| make(field.name(), id, inherited))?;
         if let Some(child) = children.find_mut(id) {
             child.inherit(history);
         }
-        field.child = Some(id);
-        field.halts = 0;
+        field.put_child(id);
         Some(target)
     }
 
     /// The child of a field that a former instance declared.
     pub fn child_of_field(&self, at: usize) -> Option<&R> {
-        let id = self.declared.as_ref()?.fields.get(at)?.child?;
+        let id = self.fields.as_ref()?.child_at(at)?;
         Some(&self.children.as_ref()?.find(id)?.target)
     }
 
-    fn field_of(&self, child: ChildId) -> Option<usize> {
-        self.declared.as_ref()?.fields.iter().position(|field| field.child == Some(child))
+    pub(super) fn field_of(&self, child: ChildId) -> Option<usize> {
+        self.fields.as_ref()?.field_of(child)
     }
 
-    fn field_mut(&mut self, child: ChildId) -> Option<&mut Field> {
-        self.declared.as_mut()?.fields.iter_mut().find(|field| field.child == Some(child))
-    }
-
-    /// Invariant 4.
-    pub(super) fn belongs_to_a_field(&self, name: &str) -> bool {
-        self.declared.iter().any(|declared| declared.fields.iter().any(|field| *field.name == *name))
+    pub(super) fn is_temporary(&self, child: ChildId) -> bool {
+        self.fields.as_ref().is_some_and(|fields| fields.is_temporary(child))
     }
 
     // ---- a new instance ------------------------------------------------------------------------------------------
 
     /// The call that begins a new instance: `whole`, unless fields have to start in between.
     pub(super) fn first_call(&mut self, whole: Out) -> Out {
-        let Some(declared) = &mut self.declared else { return whole };
-        declared.cursor = Some(0);
-        for field in &mut declared.fields {
-            match field.state {
-                // Whatever was going on with survivors, the restart of this actor answers it.
-                State::Starting | State::Condemned | State::Halting | State::Halted => field.state = State::Up,
-                State::Due | State::Gone => {
-                    if let (Some(ended), Some(children)) = (field.child, &mut self.children) {
-                        children.remove(ended);
-                    }
-                    field.down();
-                }
-                State::Down | State::Up | State::Ending => {}
+        let Some(fields) = &mut self.fields else { return whole };
+        for ended in fields.begin_instance() {
+            if let Some(children) = &mut self.children {
+                children.remove(ended);
             }
         }
         Out::Build
@@ -176,7 +74,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// The field that the instance under construction declares next.
     pub(super) fn cursor(&self) -> Option<usize> {
-        self.declared.as_ref()?.cursor
+        self.fields.as_ref()?.cursor()
     }
 
     /// The factory, or the declaration of a field, came back.
@@ -189,24 +87,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if !matches!(returned, Returned::Ok) {
             return self.start_failed(returned, effects);
         }
-        if let (Some(at), Some(declared)) = (declared_field, &mut self.declared)
-            && let Some(field) = declared.fields.get_mut(at)
-        {
-            declared.cursor = Some(at + 1);
-            // Otherwise it survived the restart.
-            if field.state == State::Down {
-                field.state = State::Due;
-            }
+        if let (Some(at), Some(fields)) = (declared_field, &mut self.fields) {
+            fields.declared(at);
         }
     }
 
     /// Something on the way to `pre_start` failed. The fields that have started are stopped.
-    fn start_failed(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
-        if let Some(declared) = &mut self.declared {
-            declared.cursor = None;
+    pub(super) fn start_failed(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+        if let Some(fields) = &mut self.fields {
+            fields.end_construction();
         }
-        if matches!(self.phase, Phase::Rebuilding(_)) {
-            self.rebuilt(returned, effects);
+        if matches!(self.phase, Phase::StartingNewInstance(_)) {
+            self.restarted(returned, effects);
             self.stop_children_from(self.survivors_below(), effects);
         } else {
             self.created(returned, effects);
@@ -214,328 +106,170 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// A restart or halt came while fields were starting: the instance they started for goes.
+    /// A restart, or the first half of one, came while fields were starting: the instance they started for goes.
     pub(super) fn abandon_start(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        if let Some(declared) = &mut self.declared
-            && declared.cursor.take().is_some()
+        if let Some(fields) = &mut self.fields
+            && fields.end_construction().is_some()
         {
             effects.push(Effect::DropInstance);
-            if matches!(self.phase, Phase::Rebuilding(_)) {
+            if matches!(self.phase, Phase::StartingNewInstance(_)) {
                 self.release_survivors(effects);
             }
         }
     }
 
-    /// The one rule.
+    /// Does the next step of the fields, if they may take one.
     pub(super) fn drive(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        let Some(declared) = &mut self.declared else { return };
-        if self.pending.is_some() || !matches!(self.phase, Phase::Creating | Phase::Running | Phase::Rebuilding(_))
+        let Some(fields) = &mut self.fields else { return };
+        if self.pending.is_some()
+            || !matches!(self.phase, Phase::Creating | Phase::Running | Phase::StartingNewInstance(_))
         {
             return;
         }
-        let fields = &declared.fields;
-        if fields.iter().any(|field| matches!(field.state, State::Halting | State::Starting)) {
-            return;
-        }
-        let down = |field: &Field| matches!(field.state, State::Due | State::Gone | State::Halted);
-        if let Some(at) = fields.iter().rposition(|field| field.state == State::Condemned) {
-            self.halt_field(at, effects);
-        } else if let Some(at) = fields.iter().position(down) {
-            self.start_field(at, effects);
-        } else if let Some(cursor) = declared.cursor
-            && self.out.is_none()
-            && self.wanted.is_none()
-        {
-            if cursor < fields.len() {
-                self.wanted = Some(Out::Declare);
-                return;
+        let idle = self.out.is_none() && self.wanted.is_none();
+        match fields.next_step() {
+            NextStep::Prepare(at) => self.prepare_field(at, effects),
+            NextStep::Start(at) => self.start_field(at, effects),
+            NextStep::Declare if idle => self.wanted = Some(Out::Declare),
+            NextStep::FinishInstance if idle => {
+                fields.end_construction();
+                let restarts = matches!(self.phase, Phase::StartingNewInstance(_));
+                self.wanted = Some(if restarts { Out::StartNewInstance } else { Out::Create });
             }
-            declared.cursor = None;
-            self.wanted =
-                Some(if matches!(self.phase, Phase::Rebuilding(_)) { Out::Rebuild } else { Out::Create });
+            NextStep::Wait | NextStep::Declare | NextStep::FinishInstance => {}
         }
     }
 
-    fn halt_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
-        let Some(declared) = &mut self.declared else { return };
-        let (cause, field) = (declared.cause.clone(), &mut declared.fields[at]);
-        let (Some(id), Some(cause)) = (field.child, cause) else { return };
-        if field.spec.restart == RestartType::Temporary {
-            field.owed = 0;
-            self.stop_child(id, effects);
-        } else {
-            field.halts += 1;
-            self.send_to(id, SystemMessage::Halt(cause), effects);
-        }
-        if let Some(field) = self.field_mut(id) {
-            field.state = State::Halting;
+    fn prepare_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
+        match self.fields.as_mut().and_then(|fields| fields.prepare(at)) {
+            Some(Preparation::Restart(child, cause)) => {
+                self.send_to(child, SystemMessage::PrepareRestart(cause), effects);
+            }
+            Some(Preparation::Stop(child)) => {
+                let children = self.children.as_mut();
+                if children.is_some_and(|children| children.mark_dying(child) == Marked::Now) {
+                    self.send_to(child, SystemMessage::Terminate, effects);
+                }
+            }
+            None => {}
         }
     }
 
     fn start_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
-        let Some(declared) = &mut self.declared else { return };
-        let field = &mut declared.fields[at];
-        if field.state == State::Due {
-            field.state = State::Starting;
-            field.gives_up = false;
-            effects.push(Effect::StartChild(at));
-        } else if let (State::Halted, 1.., Some(id), Some(cause)) =
-            (field.state, field.owed, field.child, &declared.cause)
+        match self.fields.as_mut().map(|fields| fields.start(at)) {
+            Some(Start::New) => effects.push(Effect::StartChild(at)),
+            Some(Start::Restart { child, cause, pending_resumes }) => {
+                self.send_restart(child, cause, pending_resumes, false, effects);
+            }
+            Some(Start::NotYet) | None => {}
+        }
+    }
+
+    // ---- what fields report --------------------------------------------------------------------------------------
+
+    /// A failure that keeps the instance under construction from being finished needs no decision.
+    pub(super) fn field_failed(&mut self, child: ChildId) -> Failed {
+        self.fields.as_mut().map_or(Failed::Child, |fields| fields.failed(child))
+    }
+
+    /// Whether the report is that a permanent child ended by itself.
+    pub(super) fn ended_unexpectedly(&self, child: ChildId) -> bool {
+        self.fields.as_ref().is_some_and(|fields| fields.ended_unexpectedly(child))
+    }
+
+    /// The delay of a restart is over, and this actor is about to restart the child anyway.
+    pub(super) fn leave_to_parent(&mut self, child: ChildId, schedule: u64) {
+        let delayed = self.child_mut(child).and_then(|child| child.delayed());
+        if let Some(fields) = &mut self.fields
+            && delayed.is_some_and(|delayed| delayed.schedule == schedule)
         {
-            field.state = State::Starting;
-            let (owed, cause) = (std::mem::take(&mut field.owed), cause.clone());
-            self.send_restart(id, cause, owed, false, effects);
+            fields.leave_to_parent(child, matches!(self.phase, Phase::StartingNewInstance(_)));
         }
     }
 
-    // ---- what fields say -----------------------------------------------------------------------------------------
-
-    pub(super) fn field_started(&mut self, child: ChildId) {
-        let Some(field) = self.field_mut(child) else { return };
-        field.state = match field.state {
-            State::Starting => State::Up,
-            State::Halted if field.owed == 0 => State::Up,
-            // A resume from above has given it an instance, and its group still restarts.
-            State::Halted => State::Condemned,
-            state => state,
-        };
-    }
-
-    pub(super) fn field_halted(&mut self, child: ChildId) {
-        let Some(field) = self.field_mut(child) else { return };
-        field.halts = field.halts.saturating_sub(1);
-        if field.state == State::Halting && field.halts == 0 {
-            field.state = State::Halted;
-        }
-    }
-
-    /// Answers whether the report needs no decision.
-    pub(super) fn field_failed(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) -> bool {
-        let Some(at) = self.field_of(child) else { return false };
-        let Some(declared) = &mut self.declared else { return false };
-        let field = &mut declared.fields[at];
-        match field.state {
-            State::Starting if declared.cursor == Some(at + 1) => {
-                self.start_failed(Returned::Err(cause.clone()), effects);
-                true
-            }
-            // The fields after it wait for what is decided.
-            State::Starting => {
-                field.state = State::Halted;
-                false
-            }
-            _ => false,
-        }
-    }
-
-    /// Answers whether a restart of its group has not reached the failed child yet, and answers this failure too.
-    pub(super) fn field_joins_restart(&mut self, child: ChildId) -> bool {
-        match self.field_mut(child) {
-            Some(Field { state: State::Condemned | State::Halting | State::Halted, owed: owed @ 1.., .. }) => {
-                *owed += 1;
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
-    /// Answers whether the failed child is a temporary one and goes, where others would be restarted.
-    pub(super) fn lets_go(&mut self, child: ChildId, directive: &Directive, cause: &C) -> bool {
-        let Some(field) = self.field_mut(child) else { return false };
-        if field.spec.restart != RestartType::Temporary {
-            return false;
-        }
-        match directive {
-            Directive::Resume if !cause.is_initialization() => false,
-            Directive::Escalate => false,
-            Directive::Stop => {
-                field.gives_up = true;
-                false
-            }
-            Directive::Resume | Directive::Restart | Directive::RestartAfter(_) => {
-                field.gives_up = true;
-                true
-            }
-        }
-    }
-
-    /// Answers whether the report is that a permanent child ended by itself.
-    pub(super) fn is_gone(&self, child: ChildId) -> bool {
-        let declared = self.declared.as_ref();
-        let field = declared.and_then(|declared| declared.fields.iter().find(|it| it.child == Some(child)));
-        field.is_some_and(|field| field.state == State::Gone)
-    }
-
-    /// The delay of a restart is over, and this actor is about to restart the child anyway: nobody waits for it before.
-    /// One that ended by itself is made anew for the instance that is being made.
-    pub(super) fn field_waits_for_parent(&mut self, child: ChildId, round: u64) {
-        let waits = self.child_mut(child).and_then(|child| child.delayed()).is_some_and(|it| it.round == round);
-        let rebuilding = matches!(self.phase, Phase::Rebuilding(_));
-        match self.field_mut(child) {
-            Some(field) if waits && field.state == State::Halted => field.state = State::Up,
-            Some(field) if waits && rebuilding && field.state == State::Gone => field.state = State::Due,
-            Some(_) | None => {}
-        }
-    }
-
-    /// The failure of a child was escalated, and resumed. A permanent child that ended by itself has nothing to resume: it
-    /// is made anew.
-    pub(super) fn field_resumed(&mut self, child: ChildId) {
-        if let Some(field) = self.field_mut(child)
-            && field.state == State::Gone
-        {
-            field.state = State::Due;
-        }
-    }
-
-    /// The child of a field ended.
-    pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> AfterEnd {
+    /// A child ended. What that means to the actor, after the decision about a permanent child is asked for.
+    pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> Ended {
         let stopping = self.is_stopping();
-        let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(Child::is_dying);
-        if let Some(declared) = &mut self.declared {
-            declared.line.retain(|waiting| *waiting != child);
-        }
-        let Some(field) = self.field_mut(child) else { return AfterEnd::GoOn };
-        if field.spec.restart == RestartType::Permanent && !asked && !stopping {
-            field.state = State::Gone;
-            field.owed = 0;
+        let Some(fields) = &mut self.fields else { return Ended::Finally };
+        let asked = self.children.as_ref().and_then(|it| it.find(child)).is_some_and(ChildRecord::is_dying);
+        let ended = fields.ended(child, asked, stopping);
+        if ended == Ended::Unexpectedly {
             let restarts = self.child_mut(child).map_or(0, |child| child.restarts_sent());
             self.child_failed(Report { child, cause: C::end_of_permanent(), restarts }, effects);
-            return AfterEnd::Decide;
         }
-        let by_itself = !asked || field.gives_up;
-        let counts = field.spec.significant && by_itself;
-        field.down();
-        if counts && self.shuts_down() { AfterEnd::ShutDown } else { AfterEnd::GoOn }
+        ended
     }
 
-    /// Whether this actor ends with a significant child that ended by itself. As in `do_auto_shutdown` of OTP's
-    /// `supervisor.erl`: where all of them have to end, it does not matter how the others did.
-    fn shuts_down(&self) -> bool {
-        let Some(declared) = &self.declared else { return false };
-        match declared.auto_shutdown {
-            AutoShutdown::Never => false,
-            AutoShutdown::AnySignificant => true,
-            AutoShutdown::AllSignificant => {
-                let starts_later = |at| declared.cursor.is_some_and(|next| next <= at) || self.makes_fields_anew();
-                let mut fields = declared.fields.iter().enumerate();
-                !fields.any(|(at, it)| it.spec.significant && (it.state != State::Down || starts_later(at)))
-            }
-        }
-    }
-
-    /// Whether the next thing that happens to the instance is that another one takes its place.
-    fn makes_fields_anew(&self) -> bool {
+    /// Whether this actor ends with a significant child that ended by itself.
+    pub(super) fn shuts_down(&self) -> bool {
         let without_instance = matches!(self.phase, Phase::Running) && self.instance != Instance::Live;
-        without_instance || self.is_waiting() || self.restart_is_under_way()
+        let makes_anew = without_instance || self.is_waiting() || self.restart_is_under_way();
+        self.fields.as_ref().is_some_and(|fields| fields.shuts_down(makes_anew))
     }
 
     // ---- restarts ------------------------------------------------------------------------------------------------
 
-    /// Whom a directive about `culprit` reaches: fields in their order, then the others in start order. Those that an earlier
-    /// restart is about to replace only if they are asked for.
-    pub(super) fn affected(&self, scope: Scope, culprit: ChildId, to_be_replaced_too: bool) -> Affected {
-        let Some(first_other) = self.first_reached(scope, culprit) else { return Affected::One(culprit) };
-        let first_field = if scope == Scope::AllForOne { Some(0) } else { self.field_of(culprit) };
-        let fields = match (&self.declared, first_field) {
-            (Some(declared), Some(first)) => &declared.fields[first..],
-            _ => &[],
-        };
-        let fields = fields.iter().filter(|field| field.state != State::Ending).filter_map(|field| field.child);
-        let others = self.children.iter().flat_map(|children| children.from(first_other, to_be_replaced_too));
-        let others = others.filter(|id| self.field_of(*id).is_none());
-        Affected::Many(fields.chain(others).collect())
-    }
-
-    /// The first child, fields aside, that a group directive about `culprit` reaches. None: it reaches the culprit alone.
-    pub(super) fn first_reached(&self, scope: Scope, culprit: ChildId) -> Option<ChildId> {
-        match scope {
-            Scope::OneForOne => None,
-            Scope::RestForOne if self.field_of(culprit).is_none() => Some(culprit),
-            Scope::AllForOne | Scope::RestForOne => Some(ChildId(0)),
-        }
-    }
-
-    /// Takes what an earlier round owes a child.
-    pub(super) fn take_owed(&mut self, child: ChildId) -> u32 {
-        let delayed = self.child_mut(child).and_then(Child::take_delayed).map_or(0, |delayed| delayed.owed);
-        delayed + self.field_mut(child).map_or(0, |field| std::mem::take(&mut field.owed))
+    /// Takes the resumes that earlier restarts, delayed ones or those of a group, have still to send to a child.
+    pub(super) fn take_pending_resumes(&mut self, child: ChildId) -> u32 {
+        let delayed = self.child_mut(child).and_then(ChildRecord::take_delayed);
+        let of_group = self.fields.as_mut().map_or(0, |fields| fields.take_pending_resumes(child));
+        delayed.map_or(0, |delayed| delayed.pending_resumes) + of_group
     }
 
     /// Restarts a child: at once, or together with the other fields of its group when its turn comes.
-    pub(super) fn answer_child(
+    pub(super) fn restart_child(
         &mut self,
         child: ChildId,
         cause: &C,
-        owed: u32,
-        grouped: bool,
+        pending_resumes: u32,
+        with_group: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
-        let Some(at) = self.field_of(child) else {
-            return self.send_restart(child, cause.clone(), owed, grouped, effects);
+        let (Some(at), Some(fields)) = (self.field_of(child), &mut self.fields) else {
+            return self.send_restart(child, cause.clone(), pending_resumes, with_group, effects);
         };
-        let Some(declared) = &mut self.declared else { return };
-        let field = &mut declared.fields[at];
-        match field.state {
-            State::Gone if grouped => field.state = State::Due,
-            State::Gone => {
-                field.state = State::Due;
-                self.start_field(at, effects);
-            }
-            State::Ending | State::Down | State::Due => {}
-            _ if grouped => {
-                field.owed = owed;
-                declared.cause = Some(cause.clone());
-                if matches!(field.state, State::Up | State::Starting) {
-                    field.state = State::Condemned;
-                }
-            }
-            _ => {
-                field.state = match field.state {
-                    State::Halted => State::Starting,
-                    // This restart, which does not wait for its turn, comes in the place of the group's.
-                    State::Condemned | State::Halting => State::Up,
-                    state => state,
-                };
-                self.send_restart(child, cause.clone(), owed, false, effects);
-            }
+        match fields.grant_restart(at, cause, pending_resumes, with_group) {
+            Granted::Later => {}
+            Granted::StartNow => self.start_field(at, effects),
+            Granted::RestartNow => self.send_restart(child, cause.clone(), pending_resumes, false, effects),
         }
     }
 
     /// A child that was there before this actor's restart restarts too, unless it is one that never does.
     pub(super) fn restart_survivor(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) {
-        let owed = self.take_owed(child);
-        match self.field_mut(child) {
-            Some(field) if field.spec.restart == RestartType::Temporary => self.stop_child(child, effects),
-            _ => self.answer_child(child, cause, owed + 1, false, effects),
+        let pending_resumes = self.take_pending_resumes(child);
+        if self.is_temporary(child) {
+            self.stop_child(child, effects);
+        } else {
+            self.restart_child(child, cause, pending_resumes + 1, false, effects);
         }
     }
 
-    /// The first half of a restart.
-    pub(super) fn halt(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
+    /// The first half of this actor's own restart.
+    pub(super) fn prepare_restart(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
         if self.is_terminating() {
             return;
         }
         if self.out.is_some() || self.wanted.is_some() {
-            self.pending.get_or_insert_with(|| Box::new(Pending::Halt(cause)));
+            self.pending.get_or_insert_with(|| Box::new(Pending::PrepareRestart(cause)));
             return self.arm_abort(effects);
         }
         self.abandon_start(effects);
         if self.instance == Instance::Live {
-            self.phase = Phase::Restarting(Goal::Halt(cause));
+            self.phase = Phase::Restarting(Goal::PrepareRestart(cause));
             self.wanted = Some(Out::PreRestart);
         } else {
             let kept = if self.instance == Instance::None { ChildId(0) } else { self.survivors_below() };
             self.stop_children_from(kept, effects);
-            self.phase = Phase::Waiting(Goal::Halt(cause));
-            self.go_on_without_dying(effects);
+            self.phase = Phase::Waiting(Goal::PrepareRestart(cause));
+            self.continue_after_children_ended(effects);
         }
     }
 
     /// The first half of the restart is done: the second is a restart of an actor without an instance.
-    pub(super) fn halted(&mut self, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn restart_prepared(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.mark_survivors();
-        effects.push(Effect::TellHalted);
+        effects.push(Effect::TellRestartPrepared);
     }
 
     // ---- stops ---------------------------------------------------------------------------------------------------
@@ -547,64 +281,36 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         for id in children.iter().rev() {
             if self.field_of(*id).is_none() {
                 self.stop_child(*id, effects);
-            } else if self.condemns_to_end(*id)
-                && let Some(declared) = &mut self.declared
+            } else if self.mark_stopping(*id) == Marked::Now
+                && let Some(fields) = &mut self.fields
             {
-                declared.line.push_back(*id);
+                fields.wait_in_line(*id);
             }
         }
-        if let Some(declared) = &mut self.declared {
-            // With those that are in line already, where a group of them was to stop before.
-            let Declared { fields, line, .. } = &mut **declared;
-            let place = |id: &ChildId| fields.iter().position(|field| field.child == Some(*id));
-            line.make_contiguous().sort_unstable_by_key(|id| Reverse(place(id)));
+        if let Some(fields) = &mut self.fields {
+            fields.sort_line();
         }
         self.advance_line(effects);
     }
 
-    /// Notes that a child is to end. Answers whether it is there and was not told before.
-    pub(crate) fn condemns_to_end(&mut self, child: ChildId) -> bool {
-        let Some(children) = &mut self.children else { return false };
-        let declared = self.declared.as_mut();
-        let field = declared.and_then(|declared| declared.fields.iter_mut().find(|it| it.child == Some(child)));
-        let Some(field) = field else { return children.mark_dying(child) };
-        if matches!(field.state, State::Gone | State::Due) {
+    /// Notes that a child is to end, and whether its stop is to be requested now.
+    pub(crate) fn mark_stopping(&mut self, child: ChildId) -> Marked {
+        let Some(children) = &mut self.children else { return Marked::NotNow };
+        if let Some(fields) = &mut self.fields
+            && let Some(at) = fields.field_of(child)
+            && fields.mark_stopping(at) == Stop::Forget
+        {
             children.remove(child);
-            field.down();
-            return false;
+            return Marked::NotNow;
         }
-        field.owed = 0;
-        field.state = State::Ending;
         children.mark_dying(child)
     }
 
-    /// Invariant 3.
+    /// Requests the stop of the next field in line, if it is its turn.
     pub(super) fn advance_line(&mut self, effects: &mut Vec<Effect<R, C>>) {
-        let (Some(declared), Some(children)) = (&mut self.declared, &self.children) else { return };
-        if children.dying() == declared.line.len()
-            && let Some(next) = declared.line.pop_front()
-        {
+        let (Some(fields), Some(children)) = (&mut self.fields, &self.children) else { return };
+        if let Some(next) = fields.next_in_line(children.dying()) {
             self.send_to(next, SystemMessage::Terminate, effects);
         }
-    }
-}
-
-impl Field {
-    fn new(spec: &ChildSpec) -> Self {
-        Self {
-            name: ActorName::from(spec.name),
-            spec: *spec,
-            child: None,
-            state: State::Down,
-            owed: 0,
-            halts: 0,
-            gives_up: false,
-        }
-    }
-
-    fn down(&mut self) {
-        self.child = None;
-        self.state = State::Down;
-        self.owed = 0;
     }
 }

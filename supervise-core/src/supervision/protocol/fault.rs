@@ -1,4 +1,4 @@
-//! Failures: one's own, and those of children that one has to decide about.
+//! Failures: the actor's own, and those of its children, about which it decides.
 
 use std::hash::Hash;
 use std::time::Duration;
@@ -6,21 +6,29 @@ use std::time::Duration;
 use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{Affected, Child, Children, Delayed, Report, Round, Verdict};
+use crate::supervision::children::{ChildRecord, Children, Delayed, Report};
 use crate::supervision::directive::Directive;
-use crate::supervision::strategy::{Count, OnLimit, Scope, Strategy};
-use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Ruling, SystemMessage, Timer};
+use crate::supervision::fields::{Failed, Temporary};
+use crate::supervision::schedule::{Answer, ScheduledRestart};
+use crate::supervision::settings::{Count, OnLimit, Scope, Strategy};
+use crate::supervision::strategy::{self, Family, Reach};
+use crate::supervision::vocabulary::{
+    Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage, Timer,
+};
 
 /// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
 /// child that ended by itself skips the first delay.
 pub(crate) const CREATION_BACKOFF: Backoff =
     Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
 
-/// Whom a restart reaches.
-struct Reach {
-    affected: Affected,
-    /// Whether declared children restart one after another.
-    grouped: bool,
+/// A restart for an earlier failure, which answers another failure of the same child too.
+enum EarlierRestart {
+    /// Its group's, which has not reached it yet.
+    OfGroup,
+    /// One that waits for its delay.
+    Scheduled(Delayed),
+    /// One that was sent, and has not replaced the instance that failed.
+    Sent,
 }
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
@@ -81,8 +89,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         } else {
             None
         };
-        if let Some(Perpetrator::Child(child)) = perpetrator {
-            self.field_resumed(child);
+        if let (Some(Perpetrator::Child(child)), Some(fields)) = (perpetrator, &mut self.fields) {
+            fields.resumed(child);
         }
         self.resume_children(cause.as_ref(), perpetrator, effects);
     }
@@ -103,8 +111,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rules 2.5 and 2.6.
     pub(super) fn child_failed(&mut self, report: Report<C>, effects: &mut Vec<Effect<R, C>>) {
         let child = report.child;
-        if !self.is_stopping() && self.field_failed(child, &report.cause, effects) {
-            return;
+        if !self.is_stopping() && self.field_failed(child) == Failed::Instance {
+            return self.start_failed(Returned::Err(report.cause), effects);
         }
         let (stopping, now) = (self.is_stopping(), self.decides_now());
         let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
@@ -113,7 +121,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if now && children.deciding.is_none() {
             let cause = report.cause.clone();
             children.deciding = Some(report);
-            effects.push(if self.is_gone(child) { Effect::Renew(child) } else { Effect::Decide(child, cause) });
+            effects.push(if self.ended_unexpectedly(child) {
+                Effect::RestartEnded(child)
+            } else {
+                Effect::Decide(child, cause)
+            });
         } else {
             Self::note(effects, Note::ReportDeferred(child));
             self.deferred.get_or_insert_default().failures.push_back(report);
@@ -137,10 +149,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
             }
         };
-        // Said before it is done, so that a reader of the log sees the cause before its consequences.
+        // The decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
         let outcome = self.answer(&report, directive, &ruling, effects);
-        // What was escalated is remembered in the failure, which others will hear of.
+        // An escalation is recorded in the failure, so it is noted even if nobody listens.
         if ruling.heard || outcome == Outcome::Escalated {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
@@ -156,69 +168,105 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let &Report { child, ref cause, .. } = report;
+        if *directive != Directive::Escalate
+            && let Some(outcome) = self.answer_otherwise(report, directive, effects)
+        {
+            return outcome;
+        }
         match directive {
             Directive::Escalate => {
                 self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
                 Outcome::Escalated
             }
-            Directive::Resume | Directive::Restart | Directive::RestartAfter(_)
-                if self.joins_restart(report, effects) =>
-            {
-                Outcome::AlreadyAnswered
-            }
-            _ if self.lets_go(child, directive, cause) => {
-                self.stop_child(child, effects);
-                Outcome::Stopped { children: 1 }
-            }
-            _ if self.is_dying(child) => Outcome::AlreadyAnswered,
-            Directive::Resume if !cause.is_initialization() => {
+            Directive::Resume if cause.is_initialization() => self.resume_later(child, cause, ruling, effects),
+            Directive::Resume => {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Resume => self.resume_later(child, cause, ruling, effects),
-            Directive::Restart => self.restart(child, cause, None, ruling, effects),
-            Directive::RestartAfter(backoff) => self.restart(child, cause, Some(*backoff), ruling, effects),
+            Directive::Restart => self.restart_children(child, cause, None, ruling, effects),
+            Directive::RestartAfter(backoff) => {
+                self.restart_children(child, cause, Some(*backoff), ruling, effects)
+            }
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
         }
     }
 
-    fn is_dying(&self, child: ChildId) -> bool {
-        self.children.as_ref().and_then(|children| children.find(child)).is_some_and(Child::is_dying)
+    /// What comes of a directive that is not carried out: an earlier restart or stop answers the failure, or the child is a
+    /// temporary one, which never restarts.
+    fn answer_otherwise(
+        &mut self,
+        report: &Report<C>,
+        directive: &Directive,
+        effects: &mut Vec<Effect<R, C>>,
+    ) -> Option<Outcome> {
+        let &Report { child, ref cause, .. } = report;
+        if *directive != Directive::Stop
+            && let Some(earlier) = self.earlier_restart(report)
+        {
+            self.join_earlier(child, earlier, effects);
+            return Some(Outcome::AlreadyAnswered);
+        }
+        if let Some(fields) = self.fields.as_mut().filter(|fields| fields.is_temporary(child)) {
+            let answer = Temporary::answer(directive, cause.is_initialization());
+            if answer != Temporary::Keep {
+                fields.gives_up(child);
+            }
+            if answer == Temporary::Stop {
+                self.stop_child(child, effects);
+                return Some(Outcome::Stopped { children: 1 });
+            }
+        }
+        self.is_dying(child).then_some(Outcome::AlreadyAnswered)
     }
 
-    /// Answers whether the failed instance is about to be replaced by a restart for an earlier failure. That answers this one
-    /// too, as far as the suspension is undone with it.
+    fn is_dying(&self, child: ChildId) -> bool {
+        self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
+    }
+
+    /// The restart for an earlier failure that is about to replace the failed instance, if there is one.
     ///
     /// Rule 7.10.
-    fn joins_restart(&mut self, report: &Report<C>, effects: &mut Vec<Effect<R, C>>) -> bool {
+    fn earlier_restart(&self, report: &Report<C>) -> Option<EarlierRestart> {
         let id = report.child;
-        if self.field_joins_restart(id) {
-            return true;
+        if self.fields.as_ref().is_some_and(|fields| fields.awaits_group_restart(id)) {
+            return Some(EarlierRestart::OfGroup);
         }
-        let Some(children) = &mut self.children else { return false };
-        let Some(child) = children.find_mut(id).filter(|child| !child.is_dying()) else { return false };
-        if let Some(delayed) = child.delayed() {
-            let waits_for = |round: &Round<C>| round.id == delayed.round && round.verdict == Verdict::Restart;
-            let joins = children.rounds().any(waits_for);
-            if let (true, Some(child)) = (joins, children.find_mut(id)) {
-                child.history_mut().delayed = Some(Delayed { owed: delayed.owed + 1, ..delayed });
+        let children = self.children.as_ref()?;
+        let child = children.find(id).filter(|child| !child.is_dying())?;
+        match child.delayed() {
+            Some(delayed) if children.restarts_when_due(delayed.schedule) => {
+                Some(EarlierRestart::Scheduled(delayed))
             }
-            return joins;
+            None if child.restarts_sent() != report.restarts => Some(EarlierRestart::Sent),
+            Some(_) | None => None,
         }
-        let joins = child.restarts_sent() != report.restarts;
-        if joins {
-            self.send_to(id, SystemMessage::Resume(None), effects);
-        }
-        joins
     }
 
-    /// Tells a child to restart, which undoes one of the suspensions that it is owed, and to undo the others. Where an earlier
+    /// Lets an earlier restart undo the suspension of another failure too.
+    fn join_earlier(&mut self, id: ChildId, earlier: EarlierRestart, effects: &mut Vec<Effect<R, C>>) {
+        match earlier {
+            EarlierRestart::OfGroup => {
+                if let Some(fields) = &mut self.fields {
+                    fields.add_pending_resume(id);
+                }
+            }
+            EarlierRestart::Scheduled(Delayed { schedule, pending_resumes }) => {
+                if let Some(child) = self.child_mut(id) {
+                    let pending_resumes = pending_resumes + 1;
+                    child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                }
+            }
+            EarlierRestart::Sent => self.send_to(id, SystemMessage::Resume(None), effects),
+        }
+    }
+
+    /// Tells a child to restart, which undoes one of its suspensions, and to undo the others. Where an earlier
     /// restart together with siblings has not replaced its instance yet, another one has nothing to add.
     pub(super) fn send_restart(
         &mut self,
         id: ChildId,
         cause: C,
-        mut owed: u32,
+        mut pending_resumes: u32,
         together: bool,
         effects: &mut Vec<Effect<R, C>>,
     ) {
@@ -226,11 +274,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if !(together && child.to_be_replaced) {
             child.count_restart();
             child.to_be_replaced |= together;
-            let restart = if together { SystemMessage::RecreateTogether } else { SystemMessage::Recreate };
+            let restart = if together { SystemMessage::RestartTogether } else { SystemMessage::Restart };
             effects.push(Effect::Send(child.target.clone(), restart(cause)));
-            owed -= 1;
+            pending_resumes -= 1;
         }
-        for _ in 0..owed {
+        for _ in 0..pending_resumes {
             effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
     }
@@ -244,18 +292,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
-        let Some(children) = &mut self.children else {
-            return Outcome::Resumed;
-        };
-        let delay = children
-            .find_mut(culprit)
-            .map(|child| child.history_mut().backoff.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw));
-        let reach = Reach { affected: Affected::One(culprit), grouped: false };
-        self.open_round(Verdict::Resume, culprit, cause, reach, delay, effects);
+        if let Some(child) = self.child_mut(culprit) {
+            let count = &mut child.history_mut().backoff;
+            let delay = count.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw);
+            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), delay, effects);
+        }
         Outcome::Resumed
     }
 
-    fn restart(
+    fn restart_children(
         &mut self,
         culprit: ChildId,
         cause: &C,
@@ -264,18 +309,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let strategy = ruling.strategy;
-        let renewed = self.is_gone(culprit);
+        let ended = self.ended_unexpectedly(culprit);
         let declared = backoff.or(strategy.backoff);
-        let creation = || {
-            ((cause.is_initialization() || renewed) && strategy.limit.is_unlimited()).then_some(CREATION_BACKOFF)
-        };
-        let backoff = declared.or_else(creation);
-        // Rule 7.10: whom an earlier restart is about to replace has nothing to gain from this one.
-        let affected = self.affected(strategy.scope, culprit, backoff.is_some());
-        let Some(children) = &mut self.children else {
-            return Outcome::Resumed;
-        };
-        if !permitted(children, &affected, strategy, ruling.now) {
+        let may_spin = || (cause.is_initialization() || ended) && strategy.limit.is_unlimited();
+        let backoff = declared.or_else(|| may_spin().then_some(CREATION_BACKOFF));
+        // Rule 7.10: a child that an earlier restart is about to replace gains nothing from this one.
+        let reach = self.reach(strategy.scope, culprit, backoff.is_some());
+        // The culprit is one of them.
+        let children = self.children.get_or_insert_default();
+        if !permitted(children, &reach.children, strategy, ruling.now) {
             return match strategy.on_limit {
                 OnLimit::Stop => {
                     Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) }
@@ -293,60 +335,78 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             } else {
                 count.failed(&backoff, ruling.now, ruling.draw)
             };
-            let at_once = renewed && declared.is_none() && count.count() == 1;
+            let at_once = ended && declared.is_none() && count.count() == 1;
             (!at_once).then_some(delay)
         });
-        let reach = Reach { affected, grouped: strategy.scope != Scope::OneForOne };
-        let children = reach.affected.len();
-        self.open_round(Verdict::Restart, culprit, cause, reach, delay, effects);
-        let first = self.first_reached(strategy.scope, culprit);
-        if let (None, Some(first), Some(children)) = (delay, first, &mut self.children) {
-            children.are_to_be_replaced(first);
+        let children = reach.children.len();
+        match delay {
+            Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects),
+            None => self.restart_now(culprit, cause, &reach, effects),
         }
         Outcome::Restarting { children, delay }
     }
 
-    /// Suspends the affected, and restarts them at once or when the delay is over.
-    ///
-    /// A child that waits for an earlier round is suspended already: this round takes over what it is owed, so that
-    /// it is restarted once and each of its suspensions is undone once.
-    fn open_round(
-        &mut self,
-        verdict: Verdict,
-        culprit: ChildId,
-        cause: &C,
-        reach: Reach,
-        delay: Option<Duration>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        let round = self.children.as_mut().filter(|_| delay.is_some()).map_or(0, |children| children.open_round());
-        for &id in reach.affected.iter() {
-            let earlier = self.take_owed(id);
-            let Some(child) = self.child_mut(id) else {
-                continue;
-            };
-            let owed = if id == culprit { earlier + 1 } else { earlier.max(1) };
-            if delay.is_some() && !child.is_dying() {
-                child.history_mut().delayed = Some(Delayed { round, owed });
-            }
-            if id != culprit && earlier == 0 {
-                effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
-            }
-            if delay.is_none() {
-                self.answer_round(verdict, id, cause, owed, reach.grouped, effects);
+    fn reach(&self, scope: Scope, culprit: ChildId, to_be_replaced_too: bool) -> Reach {
+        let (fields, others) = (self.fields.as_deref(), self.children.as_deref());
+        strategy::reach(scope, culprit, Family { fields, others, to_be_replaced_too })
+    }
+
+    /// Suspends the affected siblings and restarts all.
+    fn restart_now(&mut self, culprit: ChildId, cause: &C, reach: &Reach, effects: &mut Vec<Effect<R, C>>) {
+        for &id in reach.children.iter() {
+            if let Some(pending_resumes) = self.take_over(id, culprit, effects) {
+                self.restart_child(id, cause, pending_resumes, reach.is_group(), effects);
             }
         }
-        if delay.is_some()
-            && let Some(children) = &mut self.children
-        {
-            let Reach { affected, grouped } = reach;
-            let idle = children.add_round(Round { id: round, verdict, cause: cause.clone(), affected, grouped });
-            effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Round(idle))));
-            effects.push(Effect::Arm(Timer::Round(round), delay));
+        if let (Some(first), Some(children)) = (reach.group_from, &mut self.children) {
+            children.are_to_be_replaced(first);
         }
     }
 
-    pub(super) fn round_due(&mut self, round: u64, effects: &mut Vec<Effect<R, C>>) {
+    /// Suspends the affected siblings, and answers all when the delay is over.
+    fn schedule_restart(
+        &mut self,
+        answer: Answer,
+        culprit: ChildId,
+        cause: &C,
+        reach: Reach,
+        delay: Duration,
+        effects: &mut Vec<Effect<R, C>>,
+    ) {
+        let schedule = self.children.get_or_insert_default().new_schedule();
+        for &id in reach.children.iter() {
+            if let Some(pending_resumes) = self.take_over(id, culprit, effects)
+                && let Some(child) = self.child_mut(id)
+                && !child.is_dying()
+            {
+                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+            }
+        }
+        let with_group = reach.is_group();
+        let affected = reach.children;
+        let restart = ScheduledRestart { id: schedule, answer, cause: cause.clone(), affected, with_group };
+        let idle = self.children.get_or_insert_default().schedule(restart);
+        effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Restart(idle))));
+        effects.push(Effect::Arm(Timer::Restart(schedule), Some(delay)));
+    }
+
+    /// Suspends a sibling that a restart takes along, and gives how many suspensions of the child this restart has to undo.
+    ///
+    /// A child that waits for an earlier restart is suspended already: this one takes over its pending resumes, so that it is
+    /// restarted once and each of its suspensions is undone once.
+    fn take_over(&mut self, id: ChildId, culprit: ChildId, effects: &mut Vec<Effect<R, C>>) -> Option<u32> {
+        let earlier = self.take_pending_resumes(id);
+        let child = self.child_mut(id)?;
+        if id == culprit {
+            return Some(earlier + 1);
+        }
+        if earlier == 0 {
+            effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
+        }
+        Some(earlier.max(1))
+    }
+
+    pub(super) fn restart_due(&mut self, schedule: u64, effects: &mut Vec<Effect<R, C>>) {
         let Some(children) = &mut self.children else {
             return;
         };
@@ -356,41 +416,31 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             _ if self.instance == Instance::HalfBuilt => children.survivors_below,
             _ => ChildId(0),
         };
-        let Some((round, due)) = children.take_round(round, first) else {
+        let Some((restart, due)) = children.take_due(schedule, first) else {
             return;
         };
-        for &id in round.affected.iter().filter(|id| **id < first) {
-            self.field_waits_for_parent(id, round.id);
+        for &id in restart.affected.iter().filter(|id| **id < first) {
+            self.leave_to_parent(id, restart.id);
         }
-        for (id, owed) in due {
-            self.answer_round(round.verdict, id, &round.cause, owed, round.grouped, effects);
-        }
-    }
-
-    fn answer_round(
-        &mut self,
-        verdict: Verdict,
-        id: ChildId,
-        cause: &C,
-        owed: u32,
-        grouped: bool,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        match verdict {
-            Verdict::Restart => self.answer_child(id, cause, owed, grouped, effects),
-            Verdict::Resume => {
-                self.send_to(id, SystemMessage::Resume(Some(cause.clone())), effects);
-                for _ in 1..owed {
-                    self.send_to(id, SystemMessage::Resume(None), effects);
+        for (id, pending_resumes) in due {
+            match restart.answer {
+                Answer::Restart => {
+                    self.restart_child(id, &restart.cause, pending_resumes, restart.with_group, effects);
+                }
+                Answer::Resume => {
+                    self.send_to(id, SystemMessage::Resume(Some(restart.cause.clone())), effects);
+                    for _ in 1..pending_resumes {
+                        self.send_to(id, SystemMessage::Resume(None), effects);
+                    }
                 }
             }
         }
     }
 
     fn stop_affected(&mut self, culprit: ChildId, strategy: &Strategy, effects: &mut Vec<Effect<R, C>>) -> usize {
-        let affected = self.affected(strategy.scope, culprit, true);
-        self.stop_in_line(&affected, effects);
-        affected.len()
+        let reach = self.reach(strategy.scope, culprit, true);
+        self.stop_in_line(&reach.children, effects);
+        reach.children.len()
     }
 
     pub(super) fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {

@@ -2,9 +2,9 @@
 
 use std::hash::Hash;
 
-use super::declared::AfterEnd;
 use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::children::Report;
+use crate::supervision::fields;
 use crate::supervision::vocabulary::{
     Cause, ChildId, Effect, Hook, HowEnded, Note, Returned, SystemMessage, Timer,
 };
@@ -22,13 +22,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn create_again(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.stop_children(effects);
         self.phase = Phase::Waiting(Goal::Create);
-        self.go_on_without_dying(effects);
+        self.continue_after_children_ended(effects);
     }
 
     /// Rules 4.1, 4.2 and 4.6.
-    pub(super) fn recreate(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn restart(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
         if self.out.is_some() || self.wanted.is_some() {
-            self.pending.get_or_insert_with(|| Box::new(Pending::Recreate(cause)));
+            self.pending.get_or_insert_with(|| Box::new(Pending::Restart(cause)));
             return self.arm_abort(effects);
         }
         debug_assert!(self.suspended > 0, "a restart answers a suspension");
@@ -53,13 +53,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.create_again(effects);
             }
             Instance::Live => {
-                self.phase = Phase::Restarting(Goal::Rebuild(cause));
+                self.phase = Phase::Restarting(Goal::StartNewInstance(cause));
                 self.wanted = Some(Out::PreRestart);
             }
             Instance::HalfBuilt => {
                 self.stop_children_from(self.survivors_below(), effects);
-                self.phase = Phase::Waiting(Goal::Rebuild(cause));
-                self.go_on_without_dying(effects);
+                self.phase = Phase::Waiting(Goal::StartNewInstance(cause));
+                self.continue_after_children_ended(effects);
             }
         }
     }
@@ -77,7 +77,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// In Waiting: goes on when every child whose stop was requested is gone.
-    pub(super) fn go_on_without_dying(&mut self, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn continue_after_children_ended(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if self.children.as_ref().is_some_and(|children| !children.none_dying()) {
             return;
         }
@@ -85,17 +85,17 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             return;
         };
         match goal {
-            Goal::Halt(_) => self.halted(effects),
+            Goal::PrepareRestart(_) => self.restart_prepared(effects),
             Goal::Create => {
                 self.is_answered(effects);
                 self.create_now();
             }
-            Goal::Rebuild(cause) => {
+            Goal::StartNewInstance(cause) => {
                 self.is_answered(effects);
                 self.mark_survivors();
-                self.phase = Phase::Rebuilding(cause);
+                self.phase = Phase::StartingNewInstance(cause);
                 self.aborted = false;
-                self.wanted = Some(self.first_call(Out::Rebuild));
+                self.wanted = Some(self.first_call(Out::StartNewInstance));
             }
         }
     }
@@ -151,7 +151,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Some(Out::Declare) => self.built(self.cursor(), returned, effects),
             Some(Out::Create) => self.created(returned, effects),
             Some(Out::PreRestart) => self.pre_restarted(returned, effects),
-            Some(Out::Rebuild) => self.rebuilt(returned, effects),
+            Some(Out::StartNewInstance) => self.restarted(returned, effects),
             Some(Out::PostStop) => {
                 if let Returned::Err(cause) = returned {
                     Self::note(effects, Note::HookFailed(Hook::PostStop, cause));
@@ -188,13 +188,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Phase::Restarting(goal) = std::mem::replace(&mut self.phase, Phase::Running) {
             self.phase = Phase::Waiting(goal);
             if !self.stop_is_pending() {
-                self.go_on_without_dying(effects);
+                self.continue_after_children_ended(effects);
             }
         }
     }
 
-    pub(super) fn rebuilt(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
-        let Phase::Rebuilding(cause) = std::mem::replace(&mut self.phase, Phase::Running) else {
+    pub(super) fn restarted(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
+        let Phase::StartingNewInstance(cause) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
         match returned {
@@ -315,22 +315,23 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Enqueue(subject.clone()));
         }
         let Some(id) = child else { return };
-        let after = self.field_ended(id, effects);
-        if after == AfterEnd::Decide {
+        let ended = self.field_ended(id, effects);
+        if ended == fields::Ended::Unexpectedly {
             return;
         }
+        let shuts_down = ended == fields::Ended::Significant && self.shuts_down();
         if let Some(children) = &mut self.children {
             children.remove(id);
         }
         self.advance_line(effects);
         match self.phase {
             Phase::Waiting(_) if !self.stop_is_pending() => {
-                self.go_on_without_dying(effects);
+                self.continue_after_children_ended(effects);
             }
             Phase::Terminating => self.finish_without_children(effects),
             _ => {}
         }
-        if after == AfterEnd::ShutDown {
+        if shuts_down {
             self.terminate(effects);
         }
     }

@@ -69,11 +69,6 @@ fn a_note_about_a_child_says_which() {
 }
 
 #[test]
-fn a_message_is_called_what_it_is() {
-    assert_eq!((Message::Suspend.name(), Message::Terminate.name()), ("Suspend", "Terminate"));
-}
-
-#[test]
 fn a_made_up_name_finds_its_child_and_no_other() {
     let mut actor = running(0);
     named(&mut actor, "first", 1);

@@ -11,11 +11,11 @@ fn after(delay: Duration, children: usize) -> Outcome {
 }
 
 fn arm(round: u64, delay: Duration) -> Does {
-    Effect::Arm(Timer::Round(round), Some(delay))
+    Effect::Arm(Timer::Restart(round), Some(delay))
 }
 
 fn due(actor: &mut Actor, round: u64) -> Vec<Does> {
-    step(actor, Input::Due(Timer::Round(round)))
+    step(actor, Input::Due(Timer::Restart(round)))
 }
 
 fn fails(actor: &mut Actor, culprit: u32, strategy: &Strategy) -> Vec<Does> {
@@ -30,7 +30,7 @@ fn a_restart_waits_for_its_delay() {
         fails(&mut actor, A, &DELAYED),
         [decided(A, X, Directive::Restart, after(SECOND, 1)), arm(1, SECOND)]
     );
-    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X))]);
+    assert_eq!(due(&mut actor, 1), [Send(A, Restart(X))]);
     assert_eq!(due(&mut actor, 1), []);
 }
 
@@ -65,7 +65,7 @@ fn a_creation_without_limit_or_backoff_is_delayed_all_the_same() {
 fn a_group_is_suspended_at_once_and_restarts_later() {
     let mut actor = running(2);
     assert_eq!(fails(&mut actor, A, &GROUP)[1..], [Send(B, Suspend), arm(1, SECOND)]);
-    assert_eq!(due(&mut actor, 1), [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X))]);
+    assert_eq!(due(&mut actor, 1), [Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_failure_before_a_wait_joins_it() {
     );
     assert_eq!(
         due(&mut actor, 1),
-        [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X)), Send(B, Resume(None))]
+        [Send(A, RestartTogether(X)), Send(B, RestartTogether(X)), Send(B, Resume(None))]
     );
 }
 
@@ -94,9 +94,9 @@ fn another_round_takes_over_and_undoes_each_suspension_once() {
     assert_eq!(
         due(&mut actor, 2),
         [
-            Send(A, RecreateTogether(X)),
-            Send(B, RecreateTogether(X)),
-            Send(C, RecreateTogether(X)),
+            Send(A, RestartTogether(X)),
+            Send(B, RestartTogether(X)),
+            Send(C, RestartTogether(X)),
             Send(C, Resume(None))
         ]
     );
@@ -107,7 +107,7 @@ fn a_round_without_delay_takes_over_a_delayed_one() {
     let mut actor = running(2);
     fails(&mut actor, B, &REST);
     let at_once = Strategy::rest_for_one();
-    assert_eq!(fails(&mut actor, A, &at_once)[1..], [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X))]);
+    assert_eq!(fails(&mut actor, A, &at_once)[1..], [Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]);
     assert_eq!(due(&mut actor, 1), []);
 }
 
@@ -124,11 +124,11 @@ fn a_restart_of_the_parent_restarts_a_waiting_survivor_once() {
     let mut actor = running(1);
     fails(&mut actor, A, &DELAYED);
     back(&mut actor, Returned::Err(Y));
-    drive(&mut actor, Recreate(Y));
+    drive(&mut actor, Restart(Y));
     back(&mut actor, Returned::Ok);
     assert_eq!(
         back(&mut actor, Returned::Ok),
-        [Note(News::Restarted(Y)), Send(A, Recreate(Y)), Send(A, Resume(None))]
+        [Note(News::Restarted(Y)), Send(A, Restart(Y)), Send(A, Resume(None))]
     );
     assert_eq!(due(&mut actor, 1), []);
 }
@@ -138,12 +138,12 @@ fn a_round_that_is_due_while_the_parent_restarts_leaves_the_survivor_to_that_res
     let mut actor = running(1);
     fails(&mut actor, A, &DELAYED);
     back(&mut actor, Returned::Err(Y));
-    drive(&mut actor, Recreate(Y));
+    drive(&mut actor, Restart(Y));
     assert_eq!(due(&mut actor, 1), []);
     back(&mut actor, Returned::Ok);
     assert_eq!(
         back(&mut actor, Returned::Ok),
-        [Note(News::Restarted(Y)), Send(A, Recreate(Y)), Send(A, Resume(None))]
+        [Note(News::Restarted(Y)), Send(A, Restart(Y)), Send(A, Resume(None))]
     );
 }
 
@@ -154,10 +154,10 @@ fn a_round_that_is_due_while_the_last_restart_of_the_parent_has_failed_leaves_th
     fails(&mut actor, A, &DELAYED);
     back(&mut actor, Returned::Err(Y));
     assert_eq!(due(&mut actor, 1), []);
-    assert_eq!(drive(&mut actor, Recreate(X)), [rebuild(X)]);
+    assert_eq!(drive(&mut actor, Restart(X)), [rebuild(X)]);
     assert_eq!(
         back(&mut actor, Returned::Ok),
-        [Note(News::Restarted(X)), Send(A, Recreate(X)), Send(A, Resume(None))]
+        [Note(News::Restarted(X)), Send(A, Restart(X)), Send(A, Resume(None))]
     );
 }
 
@@ -166,7 +166,7 @@ fn a_survivor_of_a_restart_that_is_over_is_restarted_when_its_delay_is() {
     let mut actor = rebuilding(1);
     back(&mut actor, Returned::Ok);
     fails(&mut actor, A, &DELAYED);
-    assert_eq!(due(&mut actor, 1), [Send(A, Recreate(X))]);
+    assert_eq!(due(&mut actor, 1), [Send(A, Restart(X))]);
 }
 
 /// A parent that restarts again and again takes its child out of a round each time.
@@ -177,8 +177,8 @@ fn rounds_that_nobody_waits_for_are_forgotten() {
     let mut count = |effects: &[Does]| {
         for effect in effects {
             match effect {
-                Effect::Arm(Timer::Round(_), _) => open += 1,
-                Effect::Disarm(Timer::Round(_)) => open -= 1,
+                Effect::Arm(Timer::Restart(_), _) => open += 1,
+                Effect::Disarm(Timer::Restart(_)) => open -= 1,
                 _ => {}
             }
             most = most.max(open);
@@ -187,13 +187,13 @@ fn rounds_that_nobody_waits_for_are_forgotten() {
     for _ in 0..10_000 {
         count(&fails(&mut actor, A, &GROUP));
         back(&mut actor, Returned::Err(Y));
-        drive(&mut actor, Recreate(Y));
+        drive(&mut actor, Restart(Y));
         back(&mut actor, Returned::Ok);
         back(&mut actor, Returned::Ok);
     }
     assert!(most < 20, "{most} rounds at a time, and two children");
     // The last one is as good as the first.
     let last = fails(&mut actor, B, &GROUP);
-    let Some(Effect::Arm(Timer::Round(round), _)) = last.last() else { panic!("{last:?}") };
-    assert_eq!(due(&mut actor, *round), [Send(A, RecreateTogether(X)), Send(B, RecreateTogether(X))]);
+    let Some(Effect::Arm(Timer::Restart(round), _)) = last.last() else { panic!("{last:?}") };
+    assert_eq!(due(&mut actor, *round), [Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]);
 }

@@ -41,7 +41,7 @@ fn a_failed_creation_is_reported_as_such_and_leaves_no_instance() {
 
 #[test]
 fn a_failed_creation_is_tried_again_when_its_children_are_gone() {
-    for answer in [Recreate(X), Resume(Some(X))] {
+    for answer in [Restart(X), Resume(Some(X))] {
         let mut actor = creating();
         spawn(&mut actor);
         assert_eq!(

@@ -9,8 +9,8 @@ mod start;
 mod stop;
 
 use super::*;
-use crate::supervision::vocabulary::Effect::{Renew, StartChild, TellHalted, TellStarted};
-use crate::supervision::vocabulary::SystemMessage::{Halt, Halted, ResetBackoff, Started};
+use crate::supervision::vocabulary::Effect::{RestartEnded, StartChild, TellRestartPrepared, TellStarted};
+use crate::supervision::vocabulary::SystemMessage::{PrepareRestart, ResetBackoff, RestartPrepared, Started};
 use crate::supervision::{AutoShutdown, Backoff, ChildSpec, OnLimit, RestartType};
 
 const BUILD: Does = Effect::Call(Call::Build);
@@ -70,7 +70,7 @@ fn of(restart: RestartType) -> Actor {
 }
 
 fn down(child: u32) -> Message {
-    Halted(id(child))
+    RestartPrepared(id(child))
 }
 
 fn up(child: u32) -> Message {

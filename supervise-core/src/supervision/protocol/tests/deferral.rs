@@ -44,10 +44,10 @@ fn the_deferred_report_of_a_child_that_ended_is_dropped() {
 fn a_survivors_deferred_report_is_decided_after_the_factory_was_called() {
     let mut actor = failing(1);
     drive(&mut actor, failed(A, Y));
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     // The new instance comes first: a decision to stop the child would not be waited for any more.
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(X)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), Send(A, Recreate(X)), Decide(id(A), Y)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), Send(A, Restart(X)), Decide(id(A), Y)]);
 }
 
 /// Has stopped its child and waits for its end.
@@ -75,12 +75,12 @@ fn a_waiting_actor_counts_suspensions_at_once() {
 fn a_second_restart_is_answered_by_the_first_until_the_instance_is_replaced() {
     for mut actor in [restarting(1), waiting()] {
         drive(&mut actor, Suspend);
-        assert_eq!(drive(&mut actor, Recreate(Y)), [Send(A, Resume(None))]);
+        assert_eq!(drive(&mut actor, Restart(Y)), [Send(A, Resume(None))]);
         assert_eq!((actor.suspensions(), actor.restarts()), (1, 2));
     }
     let mut actor = waiting();
     drive(&mut actor, Suspend);
-    drive(&mut actor, Recreate(Y));
+    drive(&mut actor, Restart(Y));
     assert_eq!(drive(&mut actor, ended(A)), [rebuild(X)], "for the first of the causes");
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X))]);
     assert!(actor.accepts_messages());
@@ -91,7 +91,7 @@ fn a_restart_that_comes_when_the_new_instance_is_being_made_replaces_that_one() 
     let mut actor = rebuilding(0);
     for cause in [Y, X] {
         drive(&mut actor, Suspend);
-        assert_eq!(drive(&mut actor, Recreate(cause)), if cause == Y { vec![ABORT] } else { vec![] });
+        assert_eq!(drive(&mut actor, Restart(cause)), if cause == Y { vec![ABORT] } else { vec![] });
     }
     assert_eq!((actor.suspensions(), actor.restarts()), (1, 2));
     back(&mut actor, Returned::Ok);
@@ -104,7 +104,7 @@ fn a_restart_that_comes_when_the_new_instance_is_being_made_replaces_that_one() 
 fn ten_thousand_cycles_of_the_parent_leave_nothing_to_remember() {
     for mut actor in [restarting(1), waiting(), rebuilding(1)] {
         step(&mut actor, Input::Parked);
-        for answer in [Resume(None), Recreate(Y)] {
+        for answer in [Resume(None), Restart(Y)] {
             for _ in 0..10_000 {
                 drive(&mut actor, Suspend);
                 drive(&mut actor, answer.clone());

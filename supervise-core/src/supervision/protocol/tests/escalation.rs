@@ -31,7 +31,7 @@ fn resume_goes_down_to_the_perpetrator_with_its_cause() {
 
 #[test]
 fn a_restart_after_an_escalation_is_not_for_an_own_message() {
-    assert_eq!(drive(&mut escalated(), Recreate(X)), [pre_restart(X, false)]);
+    assert_eq!(drive(&mut escalated(), Restart(X)), [pre_restart(X, false)]);
 }
 
 #[test]

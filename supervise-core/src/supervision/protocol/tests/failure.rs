@@ -55,7 +55,7 @@ fn restart_recreates_the_child() {
     let restarting = Outcome::Restarting { children: 1, delay: None };
     assert_eq!(
         decide(&mut actor, Directive::Restart, &ONE_FOR_ONE),
-        [decided(A, X, Directive::Restart, restarting), Send(A, Recreate(X))]
+        [decided(A, X, Directive::Restart, restarting), Send(A, Restart(X))]
     );
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `creation` | New, Creating; creation failures |
 //! | `failure` | Failed, deciding; invariants 1, 3, 4 |
-//! | `restart` | Restarting, Waiting, Rebuilding; invariant 5 |
+//! | `restart` | Restarting, Waiting, StartingNewInstance; invariant 5 |
 //! | `resume` | Resume, with and without a cause |
 //! | `escalation` | failing for a child |
 //! | `declared` | children that are fields |
@@ -34,16 +34,17 @@ mod watching;
 
 use std::time::Duration;
 
-use crate::name::ActorName;
-use crate::supervision::children::Child;
+use crate::base::ActorName;
+use crate::supervision;
+use crate::supervision::children::ChildRecord;
 use crate::supervision::vocabulary::Effect::{Decide, DropInstance, Note, Send};
 use crate::supervision::vocabulary::SystemMessage::{
-    Ended, Failed, Recreate, RecreateTogether, Replaced, Resume, Suspend, Terminate, Unwatch, Watch,
+    Ended, Failed, Replaced, Restart, RestartTogether, Resume, Suspend, Terminate, Unwatch, Watch,
 };
 use crate::supervision::vocabulary::{
     Call, Cause, ChildId, Effect, Hook, HowEnded, Input, Outcome, Returned, Ruling, SystemMessage, Timer,
 };
-use crate::supervision::{self, Directive, Protocol, SpawnRefusal, Strategy, WatchKind};
+use crate::supervision::{Directive, Protocol, SpawnRefusal, Strategy, WatchKind};
 
 type News = supervision::Note<Why>;
 type Does = Effect<u32, Why>;
@@ -82,6 +83,10 @@ impl Cause for Why {
         !matches!(self, Self::Bare(_))
     }
 
+    fn is_final(&self) -> bool {
+        false
+    }
+
     fn end_of_permanent() -> Self {
         Self::Bare('e')
     }
@@ -112,7 +117,7 @@ fn ended(child: u32) -> Message {
 fn step(actor: &mut Actor, mut input: Input<'_, u32, Why>) -> Vec<Does> {
     if let Input::Message(Failed { child, restarts: restarts @ NEWEST, .. }) = &mut input {
         let sent = actor.children.as_ref().and_then(|children| children.find(*child));
-        *restarts = sent.map_or(0, Child::restarts_sent);
+        *restarts = sent.map_or(0, ChildRecord::restarts_sent);
         let children: Vec<ChildId> = actor.children().map(|(id, _)| id).collect();
         for child in children {
             assert_eq!(drive(actor, Replaced(child)), []);
@@ -179,7 +184,7 @@ fn failing(children: u32) -> Actor {
 /// One whose `pre_restart` is out.
 fn restarting(children: u32) -> Actor {
     let mut actor = failing(children);
-    assert_eq!(drive(&mut actor, Recreate(X)), [pre_restart(X, true)]);
+    assert_eq!(drive(&mut actor, Restart(X)), [pre_restart(X, true)]);
     actor
 }
 
@@ -207,7 +212,7 @@ fn pre_restart(cause: Why, own: bool) -> Does {
 }
 
 fn rebuild(cause: Why) -> Does {
-    Effect::Call(Call::Rebuild(cause))
+    Effect::Call(Call::StartNewInstance(cause))
 }
 
 fn post_stop() -> Does {

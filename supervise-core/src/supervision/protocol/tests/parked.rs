@@ -28,7 +28,7 @@ fn a_parked_handler_holds_up_the_next_message_but_no_decision() {
 fn a_restart_waits_for_the_parked_handler_so_long() {
     let mut actor = parked(0);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Recreate(X)), [ABORT]);
+    assert_eq!(drive(&mut actor, Restart(X)), [ABORT]);
     assert_eq!(back(&mut actor, Returned::Ok), [Effect::Disarm(Timer::Abort), pre_restart(X, false)]);
 }
 
@@ -36,7 +36,7 @@ fn a_restart_waits_for_the_parked_handler_so_long() {
 fn a_restart_aborts_a_handler_that_takes_too_long() {
     let mut actor = parked(0);
     drive(&mut actor, Suspend);
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     let hook = Effect::Call(Call::PreRestart { cause: X, own: false, aborted: true });
     assert_eq!(aborted(&mut actor), [hook]);
 }
@@ -45,7 +45,7 @@ fn a_restart_aborts_a_handler_that_takes_too_long() {
 fn a_handler_that_fails_although_a_restart_waits_is_reported_too() {
     let mut actor = parked(0);
     drive(&mut actor, Suspend);
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     assert_eq!(
         back(&mut actor, Returned::Err(Y)),
         [Effect::Disarm(Timer::Abort), reports(0, Y), pre_restart(X, true)]
@@ -56,7 +56,7 @@ fn a_handler_that_fails_although_a_restart_waits_is_reported_too() {
 fn a_stop_takes_the_place_of_a_restart_that_waits() {
     let mut actor = parked(0);
     drive(&mut actor, Suspend);
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     assert_eq!(drive(&mut actor, Terminate), [Effect::AnnounceStop]);
     assert_eq!(back(&mut actor, Returned::Ok), [Effect::Disarm(Timer::Abort), post_stop()]);
 }
@@ -91,7 +91,7 @@ fn an_aborted_pre_start_is_tried_again_by_a_restart() {
     let mut actor = creating();
     step(&mut actor, Input::Parked);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Recreate(X)), [ABORT]);
+    assert_eq!(drive(&mut actor, Restart(X)), [ABORT]);
     assert_eq!(aborted(&mut actor), [DropInstance, Note(News::TurnedIntoCreate), Effect::Call(Call::Create)]);
 }
 
@@ -118,9 +118,9 @@ fn a_restart_that_aborts_another_releases_the_survivors_from_the_first() {
     step(&mut actor, Input::Parked);
     // The survivor is suspended twice now.
     assert_eq!(drive(&mut actor, Suspend), [Send(A, Suspend)]);
-    assert_eq!(drive(&mut actor, Recreate(Y)), [ABORT]);
+    assert_eq!(drive(&mut actor, Restart(Y)), [ABORT]);
     assert_eq!(aborted(&mut actor), [DropInstance, Send(A, Resume(None)), rebuild(Y)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Recreate(Y))]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Restart(Y))]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_restart_that_aborts_another_stops_the_children_of_the_other() {
     step(&mut actor, Input::Parked);
     assert_eq!(spawn(&mut actor), B);
     drive(&mut actor, Suspend);
-    drive(&mut actor, Recreate(Y));
+    drive(&mut actor, Restart(Y));
     assert_eq!(aborted(&mut actor), [DropInstance, Send(A, Resume(None)), Send(B, Terminate)]);
 }
 
@@ -151,7 +151,7 @@ fn code_that_nobody_waits_for_is_not_aborted() {
 fn a_timeout_that_comes_too_late_aborts_nothing() {
     let mut actor = parked(0);
     drive(&mut actor, Suspend);
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     back(&mut actor, Returned::Ok);
     assert_eq!(step(&mut actor, Input::Due(Timer::Abort)), []);
 }

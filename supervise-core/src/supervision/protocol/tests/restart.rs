@@ -13,7 +13,7 @@ fn a_restart_goes_from_pre_restart_to_a_new_instance() {
 fn a_restart_for_a_siblings_sake_is_not_for_an_own_message() {
     let mut actor = running(0);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Recreate(X)), [pre_restart(X, false)]);
+    assert_eq!(drive(&mut actor, Restart(X)), [pre_restart(X, false)]);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_restart_waits_for_a_child_that_was_stopped_before() {
     let mut actor = running(1);
     command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
     back(&mut actor, Returned::Err(X));
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
     assert_eq!(drive(&mut actor, ended(A)), [rebuild(X)]);
 }
@@ -48,7 +48,7 @@ fn survivors_restart_in_start_order_and_new_children_do_not() {
     spawn(&mut actor);
     assert_eq!(
         back(&mut actor, Returned::Ok),
-        [Note(News::Restarted(X)), Send(A, Recreate(X)), Send(B, Recreate(X))]
+        [Note(News::Restarted(X)), Send(A, Restart(X)), Send(B, Restart(X))]
     );
 }
 
@@ -69,19 +69,19 @@ fn after_a_failed_restart_the_half_built_children_end_before_the_next_factory() 
     spawn(&mut actor);
     back(&mut actor, Returned::Err(Y));
     // No instance, so no `pre_restart`; the survivor survives again.
-    assert_eq!(drive(&mut actor, Recreate(Y)), [Send(B, Terminate)]);
+    assert_eq!(drive(&mut actor, Restart(Y)), [Send(B, Terminate)]);
     assert_eq!(drive(&mut actor, ended(B)), [rebuild(Y)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Recreate(Y))]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Restart(Y))]);
     assert!(actor.accepts_messages());
 }
 
 #[test]
 fn after_a_failed_restart_and_a_good_one_pre_restart_runs_again() {
     let mut actor = half_built(0);
-    assert_eq!(drive(&mut actor, Recreate(Y)), [rebuild(Y)]);
+    assert_eq!(drive(&mut actor, Restart(Y)), [rebuild(Y)]);
     back(&mut actor, Returned::Ok);
     back(&mut actor, Returned::Err(X));
-    assert_eq!(drive(&mut actor, Recreate(X)), [pre_restart(X, true)]);
+    assert_eq!(drive(&mut actor, Restart(X)), [pre_restart(X, true)]);
 }
 
 #[test]
@@ -89,11 +89,11 @@ fn two_failures_are_two_restarts() {
     let mut actor = running(0);
     back(&mut actor, Returned::Err(X));
     back(&mut actor, Returned::Err(Y));
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     back(&mut actor, Returned::Ok);
     back(&mut actor, Returned::Ok);
     assert!(!actor.accepts_messages());
-    assert_eq!(drive(&mut actor, Recreate(Y)), [pre_restart(Y, false)]);
+    assert_eq!(drive(&mut actor, Restart(Y)), [pre_restart(Y, false)]);
     back(&mut actor, Returned::Ok);
     back(&mut actor, Returned::Ok);
     assert!(actor.accepts_messages());

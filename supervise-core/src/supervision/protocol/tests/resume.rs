@@ -42,7 +42,10 @@ fn a_child_that_could_not_start_is_resumed_after_a_while_so_that_it_cannot_spin(
     drive(&mut actor, failed(A, Why::Starting('x')));
     let strategy = ONE_FOR_ONE.max_retries(1);
     let delay = Duration::from_millis(100);
-    assert_eq!(decide(&mut actor, Directive::Resume, &strategy)[1..], [Effect::Arm(Timer::Round(1), Some(delay))]);
+    assert_eq!(
+        decide(&mut actor, Directive::Resume, &strategy)[1..],
+        [Effect::Arm(Timer::Restart(1), Some(delay))]
+    );
     // A resume all the same: a child that passed the failure on for a child of its own keeps its instance.
-    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), [Send(A, Resume(Some(Why::Starting('x'))))]);
+    assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(A, Resume(Some(Why::Starting('x'))))]);
 }

@@ -49,7 +49,7 @@ fn an_ending_actor_decides_nothing_and_counts_on() {
     drive(&mut actor, Terminate);
     assert_eq!(drive(&mut actor, failed(A, X)), [Note(News::ReportDropped(id(A), X))]);
     assert_eq!(drive(&mut actor, Suspend), [Send(A, Suspend)]);
-    assert_eq!(drive(&mut actor, Recreate(Y)), [Send(A, Resume(None))]);
+    assert_eq!(drive(&mut actor, Restart(Y)), [Send(A, Resume(None))]);
     assert_eq!(actor.suspensions(), 0);
 }
 
@@ -89,7 +89,7 @@ fn nothing_happens_after_the_end() {
     let mut actor = running(0);
     drive(&mut actor, Terminate);
     back(&mut actor, Returned::Ok);
-    for message in [Terminate, Suspend, Resume(None), Recreate(X), Watch(9), failed(A, X), ended(A)] {
+    for message in [Terminate, Suspend, Resume(None), Restart(X), Watch(9), failed(A, X), ended(A)] {
         assert_eq!(drive(&mut actor, message), []);
     }
     assert_eq!(step(&mut actor, Input::Due(Timer::Abort)), []);

@@ -24,7 +24,7 @@ fn at_once(children: usize) -> Outcome {
 }
 
 fn restarts(does: &[Does]) -> usize {
-    does.iter().filter(|does| matches!(does, Send(_, Recreate(_) | RecreateTogether(_)))).count()
+    does.iter().filter(|does| matches!(does, Send(_, Restart(_) | RestartTogether(_)))).count()
 }
 
 fn sent(does: &[Does]) -> usize {
@@ -57,7 +57,7 @@ fn children_that_fail_at_once_the_last_one_first_restart_once_and_are_told_once(
         let does = first_fails(&mut actor, child, Directive::Restart, &REST);
         assert_eq!(
             does,
-            [decided(child, X, Directive::Restart, at_once(1)), Send(child, RecreateTogether(X))],
+            [decided(child, X, Directive::Restart, at_once(1)), Send(child, RestartTogether(X))],
             "those after it are to be replaced already"
         );
     }
@@ -70,7 +70,7 @@ fn a_sibling_restarts_again_once_its_instance_has_been_replaced() {
     replaced(&mut actor, A);
     assert_eq!(drive(&mut actor, failed_after(1, A)), [Decide(id(A), X)]);
     let alone = decide(&mut actor, Directive::Restart, &ALL);
-    assert_eq!(alone, [decided(A, X, Directive::Restart, at_once(1)), Send(A, RecreateTogether(X))]);
+    assert_eq!(alone, [decided(A, X, Directive::Restart, at_once(1)), Send(A, RestartTogether(X))]);
     for child in [A, B] {
         replaced(&mut actor, child);
     }
@@ -79,9 +79,9 @@ fn a_sibling_restarts_again_once_its_instance_has_been_replaced() {
         decide(&mut actor, Directive::Restart, &ALL),
         [
             decided(A, X, Directive::Restart, at_once(2)),
-            Send(A, RecreateTogether(X)),
+            Send(A, RestartTogether(X)),
             Send(B, Suspend),
-            Send(B, RecreateTogether(X)),
+            Send(B, RestartTogether(X)),
         ]
     );
 }
@@ -114,8 +114,8 @@ fn a_sibling_that_is_to_be_replaced_waits_for_a_delayed_restart_and_is_told_once
     drive(&mut actor, failed_after(1, A));
     assert_eq!(sent(&decide(&mut actor, Directive::Restart, &later)), 1, "a Suspend");
     assert_eq!(
-        step(&mut actor, Input::Due(Timer::Round(1))),
-        [Send(A, RecreateTogether(X)), Send(B, Resume(None))],
+        step(&mut actor, Input::Due(Timer::Restart(1))),
+        [Send(A, RestartTogether(X)), Send(B, Resume(None))],
         "the restart that was sent begins after the delay"
     );
 }
@@ -125,19 +125,19 @@ fn a_restart_of_the_parent_restarts_those_that_are_to_be_replaced_too() {
     let mut actor = running(1);
     first_fails(&mut actor, A, Directive::Restart, &ALL);
     back(&mut actor, Returned::Err(Y));
-    drive(&mut actor, Recreate(Y));
+    drive(&mut actor, Restart(Y));
     back(&mut actor, Returned::Ok);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Recreate(Y))]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(Y)), Send(A, Restart(Y))]);
 }
 
 #[test]
 fn whoever_restarts_together_says_so_before_its_next_instance_is_made() {
     let mut actor = failing(0);
-    assert_eq!(drive(&mut actor, RecreateTogether(X)), [pre_restart(X, true)]);
+    assert_eq!(drive(&mut actor, RestartTogether(X)), [pre_restart(X, true)]);
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, Effect::TellReplaced, rebuild(X)]);
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X))]);
     back(&mut actor, Returned::Err(Y));
-    drive(&mut actor, Recreate(Y));
+    drive(&mut actor, Restart(Y));
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(Y)], "nobody waits for it");
 }
 
@@ -145,7 +145,7 @@ fn whoever_restarts_together_says_so_before_its_next_instance_is_made() {
 fn a_restart_with_siblings_that_joins_another_is_told_of_too() {
     let mut actor = restarting(0);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, RecreateTogether(Y)), []);
+    assert_eq!(drive(&mut actor, RestartTogether(Y)), []);
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, Effect::TellReplaced, rebuild(X)]);
 }
 
@@ -154,7 +154,7 @@ fn a_first_start_that_is_tried_again_with_siblings_is_told_of_too() {
     let mut actor = creating();
     back(&mut actor, Returned::Err(X));
     assert_eq!(
-        drive(&mut actor, RecreateTogether(X)),
+        drive(&mut actor, RestartTogether(X)),
         [Note(News::TurnedIntoCreate), Effect::TellReplaced, Effect::Call(Call::Create)]
     );
 }
@@ -257,7 +257,7 @@ fn a_restart_has_begun_when_the_code_that_held_it_up_is_back() {
     assert_eq!(actor.restarts(), 0);
     step(&mut actor, Input::Parked);
     drive(&mut actor, Suspend);
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     assert_eq!(actor.restarts(), 0, "the old instance can still fail");
     back(&mut actor, Returned::Err(Y));
     assert_eq!(actor.restarts(), 1);

@@ -19,7 +19,7 @@ fn at_once(children: usize) -> Outcome {
 fn one_for_one_reaches_the_culprit() {
     assert_eq!(
         restarts(&mut running(3), &ONE_FOR_ONE, &[B]),
-        [decided(B, X, Directive::Restart, at_once(1)), Send(B, Recreate(X))]
+        [decided(B, X, Directive::Restart, at_once(1)), Send(B, Restart(X))]
     );
 }
 
@@ -30,10 +30,10 @@ fn all_for_one_suspends_the_others_first() {
         [
             decided(B, X, Directive::Restart, at_once(3)),
             Send(A, Suspend),
-            Send(A, RecreateTogether(X)),
-            Send(B, RecreateTogether(X)),
+            Send(A, RestartTogether(X)),
+            Send(B, RestartTogether(X)),
             Send(C, Suspend),
-            Send(C, RecreateTogether(X)),
+            Send(C, RestartTogether(X)),
         ]
     );
 }
@@ -44,9 +44,9 @@ fn rest_for_one_reaches_those_started_later() {
         restarts(&mut running(3), &Strategy::rest_for_one(), &[B]),
         [
             decided(B, X, Directive::Restart, at_once(2)),
-            Send(B, RecreateTogether(X)),
+            Send(B, RestartTogether(X)),
             Send(C, Suspend),
-            Send(C, RecreateTogether(X)),
+            Send(C, RestartTogether(X)),
         ]
     );
 }
@@ -113,7 +113,7 @@ fn counts_outlive_the_restart_of_the_supervisor() {
     let limited = ONE_FOR_ONE.max_retries(1);
     restarts(&mut actor, &limited, &[A]);
     back(&mut actor, Returned::Err(Y));
-    drive(&mut actor, Recreate(Y));
+    drive(&mut actor, Restart(Y));
     back(&mut actor, Returned::Ok);
     back(&mut actor, Returned::Ok);
     assert_eq!(restarts(&mut actor, &limited, &[A])[1..], [Send(A, Terminate)]);

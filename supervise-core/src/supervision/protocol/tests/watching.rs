@@ -66,7 +66,7 @@ fn stopping_the_children_for_a_restart_unwatches_them() {
 fn a_watch_outlives_a_restart() {
     let mut actor = watching(WatchKind::Notify);
     back(&mut actor, Returned::Err(X));
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     back(&mut actor, Returned::Ok);
     back(&mut actor, Returned::Ok);
     assert_eq!(drive(&mut actor, news(SUBJECT)), [Effect::Enqueue(SUBJECT)]);

@@ -13,9 +13,9 @@ fn field() -> Actor {
 fn the_child_of_a_field_restarts_in_two_halves() {
     let mut actor = field();
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Halt(X)), [pre_restart(X, false)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, TellHalted]);
-    assert_eq!(drive(&mut actor, Recreate(X)), [rebuild(X)]);
+    assert_eq!(drive(&mut actor, PrepareRestart(X)), [pre_restart(X, false)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, TellRestartPrepared]);
+    assert_eq!(drive(&mut actor, Restart(X)), [rebuild(X)]);
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), TellStarted]);
     assert_eq!(actor.suspensions(), 0);
 }
@@ -26,12 +26,12 @@ fn a_halt_waits_for_children_that_are_to_end() {
     spawn(&mut actor);
     spawn(&mut actor);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Halt(X)), [pre_restart(X, false)]);
+    assert_eq!(drive(&mut actor, PrepareRestart(X)), [pre_restart(X, false)]);
     command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
-    assert_eq!(drive(&mut actor, ended(A)), [TellHalted]);
-    assert_eq!(drive(&mut actor, Recreate(X)), [rebuild(X)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), TellStarted, Send(B, Recreate(X))]);
+    assert_eq!(drive(&mut actor, ended(A)), [TellRestartPrepared]);
+    assert_eq!(drive(&mut actor, Restart(X)), [rebuild(X)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Restarted(X)), TellStarted, Send(B, Restart(X))]);
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn a_halt_of_an_actor_that_never_started_is_done_without_a_hook() {
     actor.begin();
     spawn(&mut actor);
     back(&mut actor, Returned::Err(X));
-    assert_eq!(drive(&mut actor, Halt(X)), [Send(A, Terminate)]);
-    assert_eq!(drive(&mut actor, ended(A)), [TellHalted]);
-    assert_eq!(drive(&mut actor, Recreate(X))[1..], [CREATE]);
+    assert_eq!(drive(&mut actor, PrepareRestart(X)), [Send(A, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(A)), [TellRestartPrepared]);
+    assert_eq!(drive(&mut actor, Restart(X))[1..], [CREATE]);
 }
 
 #[test]
@@ -50,12 +50,12 @@ fn a_halt_after_a_failed_restart_keeps_the_survivors() {
     let mut actor = field();
     spawn(&mut actor);
     back(&mut actor, Returned::Err(X));
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     back(&mut actor, Returned::Ok);
     spawn(&mut actor);
     back(&mut actor, Returned::Err(Y));
-    assert_eq!(drive(&mut actor, Halt(Y)), [Send(B, Terminate)]);
-    assert_eq!(drive(&mut actor, ended(B)), [TellHalted]);
+    assert_eq!(drive(&mut actor, PrepareRestart(Y)), [Send(B, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(B)), [TellRestartPrepared]);
     assert_eq!(actors(&actor), [A]);
 }
 
@@ -64,7 +64,7 @@ fn a_halt_waits_for_parked_code_at_most_the_stop_timeout() {
     let mut actor = field();
     step(&mut actor, Input::Parked);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Halt(X)), [Effect::Arm(Timer::Abort, None)]);
+    assert_eq!(drive(&mut actor, PrepareRestart(X)), [Effect::Arm(Timer::Abort, None)]);
     assert_eq!(back(&mut actor, Returned::Ok), [Effect::Disarm(Timer::Abort), pre_restart(X, false)]);
 }
 
@@ -73,6 +73,6 @@ fn a_halt_that_reaches_an_ending_actor_is_nothing() {
     let mut actor = field();
     spawn(&mut actor);
     drive(&mut actor, Terminate);
-    assert_eq!(drive(&mut actor, Halt(X)), []);
+    assert_eq!(drive(&mut actor, PrepareRestart(X)), []);
     assert_eq!(drive(&mut actor, ended(A)), [post_stop()]);
 }

@@ -5,18 +5,18 @@ use super::*;
 #[test]
 fn one_for_one_restarts_a_field_at_once() {
     let mut actor = fields(2);
-    assert_eq!(restarts(&mut actor, A, &ONE_FOR_ONE), [Send(A, Recreate(X))]);
+    assert_eq!(restarts(&mut actor, A, &ONE_FOR_ONE), [Send(A, Restart(X))]);
 }
 
 #[test]
 fn rest_for_one_halts_in_reverse_and_starts_in_order() {
     let mut actor = fields(3);
-    assert_eq!(restarts(&mut actor, B, &REST_FOR_ONE), [Send(C, Suspend), Send(C, Halt(X))]);
-    assert_eq!(drive(&mut actor, down(C)), [Send(B, Halt(X))]);
-    assert_eq!(drive(&mut actor, down(B)), [Send(B, Recreate(X))]);
-    assert_eq!(drive(&mut actor, up(B)), [Send(C, Recreate(X))]);
+    assert_eq!(restarts(&mut actor, B, &REST_FOR_ONE), [Send(C, Suspend), Send(C, PrepareRestart(X))]);
+    assert_eq!(drive(&mut actor, down(C)), [Send(B, PrepareRestart(X))]);
+    assert_eq!(drive(&mut actor, down(B)), [Send(B, Restart(X))]);
+    assert_eq!(drive(&mut actor, up(B)), [Send(C, Restart(X))]);
     assert_eq!(drive(&mut actor, up(C)), []);
-    assert_eq!(restarts(&mut actor, C, &REST_FOR_ONE), [Send(C, Halt(X))]);
+    assert_eq!(restarts(&mut actor, C, &REST_FOR_ONE), [Send(C, PrepareRestart(X))]);
 }
 
 #[test]
@@ -25,11 +25,11 @@ fn all_for_one_takes_the_dynamic_children_along() {
     assert_eq!(spawn(&mut actor), C);
     assert_eq!(
         restarts(&mut actor, A, &ALL_FOR_ONE),
-        [Send(B, Suspend), Send(C, Suspend), Send(C, RecreateTogether(X)), Send(B, Halt(X))]
+        [Send(B, Suspend), Send(C, Suspend), Send(C, RestartTogether(X)), Send(B, PrepareRestart(X))]
     );
-    assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
-    assert_eq!(drive(&mut actor, down(A)), [Send(A, Recreate(X))]);
-    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X))]);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, PrepareRestart(X))]);
+    assert_eq!(drive(&mut actor, down(A)), [Send(A, Restart(X))]);
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Restart(X))]);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_dynamic_child_takes_no_field_along_under_rest_for_one() {
     spawn(&mut actor);
     assert_eq!(
         restarts(&mut actor, B, &REST_FOR_ONE),
-        [Send(B, RecreateTogether(X)), Send(C, Suspend), Send(C, RecreateTogether(X))]
+        [Send(B, RestartTogether(X)), Send(C, Suspend), Send(C, RestartTogether(X))]
     );
 }
 
@@ -52,7 +52,7 @@ fn a_condemned_field_that_fails_restarts_once_and_is_undone_twice() {
     assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE), [answered]);
     drive(&mut actor, down(B));
     drive(&mut actor, down(A));
-    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X)), Send(B, Resume(None))]);
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Restart(X)), Send(B, Resume(None))]);
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn a_field_that_fails_to_come_back_is_decided_about_while_those_after_it_wait() 
     let mut actor = fields(2);
     restarts(&mut actor, A, &ALL_FOR_ONE);
     drive(&mut actor, down(B));
-    assert_eq!(drive(&mut actor, down(A)), [Send(A, Recreate(X))]);
+    assert_eq!(drive(&mut actor, down(A)), [Send(A, Restart(X))]);
     assert_eq!(drive(&mut actor, failed(A, Y)), [Decide(id(A), Y)]);
-    assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE)[1..], [Send(A, Recreate(Y))]);
-    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(Y))]);
+    assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE)[1..], [Send(A, Restart(Y))]);
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Restart(Y))]);
     assert_eq!(drive(&mut actor, up(B)), []);
 }
 
@@ -74,7 +74,7 @@ fn a_field_whose_restart_is_over_lets_the_group_go_on_when_it_is_stopped() {
     drive(&mut actor, down(B));
     drive(&mut actor, down(A));
     drive(&mut actor, failed(A, Y));
-    assert_eq!(decide(&mut actor, Directive::Stop, &ONE_FOR_ONE)[1..], [Send(A, Terminate), Send(B, Recreate(X))]);
+    assert_eq!(decide(&mut actor, Directive::Stop, &ONE_FOR_ONE)[1..], [Send(A, Terminate), Send(B, Restart(X))]);
 }
 
 #[test]
@@ -82,17 +82,17 @@ fn a_delayed_group_suspends_at_once_and_halts_when_the_delay_is_over() {
     let mut actor = fields(2);
     let second = Duration::from_secs(1);
     let slow = ALL_FOR_ONE.backoff(Backoff::exponential(second, second));
-    assert_eq!(restarts(&mut actor, A, &slow), [Send(B, Suspend), Effect::Arm(Timer::Round(1), Some(second))]);
-    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), [Send(B, Halt(X))]);
-    assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
+    assert_eq!(restarts(&mut actor, A, &slow), [Send(B, Suspend), Effect::Arm(Timer::Restart(1), Some(second))]);
+    assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(B, PrepareRestart(X))]);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, PrepareRestart(X))]);
 }
 
 #[test]
 fn a_temporary_sibling_is_stopped_where_the_others_restart() {
     let mut actor = with(&[TRANSIENT, TRANSIENT.restart(RestartType::Temporary)], AutoShutdown::Never);
     assert_eq!(restarts(&mut actor, A, &ALL_FOR_ONE), [Send(B, Suspend), Send(B, Terminate)]);
-    assert_eq!(drive(&mut actor, ended(B)), [Send(A, Halt(X))]);
-    assert_eq!(drive(&mut actor, down(A)), [Send(A, Recreate(X))]);
+    assert_eq!(drive(&mut actor, ended(B)), [Send(A, PrepareRestart(X))]);
+    assert_eq!(drive(&mut actor, down(A)), [Send(A, Restart(X))]);
     assert_eq!(drive(&mut actor, up(A)), []);
     assert_eq!(actors(&actor), [A]);
 }
@@ -103,7 +103,7 @@ fn a_group_goes_no_further_while_a_restart_of_its_parent_waits() {
     restarts(&mut actor, A, &ALL_FOR_ONE);
     step(&mut actor, Input::Parked);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Recreate(Y)), [Effect::Arm(Timer::Abort, None)]);
+    assert_eq!(drive(&mut actor, Restart(Y)), [Effect::Arm(Timer::Abort, None)]);
     assert_eq!(drive(&mut actor, down(B)), []);
 }
 
@@ -117,7 +117,7 @@ fn a_field_that_fails_again_before_it_is_up_is_decided_about_again() {
         assert_eq!(drive(&mut actor, failed(A, Y)), [Decide(id(A), Y)]);
         assert_eq!(decide(&mut actor, Directive::Resume, &ALL_FOR_ONE)[1..], [Send(A, Resume(Some(Y)))]);
     }
-    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X))]);
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Restart(X))]);
 }
 
 #[test]
@@ -138,20 +138,20 @@ fn a_field_that_is_due_owes_a_second_restart_of_its_group_nothing() {
 fn a_reset_of_the_backoff_reaches_a_field() {
     let mut actor = fields(1);
     let slow = ONE_FOR_ONE.backoff(Backoff::exponential(Duration::from_secs(1), Duration::from_secs(60)));
-    let first = Effect::Arm(Timer::Round(1), Some(Duration::from_secs(1)));
+    let first = Effect::Arm(Timer::Restart(1), Some(Duration::from_secs(1)));
     assert_eq!(restarts(&mut actor, A, &slow), [first]);
-    assert_eq!(step(&mut actor, Input::Due(Timer::Round(1))), [Send(A, Recreate(X))]);
+    assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(A, Restart(X))]);
     drive(&mut actor, ResetBackoff(id(A)));
-    assert_eq!(restarts(&mut actor, A, &slow), [Effect::Arm(Timer::Round(2), Some(Duration::from_secs(1)))]);
+    assert_eq!(restarts(&mut actor, A, &slow), [Effect::Arm(Timer::Restart(2), Some(Duration::from_secs(1)))]);
 }
 
 #[test]
 fn a_field_resumed_from_above_before_its_turn_restarts_with_its_group_all_the_same() {
     let mut actor = fields(2);
     restarts(&mut actor, A, &ALL_FOR_ONE);
-    assert_eq!(drive(&mut actor, down(B)), [Send(A, Halt(X))]);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, PrepareRestart(X))]);
     assert_eq!(drive(&mut actor, up(B)), []);
-    assert_eq!(drive(&mut actor, down(A)), [Send(B, Halt(X))]);
-    assert_eq!(drive(&mut actor, down(B)), [Send(A, Recreate(X))]);
-    assert_eq!(drive(&mut actor, up(A)), [Send(B, Recreate(X))]);
+    assert_eq!(drive(&mut actor, down(A)), [Send(B, PrepareRestart(X))]);
+    assert_eq!(drive(&mut actor, down(B)), [Send(A, Restart(X))]);
+    assert_eq!(drive(&mut actor, up(A)), [Send(B, Restart(X))]);
 }

@@ -13,12 +13,12 @@ fn a_transient_child_that_ends_stays_away() {
 #[test]
 fn a_permanent_child_that_ends_is_made_anew() {
     let mut actor = of(RestartType::Permanent);
-    assert_eq!(drive(&mut actor, ended(A)), [Renew(id(A))]);
+    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A))]);
     assert_eq!(decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..], [StartChild(0)]);
     assert_eq!(make(&mut actor, 0), B);
     assert_eq!(drive(&mut actor, up(B)), []);
     assert_eq!(actors(&actor), [B]);
-    assert_eq!(drive(&mut actor, ended(B)), [Renew(id(B))]);
+    assert_eq!(drive(&mut actor, ended(B)), [RestartEnded(id(B))]);
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_permanent_child_comes_back_alone_while_a_later_field_starts() {
     drive(&mut actor, up(A));
     assert_eq!(back(&mut actor, Returned::Ok), [StartChild(1)]);
     make(&mut actor, 1);
-    assert_eq!(drive(&mut actor, ended(A)), [Renew(id(A))]);
+    assert_eq!(drive(&mut actor, ended(A)), [RestartEnded(id(A))]);
     assert_eq!(decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..], [StartChild(0)]);
 }
 
@@ -65,7 +65,7 @@ fn a_permanent_child_that_ends_before_its_group_restarts_leaves_no_debt_to_the_n
     assert_eq!(make(&mut actor, 0), C);
     drive(&mut actor, up(C));
     drive(&mut actor, up(B));
-    assert_eq!(restarts(&mut actor, B, &ALL_FOR_ONE), [Send(C, Suspend), Send(B, Halt(X))]);
+    assert_eq!(restarts(&mut actor, B, &ALL_FOR_ONE), [Send(C, Suspend), Send(B, PrepareRestart(X))]);
 }
 
 #[test]
@@ -85,10 +85,13 @@ fn a_permanent_child_takes_its_group_along() {
     let permanent = TRANSIENT.restart(RestartType::Permanent);
     let mut actor = with(&[permanent, TRANSIENT], AutoShutdown::Never);
     drive(&mut actor, ended(A));
-    assert_eq!(decide(&mut actor, Directive::Restart, &ALL_FOR_ONE)[1..], [Send(B, Suspend), Send(B, Halt(END))]);
+    assert_eq!(
+        decide(&mut actor, Directive::Restart, &ALL_FOR_ONE)[1..],
+        [Send(B, Suspend), Send(B, PrepareRestart(END))]
+    );
     assert_eq!(drive(&mut actor, down(B)), [StartChild(0)]);
     assert_eq!(make(&mut actor, 0), C);
-    assert_eq!(drive(&mut actor, up(C)), [Send(B, Recreate(END))]);
+    assert_eq!(drive(&mut actor, up(C)), [Send(B, Restart(END))]);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_significant_child_that_is_to_start_yet_is_another_one() {
 fn significant_children_that_a_restart_makes_anew_are_others() {
     let mut actor = with(&[SIGNIFICANT, SIGNIFICANT], AutoShutdown::AllSignificant);
     back(&mut actor, Returned::Err(X));
-    drive(&mut actor, Recreate(X));
+    drive(&mut actor, Restart(X));
     command(&mut actor, |actor, effects| actor.stop_child(id(B), effects));
     drive(&mut actor, ended(B));
     assert_eq!(drive(&mut actor, ended(A)), [], "both are made anew");

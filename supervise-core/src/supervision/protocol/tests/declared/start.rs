@@ -43,14 +43,14 @@ fn what_has_started_stops_in_reverse_when_a_later_field_does_not() {
     );
     assert_eq!(drive(&mut actor, ended(B)), [Send(A, Terminate)]);
     assert_eq!(drive(&mut actor, ended(A)), []);
-    assert_eq!(drive(&mut actor, Recreate(X)), [Note(News::TurnedIntoCreate), BUILD]);
+    assert_eq!(drive(&mut actor, Restart(X)), [Note(News::TurnedIntoCreate), BUILD]);
 }
 
 #[test]
 fn a_declaration_that_fails_is_an_initialization_failure() {
     let mut actor = beginning(&[TRANSIENT], AutoShutdown::Never);
     assert_eq!(back(&mut actor, Returned::Err(X)), [DropInstance, reports(0, Why::Starting('x'))]);
-    assert_eq!(drive(&mut actor, Recreate(X)), [Note(News::TurnedIntoCreate), BUILD]);
+    assert_eq!(drive(&mut actor, Restart(X)), [Note(News::TurnedIntoCreate), BUILD]);
     assert_eq!(back(&mut actor, Returned::Ok), [declare(0)]);
 }
 
@@ -67,7 +67,7 @@ fn a_restart_while_fields_start_drops_the_instance_they_start_for() {
     back(&mut actor, Returned::Ok);
     make(&mut actor, 0);
     drive(&mut actor, Suspend);
-    assert_eq!(drive(&mut actor, Recreate(X)), [DropInstance, Note(News::TurnedIntoCreate), Send(A, Terminate)]);
+    assert_eq!(drive(&mut actor, Restart(X)), [DropInstance, Note(News::TurnedIntoCreate), Send(A, Terminate)]);
     assert_eq!(drive(&mut actor, ended(A)), [BUILD]);
 }
 

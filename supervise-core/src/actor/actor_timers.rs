@@ -1,0 +1,203 @@
+//! The timers an actor sets for itself: keyed timers and the receive timeout.
+//!
+//! A timer that is due puts a mark into the actor's own user lane; its message is made, or taken, when the mark comes
+//! up. A mark of a timer that was cancelled, replaced, or belonged to an earlier instance is passed over.
+//!
+//! 1. A timer has at most one mark in the lane: the next tick of a periodic one is set when its mark comes up. So an
+//!    actor that is slower than its timer, or suspended, drowns in no ticks.
+//!
+//! Rules 15.1 and 15.2.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::base::{Timers, UserValue, later};
+
+/// No timer repeats faster than this, and none counts idle time finer; the clock is no finer.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// What a timer is known by.
+pub type TimerKey = Cow<'static, str>;
+
+/// One setting of a timer; never used twice by one actor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Generation(u64);
+
+/// The timers of one actor.
+pub(crate) struct ActorTimers<M: 'static> {
+    due: Timers,
+    keyed: HashMap<TimerKey, Keyed<M>>,
+    keys: HashMap<Generation, TimerKey>,
+    idle: Option<Idle<M>>,
+    next: u64,
+}
+
+struct Keyed<M: 'static> {
+    generation: Generation,
+    what: What<M>,
+}
+
+/// Makes a message.
+type Make<M> = UserValue<Box<dyn FnMut() -> M + Send>>;
+
+enum What<M: 'static> {
+    Once(UserValue<M>),
+    Every { interval: Duration, next: Instant, make: Make<M> },
+}
+
+/// The receive timeout.
+struct Idle<M: 'static> {
+    after: Duration,
+    generation: Generation,
+    make: Make<M>,
+    /// A message that counts is being handled: the idle time begins after it.
+    over: bool,
+}
+
+impl<M> ActorTimers<M> {
+    pub(crate) fn new() -> Self {
+        Self { due: Timers::new(), keyed: HashMap::new(), keys: HashMap::new(), idle: None, next: 0 }
+    }
+
+    fn generation(&mut self) -> Generation {
+        self.next += 1;
+        Generation(self.next)
+    }
+
+    // ---- keyed timers --------------------------------------------------------------------------------------------
+
+    pub(crate) fn start_once(&mut self, key: TimerKey, delay: Duration, message: M) {
+        self.start(key, later(Instant::now(), delay), What::Once(UserValue::new(message)));
+    }
+
+    pub(crate) fn start_every(&mut self, key: TimerKey, interval: Duration, make: Box<dyn FnMut() -> M + Send>) {
+        let interval = interval.max(SHORTEST_INTERVAL);
+        let next = later(Instant::now(), interval);
+        self.start(key, next, What::Every { interval, next, make: UserValue::new(make) });
+    }
+
+    fn start(&mut self, key: TimerKey, at: Instant, what: What<M>) {
+        self.cancel(&key);
+        let generation = self.generation();
+        self.due.set(generation.0, at);
+        self.keys.insert(generation, key.clone());
+        self.keyed.insert(key, Keyed { generation, what });
+    }
+
+    pub(crate) fn cancel(&mut self, key: &str) {
+        if let Some(keyed) = self.keyed.remove(key) {
+            self.keys.remove(&keyed.generation);
+            self.due.cancel(keyed.generation.0);
+        }
+    }
+
+    pub(crate) fn is_active(&self, key: &str) -> bool {
+        self.keyed.contains_key(key)
+    }
+
+    /// Cancels all keyed timers. The receive timeout stays.
+    pub(crate) fn cancel_all(&mut self) {
+        for generation in self.keys.drain().map(|(generation, _)| generation) {
+            self.due.cancel(generation.0);
+        }
+        self.keyed.clear();
+    }
+
+    // ---- the receive timeout -------------------------------------------------------------------------------------
+
+    pub(crate) fn set_idle(&mut self, after: Duration, make: Box<dyn FnMut() -> M + Send>) {
+        let after = after.max(SHORTEST_INTERVAL);
+        self.clear_idle();
+        let generation = self.generation();
+        self.idle = Some(Idle { after, generation, make: UserValue::new(make), over: false });
+        self.due.set(generation.0, later(Instant::now(), after));
+    }
+
+    pub(crate) fn clear_idle(&mut self) {
+        if let Some(idle) = self.idle.take() {
+            self.due.cancel(idle.generation.0);
+        }
+    }
+
+    /// Counts the idle time anew, from now.
+    pub(crate) fn rearm_idle(&mut self) {
+        let generation = self.generation();
+        if let Some(idle) = &mut self.idle {
+            self.due.cancel(idle.generation.0);
+            idle.generation = generation;
+            idle.over = false;
+            self.due.set(generation.0, later(Instant::now(), idle.after));
+        }
+    }
+
+    /// A message that counts is being handled.
+    pub(crate) fn idle_is_over(&mut self) {
+        if let Some(idle) = &mut self.idle {
+            idle.over = true;
+        }
+    }
+
+    /// The message is handled: if it counted, so does the idle time, anew.
+    pub(crate) fn rearm_idle_if_over(&mut self) {
+        if self.idle.as_ref().is_some_and(|idle| idle.over) {
+            self.rearm_idle();
+        }
+    }
+
+    // ---- the cell's side -----------------------------------------------------------------------------------------
+
+    /// Ready with the next timer that is due; otherwise wakes the task when one is.
+    pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<Generation> {
+        self.due.poll_due(cx).map(Generation)
+    }
+
+    /// The next timer that is due already.
+    pub(crate) fn next_due(&mut self) -> Option<Generation> {
+        self.due.next_due().map(Generation)
+    }
+
+    /// The mark of a timer came up: its message, unless the timer is gone. The user's `make` runs in here.
+    pub(crate) fn take(&mut self, generation: Generation) -> Option<Fired<M>> {
+        if let Some(idle) = &mut self.idle
+            && idle.generation == generation
+        {
+            return Some(Fired { message: (idle.make)(), by_idleness: true });
+        }
+        let key = self.keys.get(&generation)?;
+        let keyed = self.keyed.get_mut(key)?;
+        let message = match &mut keyed.what {
+            What::Every { interval, next, make } => {
+                // A tick that comes late does not put off the ones after it (1).
+                *next = later(*next, *interval).max(Instant::now());
+                self.due.set(generation.0, *next);
+                make()
+            }
+            What::Once(_) => {
+                let key = self.keys.remove(&generation)?;
+                match self.keyed.remove(&key)?.what {
+                    What::Once(message) => message.into_inner(),
+                    What::Every { .. } => return None,
+                }
+            }
+        };
+        Some(Fired { message, by_idleness: false })
+    }
+}
+
+/// A message that a timer brought.
+pub(crate) struct Fired<M> {
+    pub(crate) message: M,
+    /// By the receive timeout.
+    pub(crate) by_idleness: bool,
+}
+
+impl<M> fmt::Debug for ActorTimers<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActorTimers").field("keys", &self.keyed.keys()).finish_non_exhaustive()
+    }
+}

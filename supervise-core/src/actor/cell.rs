@@ -1,0 +1,421 @@
+//! The running actor: performs what the [protocol](crate::supervision::Protocol) decides.
+//!
+//! ```text
+//!            system lane                    ┌────────────► effects: messages to other cells, timers, notes
+//!   others ───────────────►  Protocol::step ┤
+//!            user code comes back ────────► └─ the last ─► one call into user code: factory, hook, decider
+//!            user lane ──(only if the protocol accepts messages)──► handler
+//! ```
+//!
+//! Two parts, so that the handler may borrow one while the other goes on working:
+//!
+//! - [`Cell`]: what others reach through a ref: identity, mailbox, protocol. Shared, one allocation.
+//! - `Runner`: what only the cell's own future touches: the instance, its context, what is about to be handled.
+//!
+//! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
+//!    system messages (rule 1.4).
+//! 2. The protocol's lock is held for one step, never around user code, never across an await. What a step lets go of is
+//!    dropped when the lock is released.
+//! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
+
+mod effect_runner;
+mod redelivery;
+mod run;
+mod spawn;
+mod user_code;
+mod visit;
+
+use std::any::{Any, TypeId};
+use std::cell::Cell as Local;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Wake;
+
+use tokio::sync::Notify;
+
+use crate::actor::actor_ref::{ActorRef, AnyActorRef};
+use crate::actor::control::{ActorMailbox, Control};
+use crate::actor::definition::Actor;
+use crate::actor::description::ActorDescription;
+use crate::actor::dispatch::{self, Task};
+use crate::actor::reply::drop_because;
+use crate::actor::request::AskError;
+use crate::actor::system::SystemCore;
+use crate::base::{ActorName, ActorPath, Hold, Uid};
+use crate::failure::Failure;
+use crate::mailbox::{Mailbox, MailboxKind};
+use crate::observe::{DeadLetterReason, Lost};
+use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
+
+pub(crate) use run::Runner;
+pub use run::StashOverflow;
+pub(crate) use spawn::NewName;
+pub use spawn::SpawnError;
+pub(crate) use visit::Visit;
+
+pub(crate) type System = SystemMessage<AnyActorRef, Failure>;
+pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
+pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
+
+thread_local! {
+    /// Effects live for one step; the room they take is used again. Where steps nest, because a value that is dropped stops
+    /// somebody, the inner one makes its own.
+    static ROOM: Local<Effects> = const { Local::new(Vec::new()) };
+}
+
+/// The largest number of effects whose room is kept.
+const KEPT_ROOM: usize = 64;
+
+/// Runs `code` with room for effects, which it leaves empty.
+pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
+    // Out of reach only while the thread ends.
+    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
+    let answer = code(&mut effects);
+    debug_assert!(effects.is_empty(), "all effects are carried out");
+    if effects.capacity() <= KEPT_ROOM {
+        let _late = ROOM.try_with(|room| room.set(effects));
+    }
+    answer
+}
+
+/// A cell's protocol, locked. Causes that it lets go of meanwhile are dropped when the lock is released.
+pub(crate) struct LockedProtocol<'a> {
+    protocol: MutexGuard<'a, CellProtocol>,
+    _hold: Hold,
+}
+
+impl Deref for LockedProtocol<'_> {
+    type Target = CellProtocol;
+
+    fn deref(&self) -> &CellProtocol {
+        &self.protocol
+    }
+}
+
+impl DerefMut for LockedProtocol<'_> {
+    fn deref_mut(&mut self) -> &mut CellProtocol {
+        &mut self.protocol
+    }
+}
+
+/// What others reach of an actor through its ref. Typed by its messages alone, so that an actor which takes the
+/// messages of another type can be reached through that type's ref, at no cost to anybody.
+pub(crate) struct Cell<M> {
+    pub(crate) core: Core,
+    pub(crate) mailbox: ActorMailbox<M>,
+}
+
+/// What does not depend on the actor's type.
+pub(crate) struct Core {
+    pub(crate) name: ActorName,
+    pub(crate) uid: Uid,
+    /// Its id under its parent.
+    pub(crate) id: ChildId,
+    pub(crate) parent: Option<AnyActorRef>,
+    pub(crate) system: Arc<SystemCore>,
+    description: ActorDescription,
+    protocol: Mutex<CellProtocol>,
+    /// For those who wait for the stop request. Appears with the first.
+    stopping: OnceLock<Box<Notify>>,
+}
+
+/// A cell of any type.
+pub(crate) trait AnyCell: Any + Send + Sync {
+    fn core(&self) -> &Core;
+    fn core_mut(&mut self) -> &mut Core;
+    fn push_system(&self, message: System) -> Result<(), System>;
+    fn push_control(&self, control: Control) -> Result<(), Control>;
+    fn has_ended(&self) -> bool;
+    /// How many messages wait. A hint too.
+    fn waiting(&self) -> usize;
+    /// After a turn. The task is given back if there is more to do.
+    fn park(&self, task: Task) -> Result<(), Task>;
+    fn unpark(&self) -> Option<Task>;
+}
+
+impl<M: Send + 'static> AnyCell for Cell<M> {
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
+    fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+
+    fn push_system(&self, message: System) -> Result<(), System> {
+        self.mailbox.push_system(message).map(|task| self.core.run(task))
+    }
+
+    fn push_control(&self, control: Control) -> Result<(), Control> {
+        self.mailbox.push_control(control).map(|task| self.core.run(task))
+    }
+
+    fn has_ended(&self) -> bool {
+        self.mailbox.is_closed()
+    }
+
+    fn waiting(&self) -> usize {
+        self.mailbox.waiting()
+    }
+
+    fn park(&self, task: Task) -> Result<(), Task> {
+        self.mailbox.park(task)
+    }
+
+    fn unpark(&self) -> Option<Task> {
+        self.mailbox.unpark()
+    }
+}
+
+/// A cell that takes the messages of the actor type `A`.
+///
+/// The bound stands at the method, so that a ref needs none.
+pub(crate) trait TypedCell<A>: AnyCell {
+    fn mailbox(&self) -> &ActorMailbox<A::Message>
+    where
+        A: Actor;
+}
+
+impl<A: Actor> TypedCell<A> for Cell<A::Message> {
+    fn mailbox(&self) -> &ActorMailbox<A::Message> {
+        &self.mailbox
+    }
+}
+
+/// What user code waits for wakes the cell through this.
+impl<M: Send + 'static> Wake for Cell<M> {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        dispatch::woke_a_cell();
+        self.core.run(self.mailbox.wake());
+    }
+}
+
+impl<M: Send + 'static> Cell<M> {
+    /// A ref to an actor that has already stopped, below the root; for code that needs a ref where there is no actor.
+    pub(crate) fn nobody<A: Actor<Message = M>>(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
+        let dead = |name: &str, parent| {
+            let core = Core::new(
+                ActorName::from(name),
+                ChildId::ROOT,
+                parent,
+                Arc::clone(system),
+                ActorDescription::of::<A>(),
+                Protocol::new(0),
+            );
+            let _nothing = core.protocol().abandon();
+            let mailbox = Mailbox::new(MailboxKind::Unbounded);
+            mailbox.close_user_lane();
+            mailbox.close_system_lane();
+            ActorRef::new(Arc::new(Self { core, mailbox }))
+        };
+        if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
+    }
+}
+
+/// The cell's own code panicked, which is a bug in this crate. Its instance is gone without hooks; those who would wait
+/// for it are told that it ended, so that the tree above and around it goes on, and its children are stopped.
+fn broke(me: &AnyActorRef, known: &CellProtocol) {
+    let core = me.core();
+    for (_, child) in known.children() {
+        child.send_system(System::Terminate);
+    }
+    let how = HowEnded::Aborted;
+    match &core.parent {
+        Some(parent) => parent.send_system(System::Ended { subject: me.clone(), child: Some(core.id), how }),
+        None => core.system.root_ended(),
+    }
+    for watcher in known.watchers().filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
+        watcher.send_system(System::Ended { subject: me.clone(), child: None, how });
+    }
+}
+
+/// The runtime goes away, and with it all that this system's actors would be told. Those of other systems live on.
+fn gone_with_its_runtime(me: &AnyActorRef, known: &CellProtocol) {
+    let system = &me.core().system;
+    for watcher in known.watchers().filter(|watcher| !Arc::ptr_eq(&watcher.core().system, system)) {
+        watcher.send_system(System::Ended { subject: me.clone(), child: None, how: HowEnded::Aborted });
+    }
+}
+
+impl Core {
+    pub(crate) fn new(
+        name: ActorName,
+        id: ChildId,
+        parent: Option<AnyActorRef>,
+        system: Arc<SystemCore>,
+        description: ActorDescription,
+        protocol: CellProtocol,
+    ) -> Self {
+        Self {
+            name,
+            uid: Uid::random(),
+            id,
+            parent,
+            system,
+            description,
+            protocol: Mutex::new(protocol),
+            stopping: OnceLock::new(),
+        }
+    }
+
+    /// Whether refs of this actor type reach it.
+    pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
+        self.description.answers_to(actor)
+    }
+
+    pub(crate) fn description(&self) -> &ActorDescription {
+        &self.description
+    }
+
+    /// Lets the cell's task run, if it was parked.
+    pub(crate) fn run(&self, task: Option<Task>) {
+        if let Some(task) = task {
+            self.system.dispatcher().ready(task);
+        }
+    }
+
+    pub(crate) fn path(&self) -> ActorPath {
+        let mut names = Vec::new();
+        let mut core = self;
+        while let Some(parent) = &core.parent {
+            names.push(&*core.name);
+            core = parent.core();
+        }
+        ActorPath::from_elements(self.system.name(), names.into_iter().rev())
+    }
+
+    /// Invariant 2.
+    pub(crate) fn protocol(&self) -> LockedProtocol<'_> {
+        let hold = Hold::new();
+        LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
+    }
+
+    /// One step of the protocol. Answers whether the next user message may be handled.
+    fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> bool {
+        let mut protocol = self.protocol();
+        protocol.step(input, effects);
+        protocol.accepts_messages()
+    }
+
+    /// A message that nobody waits for became a dead letter.
+    pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
+        self.lost(Lost::new(message, reason, false));
+    }
+
+    /// A message that this actor will not handle: who asked is told why, and it is a dead letter.
+    pub(crate) fn lose<M>(&self, name: &'static str, reason: DeadLetterReason, why: AskError, message: M) {
+        let answered = drop_because(why, message);
+        self.lost(Lost::new(name, reason, answered));
+    }
+
+    pub(crate) fn lost(&self, lost: Lost) {
+        self.system.dead_letter(|| self.path(), lost);
+    }
+
+    /// Waits for the stop request of this actor.
+    pub(crate) async fn stop_requested(&self) {
+        let notify = self.stopping.get_or_init(|| Box::new(Notify::new()));
+        loop {
+            let notified = notify.notified();
+            if self.protocol().is_stopping() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    fn announce_stop(&self) {
+        if let Some(stopping) = self.stopping.get() {
+            stopping.notify_waiters();
+        }
+    }
+}
+
+/// A ref keeps its actor's parents. They are taken apart link by link, so that the last ref to an actor at any depth
+/// can be dropped.
+impl Drop for Core {
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut parent) = next {
+            next = Arc::get_mut(&mut parent.0).and_then(|cell| cell.core_mut().parent.take());
+        }
+    }
+}
+
+impl fmt::Display for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.path(), self.uid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::definition::Supervisor;
+    use crate::actor::props::Props;
+    use crate::actor::system::ActorSystem;
+
+    struct Plain;
+
+    impl Supervisor for Plain {
+        type Ref = ActorRef<Self>;
+        const STASH_CAPACITY: usize = 0;
+    }
+
+    impl Actor for Plain {
+        /// Whether it stands for a bug.
+        type Message = bool;
+
+        fn stash_while(&self, bug: &bool) -> bool {
+            *bug
+        }
+
+        /// Where a panic is not contained.
+        fn message_name(bug: &bool) -> &'static str {
+            assert!(!bug, "as told");
+            "plain"
+        }
+    }
+
+    /// What every idle actor holds beside its state, its messages and its handler's future.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn an_idle_actor_is_small() {
+        fn made<I, O>(_: impl FnOnce(I) -> O) -> usize {
+            size_of::<O>()
+        }
+        let (shared, future) = (size_of::<Cell<()>>(), made(Runner::<Plain>::run));
+        assert!(shared <= 336, "the shared part takes {shared} bytes");
+        assert!(future <= 256, "the future takes {future} bytes");
+    }
+
+    #[tokio::test]
+    async fn a_cell_that_breaks_is_told_of_and_takes_its_children_along() {
+        let system = ActorSystem::new("broken");
+        let spawn = || system.spawn("plain", || Plain);
+        let plain = spawn().unwrap();
+        let child = Cell::spawn_under(&plain.to_any(), NewName::Given("child"), Props::new(|| Plain)).unwrap();
+        let watching = tokio::spawn({
+            let (system, plain) = (system.clone(), plain.clone());
+            async move { system.ended(&plain).await }
+        });
+        while plain.core().protocol().watchers().count() == 0 || !child.core().protocol().accepts_messages() {
+            tokio::task::yield_now().await;
+        }
+        plain.tell(true).unwrap();
+        plain.tell(false).unwrap();
+        assert_eq!(watching.await.unwrap(), HowEnded::Aborted);
+        assert!(plain.tell(false).is_err());
+        system.ended(&child).await;
+        // The parent knows too, so that the name is free.
+        while spawn().is_err() {
+            tokio::task::yield_now().await;
+        }
+        system.terminate().await;
+    }
+}

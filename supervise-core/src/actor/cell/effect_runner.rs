@@ -1,0 +1,421 @@
+//! The part of a cell that goes on working while a handler borrows the instance: steps the protocol and carries out
+//! its effects.
+
+mod aside;
+mod turn;
+
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use self::aside::Aside;
+use super::run::{Interrupt, THROUGHPUT};
+use super::user_code::WhileParked;
+use super::{Cell, Effects, System, with_effects};
+use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
+use crate::actor::control::Control;
+use crate::actor::death_watch::Terminated;
+use crate::actor::definition::Actor;
+use crate::actor::dispatch;
+use crate::actor::props::{Policy, Settings};
+use crate::actor::request::AskError;
+use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
+use crate::failure::Failure;
+use crate::mailbox::{Entry, Lane};
+use crate::observe::DeadLetterReason;
+use crate::supervision::{
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
+};
+
+/// The part that goes on working while a handler borrows the rest.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
+pub(super) struct EffectRunner<A: Actor> {
+    pub(super) cell: Arc<Cell<A::Message>>,
+    /// What was taken from the user lane.
+    user: Lane<A::Message, Control>,
+    /// Whether the lane was looked into in this turn.
+    looked: bool,
+    /// How many messages were handled in this turn.
+    pub(super) handled: u32,
+    /// How many system messages were handled in this turn.
+    pub(super) supervised: u32,
+    /// Appears with the first message that is set aside or may be redelivered.
+    pub(super) aside: Option<Box<Aside<A::Message>>>,
+    timers: Option<Box<Timers>>,
+    /// What few actors need, and no message reads. Allocated when first needed.
+    rare: Option<Box<Rare<A::Message>>>,
+    /// The call the protocol wants.
+    pub(super) call: Option<Call<Failure>>,
+    /// Whether the next user message may be handled; as of the last step.
+    pub(super) accepts: bool,
+    /// The protocol wants the parked code to be dropped.
+    abort: bool,
+    /// The protocol knows that code is parked and waits for its return.
+    pub(super) parked: bool,
+    pub(super) ended: bool,
+}
+
+/// See [`EffectRunner::rare`].
+struct Rare<M> {
+    /// The settings given at the spawn, which replace those that the actor type declares.
+    settings: Option<Box<Settings>>,
+    /// What each field has declared, if it has.
+    slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
+    /// What an inline turn has left to a worker.
+    deferred: Option<Interrupt<M>>,
+    /// The actor is to be told of this next.
+    gone: Option<Terminated>,
+}
+
+impl<M> Rare<M> {
+    fn new(settings: Option<Box<Settings>>) -> Self {
+        Self { settings, slots: Vec::new(), deferred: None, gone: None }
+    }
+}
+
+/// What the protocol asks the supervisor, and goes on with when it is answered.
+enum Question {
+    /// What to do about the failure of a child.
+    Decide(ChildId, Failure),
+    /// The same for the end of a permanent child, which is always a restart.
+    RestartEnded,
+}
+
+impl<A: Actor> WhileParked for EffectRunner<A> {
+    fn parked(&mut self) {
+        self.parked = true;
+        self.step_while_parked(Input::Parked);
+    }
+
+    fn is_parked(&self) -> bool {
+        self.parked
+    }
+
+    fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        self.cell.mailbox.set_accepts(false);
+        loop {
+            if self.supervised >= THROUGHPUT {
+                // The rest has its turn when others have had theirs.
+                self.give_way();
+                break;
+            }
+            if let Some(message) = self.next_system() {
+                self.step_while_parked(Input::Message(message));
+            } else if let Some(timers) = &mut self.timers
+                && let Poll::Ready(timer) = timers.poll_due(cx)
+            {
+                self.step_while_parked(Input::Due(timer.into()));
+            } else {
+                dispatch::charge(std::mem::take(&mut self.supervised));
+                break;
+            }
+        }
+        std::mem::take(&mut self.abort)
+    }
+}
+
+impl<A: Actor> EffectRunner<A> {
+    pub(super) fn new(cell: Arc<Cell<A::Message>>, settings: Option<Box<Settings>>) -> Self {
+        Self {
+            cell,
+            user: Lane::new(),
+            looked: false,
+            handled: 0,
+            supervised: 0,
+            aside: None,
+            timers: None,
+            rare: settings.map(|settings| Box::new(Rare::new(Some(settings)))),
+            call: None,
+            accepts: false,
+            abort: false,
+            parked: false,
+            ended: false,
+        }
+    }
+
+    fn me(&self) -> AnyActorRef {
+        AnyActorRef(Arc::clone(&self.cell) as _)
+    }
+
+    #[inline]
+    pub(super) fn next_system(&mut self) -> Option<System> {
+        if self.cell.mailbox.senders_wait() {
+            self.cell.mailbox.let_senders_in();
+        }
+        if !self.cell.mailbox.system_waits() {
+            return None;
+        }
+        self.supervised += 1;
+        self.cell.mailbox.take_system()
+    }
+
+    fn step_while_parked(&mut self, input: Input<'_, AnyActorRef, Failure>) {
+        self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
+    }
+
+    /// One step of the protocol, and of those that answering its decider takes.
+    pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
+        if let Input::Returned(_) = &input {
+            self.parked = false;
+            self.abort = false;
+        }
+        with_effects(|effects| {
+            self.accepts = self.cell.core.step(input, effects);
+            while let Some(question) = self.perform(effects, drop_instance) {
+                self.answer(question, effects);
+            }
+        });
+    }
+
+    /// The step that answers what the protocol asked.
+    #[cold]
+    fn answer(&mut self, question: Question, effects: &mut Effects) {
+        let (verdict, strategy) = match question {
+            Question::Decide(child, cause) => self.decide(child, &cause),
+            Question::RestartEnded => (Ok(Directive::Restart), self.strategy()),
+        };
+        let system = &self.cell.core.system;
+        // Only a delay needs a random number, and only a delay or a limit needs the time.
+        let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
+        let now = if delays || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
+        let draw = if delays { fastrand::f64() } else { 0.0 };
+        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
+        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
+    }
+
+    /// Carries the effects out. Gives what the protocol asks, which is the last of them.
+    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
+        let mut question = None;
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
+                Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
+                Effect::Report { cause, restarts } => self.report(cause, restarts),
+                Effect::Send(to, message) => to.send_system(message),
+                Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
+                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
+                Effect::Enqueue(subject) => {
+                    self.enqueue(Control::Terminated(subject));
+                }
+                Effect::Arm(timer, delay) => {
+                    let at = later(Instant::now(), delay.unwrap_or_else(|| self.stop_timeout()));
+                    self.timers.get_or_insert_with(|| Box::new(Timers::new())).set(timer.into(), at);
+                }
+                Effect::Disarm(timer) => {
+                    if let Some(timers) = &mut self.timers {
+                        timers.cancel(timer.into());
+                    }
+                }
+                Effect::AnnounceStop => self.cell.core.announce_stop(),
+                Effect::Abort => self.abort = true,
+                Effect::DropInstance => drop_instance(),
+                Effect::CloseUserLane => self.close_user_lane(),
+                Effect::CloseSystemLane => self.close_system_lane(),
+                Effect::TellReplaced => self.tell_of_progress(System::Replaced),
+                Effect::TellStarted => self.tell_of_progress(System::Started),
+                Effect::TellRestartPrepared => self.tell_of_progress(System::RestartPrepared),
+                Effect::StartChild(at) => self.start_child(at),
+                Effect::TellParent(how) => self.tell_parent(how),
+                Effect::TellWatcher(watcher, how) => {
+                    if self.cell.core.parent.as_ref() != Some(&watcher) {
+                        watcher.send_system(System::Ended { subject: self.me(), child: None, how });
+                    }
+                }
+                Effect::Note(note) => {
+                    // Rule 4.8. Now, because the actor may be stopped before it looks at its messages again.
+                    if matches!(note, Note::Resumed)
+                        && let Some(aside) = &mut self.aside
+                    {
+                        aside.retries.forget();
+                    }
+                    self.note(note);
+                }
+                Effect::Call(call) => self.call = Some(call),
+            }
+        }
+        question
+    }
+
+    /// Puts something at the tail of the own user lane.
+    pub(super) fn enqueue(&self, control: Control) {
+        // Only this cell closes its mailbox, so it is open.
+        let _open = self.cell.mailbox.push_control(control);
+    }
+
+    /// Reports a failure to the parent, which decides on its own turn.
+    fn report(&self, cause: Failure, restarts: u32) {
+        let core = &self.cell.core;
+        match &core.parent {
+            Some(parent) => {
+                parent.send_system(System::Failed { child: core.id, cause, restarts });
+            }
+            None => core.system.root_failed(&self.me(), cause),
+        }
+    }
+
+    fn tell_parent(&self, how: HowEnded) {
+        let core = &self.cell.core;
+        match &core.parent {
+            Some(parent) => {
+                parent.send_system(System::Ended { subject: self.me(), child: Some(core.id), how });
+            }
+            None => core.system.root_ended(),
+        }
+    }
+
+    fn tell_of_progress(&self, message: fn(ChildId) -> System) {
+        if let Some(parent) = &self.cell.core.parent {
+            parent.send_system(message(self.cell.core.id));
+        }
+    }
+
+    // ---- declared children ---------------------------------------------------------------------------------------
+
+    /// What a new instance needs to declare a field.
+    pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
+        let survivor = self.cell.core.protocol().child_of_field(at).cloned();
+        let slots = &mut self.rare().slots;
+        if slots.is_empty() {
+            *slots = vec![None; A::CHILDREN.len()];
+        }
+        Declare::new(slots.get_mut(at), survivor)
+    }
+
+    /// Whether a new instance has declared a field.
+    pub(super) fn declared(&self, at: usize) -> Result<(), UndeclaredChild> {
+        match self.slot(at) {
+            Some(_) => Ok(()),
+            None => Err(UndeclaredChild { name: A::CHILDREN.get(at).map_or("", |spec| spec.name) }),
+        }
+    }
+
+    fn slot(&self, at: usize) -> Option<&Arc<dyn AnyDeclaration>> {
+        self.rare.as_ref()?.slots.get(at)?.as_ref()
+    }
+
+    fn start_child(&self, at: usize) {
+        if let (Some(slot), Some(spec)) = (self.slot(at), A::CHILDREN.get(at)) {
+            Arc::clone(slot).start(&self.me(), at, spec);
+        }
+    }
+
+    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Directive, Failure>, Strategy) {
+        let info = self.cell.core.protocol().child_info(child);
+        let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
+        let info = ChildInfo { name, restarts };
+        let decided = contained(|| match self.policy() {
+            Some(policy) => (policy.decide)(cause, &info),
+            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+        });
+        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
+            Ok((directive, strategy)) => (Ok(directive), strategy),
+            Err(failure) => (Err(failure), self.strategy()),
+        }
+    }
+
+    fn strategy(&self) -> Strategy {
+        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.settings()?.policy.as_ref()
+    }
+
+    fn stop_timeout(&self) -> Duration {
+        self.settings().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
+    }
+
+    fn settings(&self) -> Option<&Settings> {
+        self.rare.as_ref()?.settings.as_deref()
+    }
+
+    fn note(&self, note: Note<Failure>) {
+        let core = &self.cell.core;
+        if let Note::Decided { child, cause, outcome: Outcome::Escalated, .. } = &note {
+            cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
+        }
+        let observer = core.system.observer();
+        if !observer.is_heard() {
+            return;
+        }
+        let child = note.child().and_then(|id| self.path_of(id));
+        observer.note(core.path(), child, note, &self.strategy());
+    }
+
+    fn path_of(&self, child: ChildId) -> Option<ActorPath> {
+        let (name, _) = self.cell.core.protocol().child_info(child)?;
+        self.cell.core.path().child(&name).ok()
+    }
+
+    // ---- the end -------------------------------------------------------------------------------------------------
+
+    /// Closes the user lane. What is left goes to dead letters, in order.
+    fn close_user_lane(&mut self) {
+        self.unstash_all();
+        // Here only where the runtime goes away between an inline turn and the worker's.
+        if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
+            self.user.push_front(message);
+        }
+        let mut user = self.cell.mailbox.close_user_lane();
+        if let Some(mut aside) = self.aside.take() {
+            for retry in aside.retries.close() {
+                self.quarantine(retry);
+            }
+            for message in aside.unstashed {
+                self.reaches_nobody(Entry::Message(message));
+            }
+        }
+        while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
+            self.reaches_nobody(entry);
+        }
+        self.timers = None;
+    }
+
+    /// Closes the system lane, when all who had to be told of the end have been. Those who watched too late are told now.
+    fn close_system_lane(&mut self) {
+        let mut system = self.cell.mailbox.close_system_lane();
+        while let Some(message) = system.pop() {
+            self.me().answer_for_the_dead(message);
+        }
+        self.ended = true;
+    }
+
+    #[cold]
+    fn reaches_nobody(&self, entry: Entry<A::Message, Control>) {
+        match entry {
+            Entry::Message(message) => {
+                let name = A::message_name(&message);
+                self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
+            }
+            Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
+            // Whoever waits for its answer learns that there is none.
+            Entry::Control(Control::Visit(visit)) => drop_contained(visit),
+            Entry::Control(
+                Control::Terminated(_) | Control::PoisonPill | Control::Tick(_) | Control::Outcome(_),
+            ) => {}
+        }
+    }
+}
+
+/// The runtime goes away under a cell that has not ended, or its own code panicked: no hooks, but nobody waits for ever
+/// (rule 6.6).
+impl<A: Actor> Drop for EffectRunner<A> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.close_user_lane();
+            // Parents and children hold each other until the children have ended.
+            let forgotten = self.cell.core.protocol().abandon();
+            // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
+            if self.cell.core.system.dispatcher().has_gone() {
+                super::gone_with_its_runtime(&self.me(), &forgotten);
+            } else {
+                super::broke(&self.me(), &forgotten);
+            }
+            self.close_system_lane();
+            drop_contained(forgotten);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a cell takes up in its turn, and the end of the turn.
+
+use std::task::{Context as TaskContext, Poll};
+
+use super::{EffectRunner, Rare};
+use crate::actor::cell::run::Interrupt;
+use crate::actor::context::Context;
+use crate::actor::control::Control;
+use crate::actor::death_watch::Terminated;
+use crate::actor::definition::Actor;
+use crate::actor::dispatch;
+use crate::failure::Failure;
+use crate::supervision::{Call, Timer};
+
+impl<A: Actor> EffectRunner<A> {
+    /// Takes what waits first, if that is a control. The lane itself is looked into once a turn; what comes later has the
+    /// next one.
+    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+    #[inline(always)]
+    pub(in crate::actor::cell) fn take_control(&mut self) -> Option<Control> {
+        if self.user.is_empty() && !self.looked {
+            self.looked = self.cell.mailbox.take_user(&mut self.user);
+        }
+        self.user.pop_control()
+    }
+
+    /// Whether a message waits, once it is known that [no control](Self::take_control) does.
+    #[inline]
+    pub(in crate::actor::cell) fn has_message(&self) -> bool {
+        self.user.messages() > 0
+    }
+
+    /// Takes the [message](Self::has_message) that waits first.
+    #[inline]
+    pub(in crate::actor::cell) fn take_message(&mut self) -> A::Message {
+        self.cell.mailbox.begin_next(&mut self.user)
+    }
+
+    /// Takes the first message that was in the stash and is to be asked about again.
+    pub(in crate::actor::cell) fn take_unstashed(&mut self) -> Option<A::Message> {
+        self.aside.as_mut()?.unstashed.pop_front()
+    }
+
+    /// Takes the message that was put at the front.
+    pub(in crate::actor::cell) fn take_front(&mut self) -> A::Message {
+        self.user.take_first()
+    }
+
+    /// Takes the cause that the hook of the call under way is told.
+    pub(in crate::actor::cell) fn take_cause(&mut self) -> Failure {
+        match self.call.take() {
+            Some(Call::StartNewInstance(cause) | Call::PreRestart { cause, .. }) => cause,
+            _ => unreachable!("put there before"),
+        }
+    }
+
+    pub(super) fn rare(&mut self) -> &mut Rare<A::Message> {
+        self.rare.get_or_insert_with(|| Box::new(Rare::new(None)))
+    }
+
+    /// The actor is to be told of this next.
+    pub(in crate::actor::cell) fn put_gone(&mut self, gone: Terminated) {
+        self.rare().gone = Some(gone);
+    }
+
+    /// Takes the news the actor is to be told.
+    pub(in crate::actor::cell) fn take_gone(&mut self) -> Terminated {
+        match self.rare().gone.take() {
+            Some(gone) => gone,
+            None => unreachable!("put there before"),
+        }
+    }
+
+    /// Leaves what came up in an inline turn to a worker.
+    pub(in crate::actor::cell) fn defer(&mut self, interrupt: Interrupt<A::Message>) {
+        self.rare().deferred = Some(interrupt);
+    }
+
+    /// Takes what an inline turn has left to a worker.
+    #[inline]
+    pub(in crate::actor::cell) fn take_deferred(&mut self) -> Option<Interrupt<A::Message>> {
+        self.rare.as_mut()?.deferred.take()
+    }
+
+    pub(in crate::actor::cell) fn put_front(&mut self, message: A::Message) {
+        self.user.push_front(message);
+    }
+
+    /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
+    pub(in crate::actor::cell) fn next_due(&mut self) -> Option<Timer> {
+        self.timers.as_mut()?.next_due().map(Timer::from)
+    }
+
+    /// Ends the turn until something comes, unless a timer of the protocol is due.
+    pub(in crate::actor::cell) fn poll_wait(
+        &mut self,
+        ctx: &mut Context<A>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Timer> {
+        while let Some(timers) = ctx.timers_mut()
+            && let Poll::Ready(generation) = timers.poll_due(cx)
+        {
+            self.enqueue(Control::Tick(generation));
+        }
+        if let Some(timers) = &mut self.timers
+            && let Poll::Ready(timer) = timers.poll_due(cx)
+        {
+            return Poll::Ready(timer.into());
+        }
+        self.wait();
+        Poll::Pending
+    }
+
+    /// Ends the turn until something comes.
+    pub(in crate::actor::cell) fn wait(&mut self) {
+        self.end_turn();
+        self.cell.mailbox.set_handling(false);
+        self.cell.mailbox.set_accepts(self.accepts);
+    }
+
+    /// Whether the next thing to do is to handle a message, if there is one.
+    pub(in crate::actor::cell) fn is_ready_for_a_message(&self) -> bool {
+        self.accepts && self.call.is_none() && self.aside.is_none() && self.has_nothing_to_do()
+    }
+
+    /// Whether nothing has been taken that is not done, and no system message and no timer of the protocol waits.
+    pub(in crate::actor::cell) fn has_nothing_to_do(&self) -> bool {
+        self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits()
+    }
+
+    /// Ends the turn. The next one comes when the others in the queue have had theirs.
+    pub(in crate::actor::cell) fn give_way(&mut self) {
+        self.end_turn();
+        let parked = self.cell.mailbox.wake();
+        debug_assert!(parked.is_none(), "the runner runs");
+    }
+
+    fn end_turn(&mut self) {
+        self.looked = false;
+        dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
+    }
+}

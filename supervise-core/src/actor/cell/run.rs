@@ -1,0 +1,223 @@
+//! The cell's own future: what it does next, and the user code that may wait.
+//!
+//! `messages` handles what waits in the user lane, `calls` makes the calls that the protocol wants, `inline_turn` is a turn on an
+//! asker's stack.
+
+mod calls;
+mod inline_turn;
+mod messages;
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+pub(super) use self::messages::Interrupt;
+pub use self::messages::StashOverflow;
+use super::Cell;
+use super::effect_runner::EffectRunner;
+use super::user_code::{self, Broken};
+use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::actor_timers::ActorTimers;
+use crate::actor::context::Context;
+use crate::actor::control::Control;
+use crate::actor::definition::Actor;
+use crate::actor::dispatch;
+use crate::actor::props::{Factory, Props};
+use crate::base::{UserValue, drop_contained};
+use crate::failure::Failure;
+use crate::supervision::Input;
+
+/// How many messages a cell handles in one turn, and how many system messages. Rule 1.9.
+pub(super) const THROUGHPUT: u32 = 128;
+
+/// What only the cell's own future touches.
+pub(crate) struct Runner<A: Actor> {
+    factory: UserValue<Factory<A>>,
+    instance: Option<A>,
+    ctx: Context<A>,
+    effects: EffectRunner<A>,
+}
+
+/// What the cell does next.
+enum Next {
+    /// Something was done; look again.
+    Again,
+    /// Let others have their turn.
+    GiveWay,
+    /// Nothing until something comes.
+    Wait,
+    Call(UserCode),
+    /// Nothing ever.
+    End,
+}
+
+/// User code that may wait; `run` calls it.
+///
+/// What it is called with stays where it was: in here it would take room in the future of every actor, all the time.
+enum UserCode {
+    PreStart,
+    PostRestart,
+    PreRestart {
+        own: bool,
+    },
+    PostStop,
+    /// The handler of the message at the front.
+    Message,
+    /// Tell the actor that another one ended.
+    Terminated,
+}
+
+/// What a call into user code came to.
+pub(super) type UserCodeResult = Result<Result<(), Failure>, Broken>;
+
+impl<A: Actor> Runner<A> {
+    pub(crate) fn new(cell: Arc<Cell<A::Message>>, props: Props<A>) -> Self {
+        let Props { factory, settings, .. } = props;
+        let ctx = Context::new(Arc::clone(&cell));
+        Self { factory, instance: None, ctx, effects: EffectRunner::new(cell, settings) }
+    }
+
+    /// The cell's life.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` would hold the runner twice: as argument and as variable"
+    )]
+    pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
+        async move {
+            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it.
+            macro_rules! finish {
+                (|$instance:ident, $ctx:ident, $effects:ident| $code:expr) => {{
+                    let ($instance, $ctx, $effects) = self.parts();
+                    user_code::finish(pin!(Some($code)), $effects).await
+                }};
+            }
+
+            self.begin();
+            while let Some(code) = poll_fn(|cx| self.poll_next(cx)).await {
+                match code {
+                    UserCode::Message => {
+                        let outcome = finish!(|instance, ctx, effects| instance.handle(effects.take_front(), ctx));
+                        self.handled(outcome);
+                    }
+                    UserCode::Terminated => {
+                        let outcome =
+                            finish!(|instance, ctx, effects| instance.terminated(effects.take_gone(), ctx));
+                        self.handled(outcome);
+                    }
+                    UserCode::PreStart => {
+                        let outcome = finish!(|instance, ctx, effects| instance.pre_start(ctx));
+                        let _again = self.built(outcome);
+                    }
+                    UserCode::PostRestart => {
+                        let cause = self.effects.take_cause();
+                        let outcome = finish!(|instance, ctx, effects| instance.post_restart(ctx, &cause));
+                        let _again = self.built(outcome);
+                    }
+                    UserCode::PreRestart { own } => {
+                        let cause = self.effects.take_cause();
+                        let message = if own { self.failed_message() } else { None };
+                        let outcome = finish!(|instance, ctx, effects| instance.pre_restart(ctx, &cause, message));
+                        let _again = self.returned(outcome);
+                    }
+                    UserCode::PostStop => {
+                        let outcome = finish!(|instance, ctx, effects| instance.post_stop(ctx));
+                        let _again = self.returned(outcome);
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let first = self.effects.cell.core.protocol().begin();
+        self.effects.call = Some(first);
+    }
+
+    /// The instance, and what goes on while it is borrowed.
+    fn parts(&mut self) -> (&mut A, &mut Context<A>, &mut EffectRunner<A>) {
+        let Self { instance: Some(instance), ctx, effects, .. } = self else {
+            unreachable!("messages are accepted, and hooks called, only with an instance");
+        };
+        (instance, ctx, effects)
+    }
+
+    /// Goes on as long as no user code has to be called that may wait. None: for ever. Pending: the turn has ended.
+    fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
+        if dispatch::is_inline() {
+            return self.take_inline_turn();
+        }
+        loop {
+            match self.next_action() {
+                Next::Again => {}
+                Next::GiveWay => {
+                    self.effects.give_way();
+                    return Poll::Pending;
+                }
+                Next::Wait => match self.effects.poll_wait(&mut self.ctx, cx) {
+                    Poll::Ready(timer) => self.step(Input::Due(timer)),
+                    Poll::Pending => return Poll::Pending,
+                },
+                Next::Call(code) => return Poll::Ready(Some(code)),
+                Next::End => return Poll::Ready(None),
+            }
+        }
+    }
+
+    /// Does what comes first: what an inline turn has left, what the protocol wants, then the system lane, then timers, then
+    /// the user lane.
+    ///
+    /// Rules 1.1 and 1.3.
+    #[inline]
+    fn next_action(&mut self) -> Next {
+        if let Some(interrupt) = self.effects.take_deferred() {
+            return self.interrupted(Ok(interrupt));
+        }
+        if self.effects.call.is_some() {
+            return self.call();
+        }
+        if self.effects.supervised >= THROUGHPUT {
+            return Next::GiveWay;
+        }
+        if let Some(message) = self.effects.next_system() {
+            self.step(Input::Message(message));
+            return Next::Again;
+        }
+        if let Some(timer) = self.effects.next_due() {
+            self.step(Input::Due(timer));
+            return Next::Again;
+        }
+        if !self.effects.accepts {
+            return if self.effects.ended { Next::End } else { Next::Wait };
+        }
+        if self.effects.handled >= THROUGHPUT {
+            return Next::GiveWay;
+        }
+        if let Some(next) = self.retry() {
+            return next;
+        }
+        if let Some(message) = self.effects.take_unstashed() {
+            return self.admit(message);
+        }
+        // A busy actor never waits, and its timers are due all the same.
+        while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
+            self.effects.enqueue(Control::Tick(generation));
+        }
+        self.drain_messages()
+    }
+
+    fn step(&mut self, input: Input<'_, AnyActorRef, Failure>) {
+        let Self { instance, ctx, effects, .. } = self;
+        effects.step(input, &mut || {
+            ctx.clear();
+            drop_contained(instance.take());
+        });
+    }
+}
+
+/// Called when the runtime goes away. The instance is dropped separately, so that its panic cannot affect another value.
+impl<A: Actor> Drop for Runner<A> {
+    fn drop(&mut self) {
+        drop_contained(self.instance.take());
+    }
+}

@@ -1,0 +1,102 @@
+//! The calls into user code that the protocol makes: the factory, the declarations of fields, and the hooks.
+
+use super::{Next, Runner, UserCode, UserCodeResult};
+use crate::actor::cell::user_code::Broken;
+use crate::actor::definition::Actor;
+use crate::base::contained;
+use crate::failure::Failure;
+use crate::supervision::{Call, Input, Returned};
+
+impl<A: Actor> Runner<A> {
+    /// Makes the call, as far as it cannot wait.
+    pub(super) fn call(&mut self) -> Next {
+        let outcome = match self.effects.call.take() {
+            None => return Next::Again,
+            Some(Call::Build) => self.build(),
+            Some(Call::Declare(at)) => self.declare(at),
+            Some(Call::Create) => match self.build_first() {
+                Ok(Ok(())) => return Next::Call(UserCode::PreStart),
+                failed => return self.built(failed),
+            },
+            Some(Call::StartNewInstance(cause)) => match self.build() {
+                Ok(Ok(())) => {
+                    self.effects.call = Some(Call::StartNewInstance(cause));
+                    return Next::Call(UserCode::PostRestart);
+                }
+                failed => return self.built(failed),
+            },
+            Some(Call::PreRestart { cause, own, aborted }) => {
+                self.ctx.cancel_timers_and_work();
+                self.ctx.set_aborted(aborted);
+                self.effects.call = Some(Call::PreRestart { cause, own, aborted });
+                return Next::Call(UserCode::PreRestart { own });
+            }
+            Some(Call::PostStop { aborted }) => {
+                self.ctx.cancel_timers_and_work();
+                self.ctx.set_aborted(aborted);
+                return Next::Call(UserCode::PostStop);
+            }
+        };
+        self.returned(outcome)
+    }
+
+    /// A new instance is there, or none.
+    ///
+    /// Rule 4.7.
+    pub(super) fn built(&mut self, outcome: UserCodeResult) -> Next {
+        if matches!(outcome, Ok(Ok(()))) {
+            self.effects.unstash_all();
+            let spent = self.effects.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
+            if let Some(retry) = spent {
+                self.effects.quarantine(retry);
+            }
+            if let Some(timers) = self.ctx.timers_mut() {
+                timers.rearm_idle();
+            }
+        }
+        self.returned(outcome)
+    }
+
+    pub(super) fn returned(&mut self, outcome: UserCodeResult) -> Next {
+        self.step(Input::Returned(match outcome {
+            Ok(Ok(())) => Returned::Ok,
+            Ok(Err(failure)) => Returned::Err(failure),
+            Err(Broken::Panicked(payload)) => Returned::Err(Failure::panic(payload)),
+            Err(Broken::Aborted) => Returned::Aborted,
+        }));
+        Next::Again
+    }
+
+    /// A copy of the message that failed, if it is kept for another try.
+    pub(super) fn failed_message(&self) -> Option<A::Message> {
+        let message = self.effects.aside.as_ref()?.retries.last_failed()?;
+        contained(|| A::duplicate(message)).ok().flatten()
+    }
+
+    /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.
+    fn build_first(&mut self) -> UserCodeResult {
+        self.ctx.cancel_receive_timeout();
+        self.build()
+    }
+
+    /// Runs the factory, unless it has run.
+    fn build(&mut self) -> UserCodeResult {
+        if self.instance.is_some() {
+            return Ok(Ok(()));
+        }
+        match contained(&mut *self.factory) {
+            Ok(built) => Ok(built.map(|instance| self.instance = Some(instance))),
+            Err(payload) => Err(Broken::Panicked(payload)),
+        }
+    }
+
+    /// Lets the instance say how the child of a field is made.
+    fn declare(&mut self, at: usize) -> UserCodeResult {
+        let (instance, _, effects) = self.parts();
+        let name = A::CHILDREN[at].name;
+        match contained(|| instance.declare_child(name, effects.declaration(at))) {
+            Err(payload) => Err(Broken::Panicked(payload)),
+            Ok(()) => Ok(effects.declared(at).map_err(Failure::new)),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A turn on the stack of an asker, for its own message alone.
+
+use std::ops::ControlFlow;
+use std::task::Poll;
+
+use super::messages::{Interrupt, admit};
+use super::{Runner, UserCode};
+use crate::actor::definition::Actor;
+use crate::actor::request::AskError;
+use crate::base::contained;
+use crate::failure::Failure;
+
+impl<A: Actor> Runner<A> {
+    /// A turn on an asker's stack. It handles the message that came first, which is the asker's own, because the actor was
+    /// idle. Everything that is not about this message is left to a worker: what others have sent meanwhile, a handler that
+    /// may wait, a failure.
+    ///
+    /// Rule 1.8.
+    #[inline(never)]
+    pub(super) fn take_inline_turn(&mut self) -> Poll<Option<UserCode>> {
+        let mut interrupt = None;
+        if self.effects.is_ready_for_a_message() && self.instance.is_some() {
+            let (instance, ctx, effects) = self.parts();
+            effects.cell.mailbox.set_handling(true);
+            let handled = contained(|| {
+                if let Some(control) = effects.take_control() {
+                    return Interrupt::Control(control);
+                }
+                if !effects.has_message() {
+                    return Interrupt::Nothing;
+                }
+                let message = effects.take_message();
+                match admit(instance, ctx, effects, message) {
+                    ControlFlow::Break(interrupt) => interrupt,
+                    ControlFlow::Continue(()) => Interrupt::Else,
+                }
+            });
+            interrupt = match handled {
+                Ok(Interrupt::Nothing | Interrupt::Else) => None,
+                Ok(Interrupt::Back(Ok(Ok(())))) => {
+                    self.handled(Ok(Ok(())));
+                    None
+                }
+                Ok(Interrupt::Back(Ok(Err(failure)))) => Some(self.tell_asker(failure)),
+                Ok(interrupt) => Some(interrupt),
+                Err(payload) => Some(self.tell_asker(Failure::panic(payload))),
+            };
+        }
+        match interrupt {
+            Some(interrupt) => self.effects.defer(interrupt),
+            None if self.ctx.timers_mut().is_none() && self.effects.has_nothing_to_do() => {
+                self.effects.wait();
+                return Poll::Pending;
+            }
+            None => {}
+        }
+        self.effects.give_way();
+        Poll::Pending
+    }
+
+    /// The asker of an inline turn learns of a failure at once; what follows from it is left to a worker.
+    #[cold]
+    fn tell_asker(&mut self, failure: Failure) -> Interrupt<A::Message> {
+        if let Some(asker) = self.ctx.take_held() {
+            asker.fail(AskError::Failed(failure.clone()));
+        }
+        Interrupt::Back(Ok(Err(failure)))
+    }
+}

@@ -1,0 +1,340 @@
+//! Handling one message after the other: what may interrupt that, and what follows from a handler's return.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::{Next, Runner, UserCode, UserCodeResult};
+use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::actor_timers::{Fired, Generation};
+use crate::actor::cell::Visit;
+use crate::actor::cell::effect_runner::EffectRunner;
+use crate::actor::cell::run::THROUGHPUT;
+use crate::actor::cell::user_code::Broken;
+use crate::actor::context::Context;
+use crate::actor::control::Control;
+use crate::actor::death_watch::Terminated;
+use crate::actor::definition::Actor;
+use crate::actor::reply::{ErasedSlot, drop_because};
+use crate::actor::request::AskError;
+use crate::actor::work::WorkId;
+use crate::base::{Payload, contained};
+use crate::failure::Failure;
+use crate::observe::DeadLetterReason;
+use crate::supervision::{Input, Returned, WatchKind};
+
+/// A message was to be set aside and the stash was full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stash is full: it holds {capacity} messages")]
+pub struct StashOverflow {
+    /// How many it holds.
+    pub capacity: usize,
+}
+
+/// Why the cell stops draining its messages.
+pub(in crate::actor::cell) enum Interrupt<M> {
+    /// No message is left.
+    Nothing,
+    Control(Control),
+    /// The handler of the message at the front may wait.
+    MayWait,
+    /// The actor would set this one aside.
+    Unwanted(M),
+    /// A handler came back and there is something to be done about it.
+    Back(UserCodeResult),
+    Else,
+}
+
+impl<A: Actor> Runner<A> {
+    /// Rule 6.5.
+    #[cold]
+    fn control(&mut self, control: Control) -> Next {
+        match control {
+            Control::Terminated(subject) => self.ended(subject),
+            Control::Tick(generation) => self.tick(generation),
+            Control::Outcome(work) => self.outcome(work),
+            // Somebody's stop, in its turn among the messages.
+            Control::PoisonPill => {
+                self.ctx.me_any().stop();
+                Next::Again
+            }
+            Control::Kill => self.failed(Failure::killed()),
+            Control::Visit(visit) => self.visited(visit),
+        }
+    }
+
+    /// Rules 17.2 and 17.3.
+    fn outcome(&mut self, work: WorkId) -> Next {
+        match self.ctx.take_outcome(work) {
+            None => Next::Again,
+            Some(Ok(message)) => self.admit(message),
+            Some(Err(failure)) => self.failed(failure),
+        }
+    }
+
+    /// Handles one message after the other, until something comes up.
+    ///
+    /// What [`next_action`](Self::next_action) has looked at changes only by what is looked at here: the system lane, and what a handler
+    /// leaves behind. So no message pays for the rest. All come from one place: from two, each would be copied piece by piece.
+    #[inline]
+    pub(super) fn drain_messages(&mut self) -> Next {
+        let (instance, ctx, effects) = self.parts();
+        effects.cell.mailbox.set_handling(true);
+        let interrupt = contained(|| {
+            while effects.handled < THROUGHPUT && !effects.cell.mailbox.system_waits() {
+                if let Some(control) = effects.take_control() {
+                    return Interrupt::Control(control);
+                }
+                if !effects.has_message() {
+                    return Interrupt::Nothing;
+                }
+                let message = effects.take_message();
+                if let ControlFlow::Break(interrupt) = admit(instance, ctx, effects, message) {
+                    return interrupt;
+                }
+            }
+            Interrupt::Else
+        });
+        self.interrupted(interrupt)
+    }
+
+    /// Stashes a message that did not come through the lane, or handles it.
+    pub(super) fn admit(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, effects) = self.parts();
+        effects.cell.mailbox.set_handling(true);
+        let interrupt = contained(|| match admit(instance, ctx, effects, message) {
+            ControlFlow::Break(interrupt) => interrupt,
+            ControlFlow::Continue(()) => Interrupt::Else,
+        });
+        self.interrupted(interrupt)
+    }
+
+    /// Handles a message that is not asked about again, unless its handler may wait.
+    fn handle(&mut self, message: A::Message) -> Next {
+        let (instance, ctx, effects) = self.parts();
+        let interrupt = contained(|| match handle(instance, ctx, effects, message) {
+            ControlFlow::Break(interrupt) => interrupt,
+            ControlFlow::Continue(()) => Interrupt::Else,
+        });
+        self.interrupted(interrupt)
+    }
+
+    #[inline]
+    pub(super) fn interrupted(&mut self, what: Result<Interrupt<A::Message>, Payload>) -> Next {
+        match what {
+            Ok(Interrupt::Else) => Next::Again,
+            Ok(Interrupt::Nothing) => Next::Wait,
+            Ok(Interrupt::MayWait) => Next::Call(UserCode::Message),
+            Ok(Interrupt::Control(control)) => self.control(control),
+            Ok(Interrupt::Unwanted(message)) => self.set_aside(message),
+            Ok(Interrupt::Back(outcome)) => {
+                self.handled(outcome);
+                Next::Again
+            }
+            Err(payload) => {
+                self.handled(Err(Broken::Panicked(payload)));
+                Next::Again
+            }
+        }
+    }
+
+    #[cold]
+    fn set_aside(&mut self, message: A::Message) -> Next {
+        let next = match self.effects.stash(message) {
+            Ok(()) => Next::Again,
+            Err(message) => {
+                let failure = Failure::new(StashOverflow { capacity: A::STASH_CAPACITY });
+                let why = AskError::Failed(failure.clone());
+                let name = A::message_name(&message);
+                self.effects.cell.core.lose(name, DeadLetterReason::StashFull, why, message);
+                self.failed(failure)
+            }
+        };
+        self.rearm_idle();
+        next
+    }
+
+    /// The receive timeout counts anew, if the message that was handled says so.
+    fn rearm_idle(&mut self) {
+        if let Some(timers) = self.ctx.timers_mut() {
+            timers.rearm_idle_if_over();
+        }
+    }
+
+    fn visited(&mut self, visit: Visit) -> Next {
+        let (instance, ctx, _) = self.parts();
+        let outcome = contained(|| visit.run(instance, ctx));
+        self.handled(outcome.map_err(Broken::Panicked));
+        Next::Again
+    }
+
+    fn ended(&mut self, subject: AnyActorRef) -> Next {
+        let news = self.effects.cell.core.protocol().dequeued(&subject);
+        match news {
+            None => Next::Again,
+            Some((WatchKind::DeathPact, _)) => self.failed(Failure::death_pact(subject.path())),
+            Some((WatchKind::Notify, how)) => {
+                self.effects.put_gone(Terminated::new(subject, how));
+                Next::Call(UserCode::Terminated)
+            }
+            Some((WatchKind::Message, _)) => match self.ctx.take_watch_message(&subject) {
+                None => Next::Again,
+                Some(message) => self.admit(message),
+            },
+        }
+    }
+
+    fn tick(&mut self, generation: Generation) -> Next {
+        let Some(timers) = self.ctx.timers_mut() else { return Next::Again };
+        match contained(|| timers.take(generation)) {
+            Ok(None) => Next::Again,
+            Ok(Some(Fired { message, by_idleness })) => {
+                if by_idleness {
+                    timers.idle_is_over();
+                }
+                self.admit(message)
+            }
+            Err(payload) => {
+                // The receive timeout goes on, should the actor be resumed.
+                timers.rearm_idle();
+                self.failed(Failure::panic(payload))
+            }
+        }
+    }
+
+    /// A failed message comes before those that wait. One that the actor would set aside now lets others go first, and
+    /// is asked about again before each of them.
+    pub(super) fn retry(&mut self) -> Option<Next> {
+        let aside = self.effects.aside.as_mut()?;
+        // If the actor was resumed and not restarted, its message is lost as every failing message is.
+        aside.retries.forget();
+        let message = aside.retries.due()?;
+        let instance = self.instance.as_ref()?;
+        // A condition that panics does so again in `admit`, where it is a failure.
+        if matches!(contained(|| instance.stash_while(message)), Ok(true)) {
+            return None;
+        }
+        Some(match aside.retries.begin_next(A::duplicate)? {
+            Ok(message) => self.handle(message),
+            Err(payload) => self.failed(Failure::panic(payload)),
+        })
+    }
+
+    /// A handler came back.
+    #[expect(
+        clippy::inline_always,
+        reason = "every handler that may wait goes this way; a call costs a tenth of it"
+    )]
+    #[inline(always)]
+    pub(super) fn handled(&mut self, outcome: UserCodeResult) {
+        if matches!(outcome, Ok(Ok(())))
+            && !self.effects.parked
+            && self.effects.aside.is_none()
+            && !self.ctx.has_news()
+        {
+            return;
+        }
+        self.finish_message(outcome);
+    }
+
+    /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
+    fn finish_message(&mut self, outcome: UserCodeResult) {
+        self.rearm_idle();
+        self.effects.unstash_all();
+        let asker = self.ctx.take_held();
+        match outcome {
+            Ok(Ok(())) => {
+                if let Some(asker) = asker {
+                    asker.fail(AskError::Stopped);
+                }
+                if let Some(aside) = &mut self.effects.aside {
+                    aside.retries.forget();
+                }
+                if self.effects.parked {
+                    self.step(Input::Returned(Returned::Ok));
+                }
+            }
+            Err(Broken::Aborted) => {
+                if let Some(asker) = asker {
+                    asker.fail(AskError::Stopped);
+                }
+                self.message_failed(None);
+                self.step(Input::Returned(Returned::Aborted));
+            }
+            Ok(Err(failure)) => self.failed_for(asker, failure),
+            Err(Broken::Panicked(payload)) => self.failed_for(asker, Failure::panic(payload)),
+        }
+    }
+
+    #[cold]
+    fn failed_for(&mut self, asker: Option<Arc<dyn ErasedSlot>>, failure: Failure) {
+        if let Some(asker) = asker {
+            asker.fail(AskError::Failed(failure.clone()));
+        }
+        self.message_failed(Some(&failure));
+        self.step(Input::Returned(Returned::Err(failure)));
+    }
+
+    fn message_failed(&mut self, failure: Option<&Failure>) {
+        if let Some(aside) = &mut self.effects.aside {
+            aside.retries.failed(failure);
+        }
+    }
+
+    fn failed(&mut self, failure: Failure) -> Next {
+        self.step(Input::Returned(Returned::Err(failure)));
+        Next::Again
+    }
+}
+
+/// Handles a message, unless the actor would set it aside.
+#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+#[inline(always)]
+pub(super) fn admit<A: Actor>(
+    instance: &mut A,
+    ctx: &mut Context<A>,
+    effects: &mut EffectRunner<A>,
+    message: A::Message,
+) -> ControlFlow<Interrupt<A::Message>> {
+    if let Some(timers) = ctx.timers_mut()
+        && A::is_activity(&message)
+    {
+        timers.idle_is_over();
+    }
+    match contained(|| instance.stash_while(&message)) {
+        Ok(false) => {}
+        Ok(true) => return ControlFlow::Break(Interrupt::Unwanted(message)),
+        Err(payload) => {
+            let failure = Failure::panic(payload);
+            drop_because(AskError::Failed(failure.clone()), message);
+            return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
+        }
+    }
+    let may_retry = A::redelivery(&message);
+    // A copy that cannot be made is one that is not retried.
+    if may_retry > 0
+        && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
+    {
+        effects.aside().retries.begin(copy, may_retry);
+    }
+    handle(instance, ctx, effects, message)
+}
+
+/// Handles a message, unless its handler may wait.
+#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+#[inline(always)]
+fn handle<A: Actor>(
+    instance: &mut A,
+    ctx: &mut Context<A>,
+    effects: &mut EffectRunner<A>,
+    message: A::Message,
+) -> ControlFlow<Interrupt<A::Message>> {
+    effects.handled += 1;
+    match instance.handle_now(message, ctx) {
+        ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() => ControlFlow::Continue(()),
+        ControlFlow::Break(outcome) => ControlFlow::Break(Interrupt::Back(Ok(outcome))),
+        ControlFlow::Continue(message) => {
+            effects.put_front(message);
+            ControlFlow::Break(Interrupt::MayWait)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Making the cell of a child, and letting it run.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::{Cell, CellProtocol, Core, Runner};
+use crate::actor::actor_ref::{ActorRef, AnyActorRef};
+use crate::actor::definition::Actor;
+use crate::actor::dispatch::Task;
+use crate::actor::props::Props;
+use crate::base::{ActorName, ActorPath, InvalidName, check_name};
+use crate::mailbox::Mailbox;
+use crate::supervision::{ChildId, SpawnRefusal};
+
+impl<M: Send + 'static> Cell<M> {
+    /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
+    pub(crate) fn spawn_under<A: Actor<Message = M>>(
+        parent: &AnyActorRef,
+        name: NewName<'_>,
+        props: Props<A>,
+    ) -> Result<ActorRef<A>, SpawnError> {
+        let above = parent.core();
+        let mut new = None;
+        let mut make = |name: &ActorName, id, inherited| {
+            AnyActorRef(new.insert(Self::below(parent, name, id, props.protocol(inherited), &props)).clone())
+        };
+        let spawned = match name {
+            NewName::Given(name) => {
+                check_name(name).map_err(|reason| SpawnError::InvalidName { parent: above.path(), reason })?;
+                let name = ActorName::from(name);
+                above.protocol().spawn(&name, |id, inherited| make(&name, id, inherited))
+            }
+            NewName::MadeUp => above.protocol().spawn_anonymous(make),
+        };
+        match (new, spawned, name) {
+            (Some(cell), ..) => {
+                Self::begin(&cell, props);
+                Ok(ActorRef::new(cell))
+            }
+            (None, Err(SpawnRefusal::NameTaken), NewName::Given(name)) => {
+                Err(SpawnError::NameTaken { parent: above.path(), name: name.to_owned() })
+            }
+            (None, ..) => Err(SpawnError::Stopping { parent: above.path() }),
+        }
+    }
+
+    /// Makes the child of a field, and lets it run.
+    pub(crate) fn spawn_field<A: Actor<Message = M>>(
+        parent: &AnyActorRef,
+        at: usize,
+        props: Props<A>,
+    ) -> Option<ActorRef<A>> {
+        let above = parent.core();
+        let mut made = None;
+        above.protocol().spawn_field(at, |name, id, inherited| {
+            let protocol = props.protocol(inherited).as_field();
+            AnyActorRef(made.insert(Self::below(parent, name, id, protocol, &props)).clone())
+        });
+        let cell = made?;
+        Self::begin(&cell, props);
+        Some(ActorRef::new(cell))
+    }
+
+    /// Lets a new cell run.
+    pub(crate) fn begin<A: Actor<Message = M>>(cell: &Arc<Self>, props: Props<A>) {
+        let runner = Runner::new(Arc::clone(cell), props);
+        let task = Task::new(Arc::clone(cell) as _, Waker::from(Arc::clone(cell)), runner.run());
+        cell.core.system.dispatcher().ready(task);
+    }
+
+    fn below<A: Actor<Message = M>>(
+        parent: &AnyActorRef,
+        name: &ActorName,
+        id: ChildId,
+        protocol: CellProtocol,
+        props: &Props<A>,
+    ) -> Arc<Self> {
+        let system = Arc::clone(&parent.core().system);
+        let core = Core::new(name.clone(), id, Some(parent.clone()), system, props.description(), protocol);
+        Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) })
+    }
+}
+
+/// The name of an actor to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NewName<'a> {
+    Given(&'a str),
+    MadeUp,
+}
+
+/// Why an actor could not be spawned. A factory that fails is not such an error but a failure of the child.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// The name is invalid.
+    #[error("cannot spawn under {parent}: {reason}")]
+    InvalidName {
+        /// The parent to be.
+        parent: ActorPath,
+        /// What is wrong with the name.
+        reason: InvalidName,
+    },
+    /// A child of this name exists, or is still ending: its name is free when its parent has been told of its end.
+    #[error("cannot spawn `{name}` under {parent}: the name is taken")]
+    NameTaken {
+        /// The parent to be.
+        parent: ActorPath,
+        /// The name.
+        name: String,
+    },
+    /// The parent is ending.
+    #[error("cannot spawn under {parent}: it is stopping")]
+    Stopping {
+        /// The parent.
+        parent: ActorPath,
+    },
+}

@@ -1,0 +1,81 @@
+//! Running one piece of user code so that nothing it does breaks the cell.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use crate::base::{Payload, contained, drop_pinned};
+
+/// Why user code has no result.
+pub(super) enum Broken {
+    Panicked(Payload),
+    /// It was told to go at an await point.
+    Aborted,
+}
+
+/// What goes on while user code waits at an await point.
+pub(super) trait WhileParked {
+    /// The code waits for the first time.
+    fn parked(&mut self);
+
+    /// Whether the code has waited before.
+    fn is_parked(&self) -> bool;
+
+    /// Does what may be done meanwhile, and has the task woken when there is more. Answers whether to abort.
+    fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool;
+}
+
+/// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained.
+///
+/// Rule 11.1.
+pub(super) fn finish<'a, F: Future, W: WhileParked>(
+    code: Pin<&'a mut Option<F>>,
+    meanwhile: &'a mut W,
+) -> Finish<'a, F, W> {
+    Finish { code, meanwhile }
+}
+
+/// See [`finish`]. By hand, because every actor has room for it: an `async fn` would take twice as much.
+pub(super) struct Finish<'a, F, W> {
+    code: Pin<&'a mut Option<F>>,
+    meanwhile: &'a mut W,
+}
+
+/// The runtime went away under the code.
+impl<F, W> Drop for Finish<'_, F, W> {
+    fn drop(&mut self) {
+        drop_pinned(self.code.as_mut());
+    }
+}
+
+impl<F: Future, W: WhileParked> Finish<'_, F, W> {
+    fn end(&mut self, result: Result<F::Output, Broken>) -> Poll<Result<F::Output, Broken>> {
+        drop_pinned(self.code.as_mut());
+        Poll::Ready(result)
+    }
+}
+
+impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
+    type Output = Result<F::Output, Broken>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        if self.meanwhile.is_parked() && self.meanwhile.go_on(cx) {
+            return self.end(Err(Broken::Aborted));
+        }
+        let Some(running) = self.code.as_mut().as_pin_mut() else {
+            unreachable!("the future is dropped only at the end");
+        };
+        match contained(|| running.poll(cx)) {
+            Ok(Poll::Ready(value)) => return self.end(Ok(value)),
+            Err(payload) => return self.end(Err(Broken::Panicked(payload))),
+            Ok(Poll::Pending) => {}
+        }
+        if !self.meanwhile.is_parked() {
+            self.meanwhile.parked();
+            if self.meanwhile.go_on(cx) {
+                return self.end(Err(Broken::Aborted));
+            }
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,446 @@
+//! What an actor can do with itself and its surroundings, from within a handler or hook.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::actor::actor_timers::{ActorTimers, TimerKey};
+use crate::actor::cell::{Cell, NewName, SpawnError, System};
+use crate::actor::definition::{
+    Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
+    WatchableBy,
+};
+use crate::actor::props::Props;
+use crate::actor::reply::ErasedSlot;
+use crate::actor::request::{AskError, Request};
+use crate::actor::system::ActorSystem;
+use crate::actor::work::{WorkId, Works};
+use crate::base::{ActorPath, UserValue};
+use crate::failure::Failure;
+use crate::supervision::{Protocol, WatchKind};
+
+/// An actor's view of itself and its surroundings.
+pub struct Context<A: Actor> {
+    cell: Arc<Cell<A::Message>>,
+    /// The asker of the message that is being handled.
+    held: Option<Arc<dyn ErasedSlot>>,
+    /// What few actors have, and every actor would pay the room for. Appears with the first of it.
+    rare: Option<Box<Rare<A>>>,
+    aborted: bool,
+    /// Appears with the first timer.
+    timers: Option<Box<ActorTimers<A::Message>>>,
+}
+
+/// See [`Context::rare`].
+struct Rare<A: Actor> {
+    /// What comes instead of `Terminated`.
+    watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
+    works: Works<A>,
+}
+
+/// What an instance wants to be sent when an actor ends.
+struct WatchMessage<M: 'static> {
+    message: UserValue<M>,
+    /// The instance that chose it is gone: the next one may choose its own.
+    inherited: bool,
+}
+
+impl<A: Actor> Context<A> {
+    pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
+        Self { cell, held: None, rare: None, aborted: false, timers: None }
+    }
+
+    // ---- itself --------------------------------------------------------------------------------------------------
+
+    /// This actor's own ref. It stays valid across restarts.
+    pub fn me(&self) -> A::Ref {
+        ActorRef::<A>::new(Arc::clone(&self.cell)).into()
+    }
+
+    /// Where this actor stands.
+    pub fn path(&self) -> ActorPath {
+        self.cell.core.path()
+    }
+
+    /// The system this actor lives in.
+    pub fn system(&self) -> ActorSystem {
+        ActorSystem::of(&self.cell.core)
+    }
+
+    /// This actor's supervisor. Only the root guardian has none.
+    pub fn parent(&self) -> Option<&AnyActorRef> {
+        self.cell.core.parent.as_ref()
+    }
+
+    /// Starts the backoff anew that delays this actor's restarts: for `reset_after = manual`.
+    pub fn reset_backoff(&mut self) {
+        if let Some(parent) = self.parent() {
+            parent.send_system(System::ResetBackoff(self.cell.core.id));
+        }
+    }
+
+    /// Requests the stop of this actor: after the current message its children stop, then it does. This is an end by itself,
+    /// which brings a permanent child back and counts where it is significant (rules 14.2, 14.5).
+    pub fn stop_self(&mut self) {
+        self.me_any().send_system(System::Terminate);
+    }
+
+    /// Waits until the stop of this actor is requested. A handler that waits long should wait for this too: it has
+    /// the stop timeout to finish, then its future is dropped. A restart that waits for the handler does not resolve it
+    /// (rule 6.1).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets nothing.
+    pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<A> {
+        let cell = Arc::clone(&self.cell);
+        async move { cell.core.stop_requested().await }
+    }
+
+    /// In `pre_restart` and `post_stop`: whether a handler of this instance was dropped at an await point, so that its
+    /// state may be half-updated (rule 6.1).
+    pub fn was_aborted(&self) -> bool {
+        self.aborted
+    }
+
+    // ---- children ------------------------------------------------------------------------------------------------
+
+    /// Makes a child. The ref can be used at once; the factory runs on the child's own turn, and again at each restart.
+    ///
+    /// # Errors
+    ///
+    /// If the name is invalid or taken, or this actor is stopping. A failure of the factory is not an error here but
+    /// a failure of the child.
+    pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+        B::Actor: SupervisedBy<A>,
+        B::Cause: DecidedBy<A>,
+    {
+        self.spawn_named(NewName::Given(name.as_ref()), Props::new(factory))
+    }
+
+    /// Like [`spawn`](Self::spawn), under a made-up name: `$a`, `$b`, …
+    ///
+    /// # Errors
+    ///
+    /// If this actor is stopping.
+    pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+        B::Actor: SupervisedBy<A>,
+        B::Cause: DecidedBy<A>,
+    {
+        self.spawn_named(NewName::MadeUp, Props::new(factory))
+    }
+
+    /// Like [`spawn`](Self::spawn), with settings of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_with<C, E, T>(
+        &mut self,
+        name: impl AsRef<str>,
+        props: Props<C, E, T>,
+    ) -> Result<RefOf<C>, SpawnError>
+    where
+        C: Actor + FailuresDecidedBy<A>,
+        T: EscalationsDecidedBy<A>,
+        E: DecidedBy<A>,
+    {
+        self.spawn_named(NewName::Given(name.as_ref()), props)
+    }
+
+    /// Makes a child of an instance that cannot be built twice, under a table that never restarts.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_once<C>(&mut self, name: impl AsRef<str>, instance: C) -> Result<RefOf<C>, SpawnError>
+    where
+        C: Actor + SupervisedBy<A>,
+        A: NeverRestarts,
+    {
+        self.spawn_named(NewName::Given(name.as_ref()), Props::<C>::once(instance))
+    }
+
+    fn spawn_named<C: Actor, E, T>(
+        &mut self,
+        name: NewName<'_>,
+        props: Props<C, E, T>,
+    ) -> Result<RefOf<C>, SpawnError> {
+        Cell::spawn_under(&self.me_any(), name, props.marked()).map(Into::into)
+    }
+
+    /// The child of this name, which may be ending.
+    pub fn child(&self, name: &str) -> Option<AnyActorRef> {
+        self.cell.core.protocol().child_named(name).cloned()
+    }
+
+    /// All children in start order, those that are ending included.
+    pub fn children(&self) -> Vec<AnyActorRef> {
+        self.cell.core.protocol().children().map(|(_, child)| child.clone()).collect()
+    }
+
+    /// Requests the stop of an actor. With its own ref an actor stops itself, as by [`stop_self`](Self::stop_self).
+    pub fn stop<R: TypedRef>(&mut self, actor: &R) {
+        if actor.actor_ref().uid() == self.cell.core.uid {
+            self.stop_self();
+        } else {
+            actor.actor_ref().stop();
+        }
+    }
+
+    /// Unwatches all children and requests their stop, the last one first. What `pre_restart` does by default.
+    pub fn stop_children(&mut self) {
+        // Most actors that restart have none.
+        if self.cell.core.protocol().children().next().is_some() {
+            self.me_any().command(Protocol::stop_children);
+        }
+    }
+
+    // ---- timers --------------------------------------------------------------------------------------------------
+
+    /// Sends this actor a message after `delay`. A timer of the same key is replaced, and its message is not delivered
+    /// even if it is on its way. A timer that is due while a handler waits comes after all that waits when that handler
+    /// returns (rule 15.1). A restart cancels all timers, `Resume` keeps them.
+    pub fn start_timer<T: Send + 'static>(
+        &mut self,
+        key: impl Into<TimerKey>,
+        delay: Duration,
+        message: Request<'_, A, T>,
+    ) {
+        self.timers().start_once(key.into(), delay, message.into_message());
+    }
+
+    /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
+    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn; a request to oneself makes one, as in
+    /// `move || me.poll().into_message()`. A tick waits until the one before was handled: an actor that is slower than its timer,
+    /// or suspended, skips ticks.
+    pub fn start_periodic_timer(
+        &mut self,
+        key: impl Into<TimerKey>,
+        interval: Duration,
+        message: impl FnMut() -> A::Message + Send + 'static,
+    ) {
+        self.timers().start_every(key.into(), interval, Box::new(message));
+    }
+
+    /// Cancels a timer. Its message is not delivered even if it is on its way.
+    pub fn cancel_timer(&mut self, key: &str) {
+        if let Some(timers) = &mut self.timers {
+            timers.cancel(key);
+        }
+    }
+
+    /// Whether a timer is set whose message has not been delivered, or that repeats.
+    pub fn is_timer_active(&self, key: &str) -> bool {
+        self.timers.as_ref().is_some_and(|timers| timers.is_active(key))
+    }
+
+    /// Sends this actor a message whenever it got none for `after`. Messages of handlers with
+    /// `#[handler(not_influencing)]` do not count. It survives a restart, and counts anew from there. `after` is a
+    /// millisecond at least.
+    pub fn set_receive_timeout(&mut self, after: Duration, message: impl FnMut() -> A::Message + Send + 'static) {
+        self.timers().set_idle(after, Box::new(message));
+    }
+
+    /// Takes the receive timeout back.
+    pub fn cancel_receive_timeout(&mut self) {
+        if let Some(timers) = &mut self.timers {
+            timers.clear_idle();
+        }
+    }
+
+    fn timers(&mut self) -> &mut ActorTimers<A::Message> {
+        self.timers.get_or_insert_with(|| Box::new(ActorTimers::new()))
+    }
+
+    // ---- death watch ---------------------------------------------------------------------------------------------
+
+    /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
+    /// has ended already. A restart does not trigger it. Watching oneself does nothing, watching twice is watching once.
+    ///
+    /// # Panics
+    ///
+    /// If the actor is watched already by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
+    /// [`unwatch`](Self::unwatch) it first.
+    pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
+        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::Notify);
+    }
+
+    /// Ends together with another actor: this one fails with [`DeathPact`](crate::FailureKind::DeathPact) when it ends.
+    ///
+    /// # Panics
+    ///
+    /// If the actor is watched already by [`watch`](Self::watch) or [`watch_with`](Self::watch_with);
+    /// [`unwatch`](Self::unwatch) it first.
+    pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
+        self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
+    }
+
+    /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`. It outlives a
+    /// restart, as every watch does, and the new instance may replace it by its own.
+    ///
+    /// # Errors
+    ///
+    /// If this instance watches the actor already; `unwatch` it first.
+    pub fn watch_with<R: TypedRef, T: Send + 'static>(
+        &mut self,
+        subject: &R,
+        message: Request<'_, A, T>,
+    ) -> Result<(), AlreadyWatched> {
+        let subject = subject.actor_ref().to_any();
+        let earlier = self.watch_as(&subject, WatchKind::Message);
+        let kept = self.rare.as_ref().and_then(|rare| rare.watch_messages.get(&subject));
+        let inherited = kept.is_some_and(|message| message.inherited);
+        if earlier.is_some() && !inherited {
+            return Err(AlreadyWatched { subject: subject.path() });
+        }
+        let message = WatchMessage { message: UserValue::new(message.into_message()), inherited: false };
+        self.rare().watch_messages.insert(subject, message);
+        Ok(())
+    }
+
+    /// Takes a watch back. News of the actor's end that is on its way is not delivered.
+    pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
+        let subject = subject.actor_ref().to_any();
+        if let Some(rare) = &mut self.rare {
+            rare.watch_messages.remove(&subject);
+        }
+        self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
+    }
+
+    /// For actors that handle the end of any actor by hand.
+    pub(crate) fn watch_any(&mut self, subject: &AnyActorRef) {
+        self.watch_as(subject, WatchKind::Notify);
+    }
+
+    fn watch_only_as(&mut self, subject: &AnyActorRef, kind: WatchKind) {
+        let earlier = self.watch_as(subject, kind);
+        // Rule 8.7.
+        assert!(
+            earlier.is_none_or(|earlier| earlier == kind),
+            "{} watches {} in another way already: unwatch it first",
+            self.path(),
+            subject.path()
+        );
+    }
+
+    /// Answers the kind of an earlier watch.
+    fn watch_as(&mut self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
+        let me = self.me_any();
+        if *subject == me {
+            return None;
+        }
+        me.command(|protocol, effects| protocol.watch(subject, kind, effects))
+    }
+
+    pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
+        self.rare.as_mut()?.watch_messages.remove(subject).map(|message| message.message.into_inner())
+    }
+
+    // ---- the runner's side ---------------------------------------------------------------------------------------
+
+    pub(crate) fn me_any(&self) -> AnyActorRef {
+        AnyActorRef(Arc::clone(&self.cell) as _)
+    }
+
+    pub(crate) fn hold(&mut self, reply: Option<Arc<dyn ErasedSlot>>) {
+        self.held = reply;
+    }
+
+    pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.held.take()
+    }
+
+    /// Whether the end of a handler is to be looked at more closely: an asker waits, or timers count.
+    pub(crate) fn has_news(&self) -> bool {
+        self.held.is_some() || self.timers.is_some()
+    }
+
+    pub(crate) fn set_aborted(&mut self, aborted: bool) {
+        self.aborted = aborted;
+    }
+
+    pub(crate) fn timers_mut(&mut self) -> Option<&mut ActorTimers<A::Message>> {
+        self.timers.as_deref_mut()
+    }
+
+    fn rare(&mut self) -> &mut Rare<A> {
+        self.rare.get_or_insert_with(|| Box::new(Rare { watch_messages: HashMap::new(), works: Works::new() }))
+    }
+
+    pub(crate) fn works(&mut self) -> &mut Works<A> {
+        &mut self.rare().works
+    }
+
+    pub(crate) fn works_so_far(&self) -> Option<&Works<A>> {
+        self.rare.as_ref().map(|rare| &rare.works)
+    }
+
+    /// The mark of an outcome came up: its message or failure, unless the work was cancelled.
+    pub(crate) fn take_outcome(&mut self, work: WorkId) -> Option<Result<A::Message, Failure>> {
+        let me = self.me();
+        self.rare.as_mut()?.works.take(work, &me)
+    }
+
+    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody, and what it began would
+    /// run for nobody.
+    ///
+    /// Rules 4.7 and 17.1.
+    pub(crate) fn cancel_timers_and_work(&mut self) {
+        if let Some(timers) = &mut self.timers {
+            timers.cancel_all();
+        }
+        if let Some(rare) = &mut self.rare {
+            rare.works.cancel_all();
+        }
+    }
+
+    /// Forgets what belonged to the instance, and the messages of watches that ended with it.
+    ///
+    /// Rule 8.4.
+    pub(crate) fn clear(&mut self) {
+        self.cancel_timers_and_work();
+        self.held = None;
+        self.aborted = false;
+        if let Some(rare) = &mut self.rare {
+            let messages = &mut rare.watch_messages;
+            let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
+            messages.retain(|subject, _| watched.contains(subject));
+            for message in messages.values_mut() {
+                message.inherited = true;
+            }
+        }
+    }
+}
+
+/// An actor was to be watched with a message although it is watched already.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{subject} is watched already: unwatch it before watching it with another message")]
+pub struct AlreadyWatched {
+    /// Which actor.
+    pub subject: ActorPath,
+}
+
+/// The runtime went away under a handler: its asker is told (rule 6.6).
+impl<A: Actor> Drop for Context<A> {
+    fn drop(&mut self) {
+        if let Some(asker) = self.held.take() {
+            asker.fail(AskError::Stopped);
+        }
+    }
+}
+
+impl<A: Actor> fmt::Debug for Context<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("actor", &format_args!("{}", self.cell.core)).finish_non_exhaustive()
+    }
+}

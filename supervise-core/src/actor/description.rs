@@ -1,0 +1,155 @@
+//! What an actor's type says about itself, as data that outlives the type's name.
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+
+use crate::actor::definition::Supervisor;
+use crate::supervision::{ChildSpec, Directive, Strategy};
+
+/// A decider table, to be read. What is done about a failure is decided by [`Supervisor::decide`] alone.
+///
+/// `#[supervise]` writes it from its rules. It can be as wrong as whoever writes it by hand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum DeciderTable {
+    /// What the [default decider](crate::default_decider) says.
+    Default,
+    /// The first rule that matches decides. What none matches escalates.
+    Rules(&'static [Rule]),
+    /// A function decides; this is how the attribute names it.
+    Function(&'static str),
+    /// A function that was given when the actor was spawned, in [`Props::supervision`](crate::Props::supervision) or
+    /// [`ActorSystemBuilder::guardian`](crate::ActorSystemBuilder::guardian).
+    AtRunTime,
+}
+
+/// One rule of a [`DeciderTable`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// What fails, as the attribute has it: `io::Error`, `DbError::Timeout if |e| e.is_first()`, `Panic`, `_`.
+    pub pattern: &'static str,
+    /// What is done. `None`: what the [default decider](crate::default_decider) says.
+    pub directive: Option<Directive>,
+}
+
+impl Rule {
+    /// A failure that matches `pattern` is answered with `directive`.
+    pub const fn new(pattern: &'static str, directive: Directive) -> Self {
+        Self { pattern, directive: Some(directive) }
+    }
+
+    /// A failure that matches `pattern` is left to the [default decider](crate::default_decider).
+    pub const fn by_default(pattern: &'static str) -> Self {
+        Self { pattern, directive: None }
+    }
+}
+
+/// An actor's type as a value: what it declares can be looked up without naming it.
+#[derive(Clone, Copy)]
+pub struct ActorType(fn() -> &'static TypeDescription);
+
+/// What a type declares.
+struct TypeDescription {
+    id: fn() -> TypeId,
+    name: fn() -> &'static str,
+    answers_to: fn(TypeId) -> bool,
+    strategy: Strategy,
+    table: DeciderTable,
+    children: &'static [ChildSpec],
+    child_types: &'static [ActorType],
+}
+
+fn describe<A: Supervisor>() -> &'static TypeDescription {
+    const {
+        &TypeDescription {
+            id: TypeId::of::<A>,
+            name: type_name::<A>,
+            answers_to: A::answers_to,
+            strategy: A::STRATEGY,
+            table: A::TABLE,
+            children: A::CHILDREN,
+            child_types: A::CHILD_TYPES,
+        }
+    }
+}
+
+impl ActorType {
+    /// The type `A`.
+    pub const fn of<A: Supervisor>() -> Self {
+        // A function and no reference: types may declare each other as children.
+        Self(describe::<A>)
+    }
+
+    fn description(self) -> &'static TypeDescription {
+        (self.0)()
+    }
+
+    pub(crate) fn declared_children(self) -> impl DoubleEndedIterator<Item = (ChildSpec, ActorType)> {
+        let TypeDescription { children, child_types, .. } = self.description();
+        children.iter().copied().zip(child_types.iter().copied())
+    }
+}
+
+impl PartialEq for ActorType {
+    fn eq(&self, other: &Self) -> bool {
+        (self.description().id)() == (other.description().id)()
+    }
+}
+
+impl Eq for ActorType {}
+
+impl fmt::Debug for ActorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ActorType").field(&(self.description().name)()).finish()
+    }
+}
+
+/// What an actor was made of: its type, and what was said otherwise when it was spawned.
+#[derive(Debug, Clone)]
+pub(crate) struct ActorDescription {
+    of: ActorType,
+    policy: Option<Box<(Strategy, DeciderTable)>>,
+}
+
+impl From<ActorType> for ActorDescription {
+    fn from(of: ActorType) -> Self {
+        Self { of, policy: None }
+    }
+}
+
+impl ActorDescription {
+    pub(crate) fn of<A: Supervisor>() -> Self {
+        Self::from(ActorType::of::<A>())
+    }
+
+    /// With another strategy and table than its type's, if there are.
+    pub(crate) fn supervising(self, policy: Option<(Strategy, DeciderTable)>) -> Self {
+        Self { policy: policy.map(Box::new), ..self }
+    }
+
+    /// Whether refs of this actor type reach such an actor.
+    pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
+        (self.of.description().answers_to)(actor)
+    }
+
+    pub(crate) fn is(&self, actor: ActorType) -> bool {
+        self.of == actor
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.of.description().name)()
+    }
+
+    pub(crate) fn strategy(&self) -> Strategy {
+        self.policy.as_ref().map_or(self.of.description().strategy, |policy| policy.0)
+    }
+
+    pub(crate) fn table(&self) -> DeciderTable {
+        self.policy.as_ref().map_or(self.of.description().table, |policy| policy.1)
+    }
+
+    pub(crate) fn declared_child(&self, name: &str) -> Option<ChildSpec> {
+        self.of.description().children.iter().find(|spec| spec.name == name).copied()
+    }
+}

@@ -1,0 +1,443 @@
+//! Polls the cells: on resident tokio tasks, the workers, one for each thread of the runtime.
+//!
+//! ```text
+//!   a push finds the runner parked ──► Task ──► a worker's queue ──► worker: one turn ──► parked in its mailbox again
+//!                                                    ▲    │ an idle worker steals half
+//!                                                    └────┘
+//! ```
+//!
+//! An idle actor has no tokio task; its runner waits in its own mailbox. A worker is woken through tokio only when it
+//! had nothing to do, so messages between busy actors cost no task switch.
+//!
+//! 1. A [`Task`] exists once for each cell that has not ended: it is parked, queued or having its turn.
+//! 2. A worker lets tokio's other tasks run when it has spent its budget, its own or tokio's.
+//! 3. When the workers go, with their runtime or because the system has ended, all tasks that are left go too: those that are
+//!    parked or queued at once, and those in a turn after it. Rule 6.6.
+//! 4. An asker may give a parked actor its turn on the asker's own stack, for its own message alone
+//!    ([`run_inline`](Dispatcher::run_inline)).
+//! 5. A task never waits for a turn that blocks its thread while another thread of the runtime is idle, unless it is the
+//!    only task that this turn has made ready. A tokio task of its own would wait in the same case: in the slot of tokio's
+//!    worker thread that other threads cannot steal from.
+//!
+//! Rules 1.9 and 1.10.
+//!
+//! This module does not know what a turn does. Which worker takes which task is decided by [`RunQueues`], and by
+//! [`OnlyQueue`] on a current-thread runtime. How a worker is found for what waits is known to the [`Crew`].
+
+mod crew;
+mod only_queue;
+mod run_queues;
+
+use std::cell::{Cell as Local, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::mem::take;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use pin_project_lite::pin_project;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::AbortHandle;
+
+use self::crew::Crew;
+use self::only_queue::OnlyQueue;
+use self::run_queues::Taken;
+use crate::actor::cell::AnyCell;
+use crate::actor::system::SystemCore;
+use crate::base::{UserValue, contained, drop_contained};
+use crate::failure::Failure;
+use crate::observe;
+
+/// How many messages and turns a worker gives the actors before it lets tokio's other tasks run.
+const BUDGET: u32 = 128;
+
+/// What runs a cell. Small, because it goes from hand to hand.
+pub(crate) struct Task(Pin<Box<Job<dyn Future<Output = ()> + Send>>>);
+
+pin_project! {
+    /// A cell's future, and who it is.
+    struct Job<F: ?Sized> {
+        cell: Arc<dyn AnyCell>,
+        // Wakes the task, for whatever its user code waits for.
+        waker: Waker,
+        #[pin]
+        body: F,
+    }
+}
+
+impl Task {
+    pub(crate) fn new(
+        cell: Arc<dyn AnyCell>,
+        waker: Waker,
+        body: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        Self(Box::pin(Job { cell, waker, body }))
+    }
+
+    /// Polls the cell once. Parks it and calls `parked`, or queues it again where something has come meanwhile. Answers
+    /// whether it is queued again.
+    #[inline]
+    fn turn(mut self, parked: impl FnOnce(&dyn AnyCell)) -> bool {
+        let cell = Arc::clone(self.0.as_mut().project().cell);
+        #[cfg(feature = "testkit")]
+        let _turn = cell.core().system.activity().turn(&cell);
+        let job = self.0.as_mut().project();
+        match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
+            Ok(Poll::Pending) => {
+                if let Err(again) = cell.park(self) {
+                    cell.core().system.dispatcher().ready(again);
+                    return true;
+                }
+                parked(&*cell);
+            }
+            Ok(Poll::Ready(())) => drop(self),
+            Err(payload) => {
+                observe::cell_broke(&cell.core().path(), &Failure::panic(payload));
+                drop_contained(self);
+            }
+        }
+        false
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task").finish_non_exhaustive()
+    }
+}
+
+/// The workers of one system and what they have to do.
+pub(crate) struct Dispatcher {
+    queues: Queues,
+    /// How many residents there are still.
+    alive: AtomicUsize,
+    /// The runtime drops its tasks, or the last resident has done what was left. Nothing runs any more.
+    gone: AtomicBool,
+}
+
+enum Queues {
+    /// On a current-thread runtime.
+    Only(OnlyQueue<Task>),
+    /// On a multi-threaded runtime.
+    Many(Crew),
+}
+
+thread_local! {
+    /// The worker that this thread runs: its dispatcher's address and its index.
+    static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
+    /// The worker that this thread ran last: the memory it needs is still in this processor's cache.
+    static NEAR: Local<(usize, usize)> = const { Local::new((0, 0)) };
+    /// What is left of the worker's budget.
+    static BUDGET_LEFT: Local<u32> = const { Local::new(0) };
+    /// What the worker of a current-thread runtime has made ready.
+    static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    /// How many tasks the worker's current turn has made ready.
+    static TOLD: Local<u32> = const { Local::new(0) };
+    /// How many inline turns stand on this stack.
+    static INLINE_TURNS: Local<usize> = const { Local::new(0) };
+    /// Whether a turn has woken something other than a cell since this was last reset.
+    static WOKE_ELSEWHERE: Local<bool> = const { Local::new(false) };
+    /// Whether the turn that runs is one that an asker gives.
+    static IS_INLINE: Local<bool> = const { Local::new(false) };
+}
+
+/// How many inline turns may stand on one stack: handlers that are asked inline may ask others so.
+const DEPTH: usize = 8;
+
+/// Charges the worker for what its current turn has handled.
+pub(crate) fn charge(messages: u32) {
+    BUDGET_LEFT.set(BUDGET_LEFT.get().saturating_sub(messages));
+}
+
+/// Whether the turn that runs stands on an asker's stack.
+pub(crate) fn is_inline() -> bool {
+    IS_INLINE.get()
+}
+
+/// Wakes an asker.
+///
+/// If the asker is a task of tokio's, the task may now lie in the slot of this thread that other threads cannot steal from. The
+/// worker returns to tokio before it gives another actor its turn, so that the asker never waits for that actor.
+pub(crate) fn wake_asker(asker: Waker) {
+    let before = WOKE_ELSEWHERE.replace(true);
+    asker.wake();
+    // `woke_a_cell` has reset it if the asker is an actor.
+    WOKE_ELSEWHERE.set(before || WOKE_ELSEWHERE.get());
+}
+
+/// The waker that was called is a cell's.
+pub(crate) fn woke_a_cell() {
+    WOKE_ELSEWHERE.set(false);
+}
+
+/// Lets what a system does besides run until it ends, or is aborted.
+pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+    #[cfg(feature = "testkit")]
+    let future = super::activity::Counted::new(system.activity(), future);
+    system.runtime().spawn(future).abort_handle()
+}
+
+impl Dispatcher {
+    /// Without workers yet.
+    pub(crate) fn new(runtime: &Handle) -> Self {
+        if matches!(runtime.runtime_flavor(), RuntimeFlavor::CurrentThread) {
+            return Self::of(Queues::Only(OnlyQueue::new()), 1);
+        }
+        let workers = runtime.metrics().num_workers();
+        // Each worker, and its two scouts.
+        Self::of(Queues::Many(Crew::new(workers)), 3 * workers)
+    }
+
+    fn of(queues: Queues, residents: usize) -> Self {
+        Self { queues, alive: AtomicUsize::new(residents), gone: AtomicBool::new(false) }
+    }
+
+    /// Starts the workers. Once for each system.
+    pub(crate) fn start(system: &Arc<SystemCore>) {
+        match &system.dispatcher().queues {
+            Queues::Only(_) => Resident::start(system, Self::work_alone),
+            Queues::Many(crew) => {
+                crew.belongs_to(system);
+                for me in 0..crew.queues.workers() {
+                    Resident::start(system, move |dispatcher, cx| dispatcher.work(me, cx));
+                    for scout in 0..2 {
+                        Resident::start(system, move |dispatcher, cx| dispatcher.scout(me, scout, cx));
+                    }
+                }
+                crew.wake_a_thread();
+            }
+        }
+    }
+
+    fn crew(&self) -> Option<&Crew> {
+        match &self.queues {
+            Queues::Only(_) => None,
+            Queues::Many(crew) => Some(crew),
+        }
+    }
+
+    /// Queues a task. When the workers are gone, the task goes too.
+    pub(crate) fn ready(&self, task: Task) {
+        let (dispatcher, me) = HERE.get();
+        let here = dispatcher == self.address();
+        let queued = match &self.queues {
+            // Nobody else looks, so nobody has to be locked out.
+            Queues::Only(_) if here => return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task)),
+            Queues::Only(queue) => queue.push(task),
+            Queues::Many(crew) if here => {
+                TOLD.set(TOLD.get().wrapping_add(1));
+                crew.push_here(me, task, TOLD.get())
+            }
+            Queues::Many(crew) => {
+                let (dispatcher, near) = NEAR.get();
+                crew.push_from_outside((dispatcher == self.address()).then_some(near), task)
+            }
+        };
+        if let Err(task) = queued {
+            discard(task);
+        }
+    }
+
+    /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns stand there already.
+    pub(crate) fn run_inline(&self, task: Task, system: &SystemCore) {
+        if INLINE_TURNS.get() == DEPTH {
+            return self.ready(task);
+        }
+        // The asker may run on another runtime, or on none.
+        let runtime = (HERE.get().0 != self.address()).then(|| system.runtime().enter());
+        INLINE_TURNS.set(INLINE_TURNS.get() + 1);
+        let outer = IS_INLINE.replace(true);
+        let _again = task.turn(|cell| self.discard_if_gone(cell));
+        IS_INLINE.set(outer);
+        INLINE_TURNS.set(INLINE_TURNS.get() - 1);
+        drop(runtime);
+    }
+
+    /// After a cell was parked, in case the runtime has gone during its turn. Whoever ends the dispatcher says so before looking
+    /// for parked tasks, so one of the two finds the task.
+    fn discard_if_gone(&self, cell: &dyn AnyCell) {
+        if self.has_gone() {
+            cell.unpark().into_iter().for_each(discard);
+        }
+    }
+
+    /// Whether the workers have gone. Until then, no task is dropped that has neither ended nor panicked.
+    pub(crate) fn has_gone(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    // ---- the workers ---------------------------------------------------------------------------------------------
+
+    /// One poll of a worker of a multi-threaded runtime.
+    fn work(&self, me: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
+        let Queues::Many(crew) = &self.queues else { return Poll::Ready(()) };
+        let here = (self.address(), me);
+        let outer = HERE.replace(here);
+        let outer_inline = IS_INLINE.replace(false);
+        NEAR.set(here);
+        BUDGET_LEFT.set(BUDGET);
+        WOKE_ELSEWHERE.set(false);
+        if crew.queues.begin(me) {
+            crew.tell_both_scouts(me);
+        }
+        let poll = loop {
+            let again = match crew.queues.next(me, cx) {
+                Poll::Ready(Some(Taken { task, more })) => {
+                    if more {
+                        crew.tell_both_scouts(me);
+                    }
+                    TOLD.set(0);
+                    task.turn(|cell| self.discard_if_gone(cell))
+                }
+                Poll::Ready(None) => break Poll::Ready(()),
+                Poll::Pending => break Poll::Pending,
+            };
+            // The actor's own next turn does not count: a loop by hand would go on with its next message too.
+            let is_awaited = WOKE_ELSEWHERE.get() && crew.queues.waiting() > usize::from(again);
+            if turn_spends_the_budget() || is_awaited {
+                crew.queues.yields(me);
+                cx.waker().wake_by_ref();
+                break Poll::Pending;
+            }
+        };
+        HERE.set(outer);
+        IS_INLINE.set(outer_inline);
+        poll
+    }
+
+    /// One poll of a scout of worker `me`.
+    fn scout(&self, me: usize, which: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
+        self.crew().map_or(Poll::Ready(()), |crew| crew.scout(me, which, cx))
+    }
+
+    /// One poll of the worker of a current-thread runtime.
+    fn work_alone(&self, cx: &mut TaskContext<'_>) -> Poll<()> {
+        let Queues::Only(queue) = &self.queues else { return Poll::Ready(()) };
+        // Not empty only where a turn of another system runs a runtime of its own.
+        let outer_ready = MADE_READY.try_with(|tasks| {
+            let mut tasks = tasks.borrow_mut();
+            if tasks.is_empty() { None } else { Some(take(&mut *tasks)) }
+        });
+        let Ok(outer_ready) = outer_ready else { return Self::work_late(queue, cx) };
+        let outer = HERE.replace((self.address(), 0));
+        let outer_inline = IS_INLINE.replace(false);
+        BUDGET_LEFT.set(BUDGET);
+        // Once, because what comes meanwhile has this worker woken.
+        let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
+        let poll = loop {
+            match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
+                Some(task) => {
+                    // The runtime does not go while its only thread is here.
+                    let _again = task.turn(|_| {});
+                }
+                None => break rest,
+            }
+            if turn_spends_the_budget() {
+                cx.waker().wake_by_ref();
+                break Poll::Pending;
+            }
+        };
+        HERE.set(outer);
+        IS_INLINE.set(outer_inline);
+        // Out of turns.
+        let refused = MADE_READY.with_borrow_mut(|tasks| {
+            if !tasks.is_empty() {
+                queue.give_back(tasks);
+            }
+            if tasks.is_empty() { None } else { Some(take(tasks)) }
+        });
+        refused.into_iter().flatten().for_each(discard);
+        if let Some(tasks) = outer_ready {
+            MADE_READY.set(tasks);
+        }
+        poll
+    }
+
+    /// One poll of the worker of a current-thread runtime while its thread ends and [`MADE_READY`] is gone.
+    #[cold]
+    fn work_late(queue: &OnlyQueue<Task>, cx: &TaskContext<'_>) -> Poll<()> {
+        let mut tasks = VecDeque::new();
+        let rest = queue.take_all(&mut tasks, cx);
+        for task in tasks {
+            let _again = task.turn(|_| {});
+        }
+        rest
+    }
+
+    /// The system has ended: the workers go when they have done what is left.
+    pub(crate) fn end(&self) {
+        match &self.queues {
+            Queues::Only(queue) => queue.end(),
+            Queues::Many(crew) => crew.end(),
+        }
+    }
+
+    /// The last worker is gone. Gives what was left to do.
+    fn close(&self) -> Vec<Task> {
+        match &self.queues {
+            Queues::Only(queue) => queue.close().into(),
+            Queues::Many(crew) => crew.queues.close().collect(),
+        }
+    }
+}
+
+/// Drops what will have no turn any more. An actor that is dropped may wake the next one, so this has to be a loop.
+#[cold]
+fn discard(task: Task) {
+    drop(UserValue::new(task));
+}
+
+/// Charges the worker for a turn. Answers whether its budget is spent, or tokio's.
+fn turn_spends_the_budget() -> bool {
+    charge(1);
+    BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining()
+}
+
+/// Held by the tokio task of each worker and each scout.
+struct Resident {
+    system: Arc<SystemCore>,
+    /// The system had ended, and this one has done what was left for it.
+    finished: bool,
+}
+
+impl Resident {
+    /// Starts a worker or a scout.
+    fn start(
+        system: &Arc<SystemCore>,
+        work: impl Fn(&Dispatcher, &mut TaskContext<'_>) -> Poll<()> + Send + Sync + 'static,
+    ) {
+        let mut resident = Self { system: Arc::clone(system), finished: false };
+        drop(system.runtime().spawn(async move {
+            poll_fn(|cx| work(resident.system.dispatcher(), cx)).await;
+            resident.finish();
+        }));
+    }
+
+    fn finish(&mut self) {
+        self.finished = true;
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        let dispatcher = self.system.dispatcher();
+        let last = dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1;
+        // A runtime that goes away drops the tasks that wait, while a worker may still be in a handler that blocks its thread.
+        if (last || !self.finished) && !dispatcher.gone.swap(true, Ordering::SeqCst) {
+            // Looked for first: what goes forgets its children.
+            let cells = self.system.all_cells();
+            dispatcher.close().into_iter().for_each(discard);
+            for cell in cells {
+                cell.0.unpark().into_iter().for_each(discard);
+            }
+            self.system.runtime_gone();
+        }
+    }
+}

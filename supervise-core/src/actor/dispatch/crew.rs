@@ -1,0 +1,150 @@
+//! The workers of a multi-threaded runtime and their helpers: who tells a worker that a task waits.
+//!
+//! Invariant 5 of the [dispatcher](super) needs care, because a worker that is woken from within a turn may itself end up in the slot that nobody can steal
+//! from: tokio puts the task that was woken last there. So a turn wakes no worker. It wakes its worker's two *scouts*, tokio
+//! tasks that only look for waiting tasks and wake a worker for them. One thread has one such slot, so of two scouts at least one
+//! can be stolen. A scout returns at once, so a worker that it has woken is never stuck behind it.
+//!
+//! A thread of tokio's that is just falling asleep may miss both scouts: it does not look once more, and tokio wakes only threads that
+//! sleep already. Every other thing that wakes it makes good for that. A turn that goes on making tasks ready sees to it itself:
+//! it [wakes a thread](Crew::wake_a_thread) again now and then.
+//!
+//! A turn in `block_in_place` keeps its worker busy, while tokio replaces the thread. When the scouts find that all workers
+//! may be busy like this, they start a spare: a tokio task for one turn.
+
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock, Weak};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use super::Task;
+use super::run_queues::{Look, RunQueues, Taken};
+use crate::actor::system::SystemCore;
+
+/// The workers of a multi-threaded runtime, and those who help them.
+pub(super) struct Crew {
+    pub(super) queues: RunQueues<Task>,
+    /// Two for each worker.
+    scouts: Box<[[Scout; 2]]>,
+    /// A spare was started and has not begun.
+    spare_comes: AtomicBool,
+    /// Somebody outside has started a scout that has not looked yet.
+    scout_comes: AtomicBool,
+    system: OnceLock<Weak<SystemCore>>,
+}
+
+/// How to wake a scout, once it has been polled. Before that it is on its way anyway.
+type Scout = OnceLock<Waker>;
+
+impl Crew {
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            queues: RunQueues::new(workers),
+            scouts: (0..workers).map(|_| [Scout::new(), Scout::new()]).collect(),
+            spare_comes: AtomicBool::new(false),
+            scout_comes: AtomicBool::new(false),
+            system: OnceLock::new(),
+        }
+    }
+
+    /// Once, before the workers start.
+    pub(super) fn belongs_to(&self, system: &Arc<SystemCore>) {
+        let _once = self.system.set(Arc::downgrade(system));
+    }
+
+    /// Queues the task that a turn of the worker `me` has made ready, its `told`th.
+    pub(super) fn push_here(&self, me: usize, task: Task, told: u32) -> Result<(), Task> {
+        match self.queues.push_here(me, task)? {
+            // In case the turn goes into `block_in_place`. Otherwise the task is this worker's next.
+            1 => self.tell_scout(me, 0),
+            _ => self.tell_both_scouts(me),
+        }
+        // Ever more rarely, because a thread that is busy is woken in vain.
+        if told >= 8 && told.is_power_of_two() {
+            self.wake_a_thread();
+        }
+        Ok(())
+    }
+
+    pub(super) fn push_from_outside(&self, near: Option<usize>, task: Task) -> Result<(), Task> {
+        let woken = self.queues.push_from_outside(near, task)?;
+        if !woken && self.queues.busy() == Look::AllBusy && !self.scout_comes.swap(true, Ordering::SeqCst) {
+            self.start_scout();
+        }
+        Ok(())
+    }
+
+    /// A scout that has been told and has not looked yet is told already.
+    fn tell_scout(&self, me: usize, which: usize) {
+        if let Some(waker) = self.scouts[me][which].get() {
+            waker.wake_by_ref();
+        }
+    }
+
+    pub(super) fn tell_both_scouts(&self, me: usize) {
+        self.tell_scout(me, 0);
+        self.tell_scout(me, 1);
+    }
+
+    /// One poll of a scout of worker `me`.
+    pub(super) fn scout(&self, me: usize, which: usize, cx: &TaskContext<'_>) -> Poll<()> {
+        self.scouts[me][which].get_or_init(|| cx.waker().clone());
+        // The end is announced first and tells the scouts that have left a waker.
+        fence(Ordering::SeqCst);
+        if self.queues.is_over() {
+            return Poll::Ready(());
+        }
+        self.look(Some(me));
+        Poll::Pending
+    }
+
+    /// Starts a scout that looks once, for somebody who has none.
+    fn start_scout(&self) {
+        self.start(|crew| {
+            crew.scout_comes.store(false, Ordering::SeqCst);
+            crew.look(None);
+        });
+        self.wake_a_thread();
+    }
+
+    /// Moves the tokio task that this thread has woken last out of the slot that other threads cannot steal from, and so has
+    /// tokio wake a thread to steal it.
+    pub(super) fn wake_a_thread(&self) {
+        self.start(|_| {});
+    }
+
+    fn look(&self, of: Option<usize>) {
+        if self.queues.look(of) == Look::AllBusy && !self.spare_comes.swap(true, Ordering::SeqCst) {
+            self.start(Self::run_spare);
+        }
+    }
+
+    /// Gives one task its turn, in place of a worker that is in `block_in_place`.
+    fn run_spare(&self) {
+        self.spare_comes.store(false, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let Some(Taken { task, more }) = self.queues.take_any() else { return };
+        if more {
+            // Two, as a worker has.
+            self.start_scout();
+            self.start_scout();
+        }
+        let _again = task.turn(|cell| cell.core().system.dispatcher().discard_if_gone(cell));
+        self.look(None);
+    }
+
+    /// Runs `code` once, in a tokio task of its own.
+    fn start(&self, code: fn(&Self)) {
+        let Some(system) = self.system.get().and_then(Weak::upgrade) else { return };
+        drop(system.runtime().clone().spawn(async move {
+            if let Some(crew) = system.dispatcher().crew() {
+                code(crew);
+            }
+        }));
+    }
+
+    pub(super) fn end(&self) {
+        self.queues.end();
+        fence(Ordering::SeqCst);
+        (0..self.scouts.len()).for_each(|me| self.tell_both_scouts(me));
+    }
+}

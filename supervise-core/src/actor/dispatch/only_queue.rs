@@ -1,0 +1,100 @@
+//! What the one worker of a current-thread runtime has to do: a queue that other threads fill, and that the worker takes over as
+//! a whole whenever it is polled.
+//!
+//! Nobody steals, so what the worker's own turns make ready needs no lock: it stays with the thread.
+
+#[cfg(all(test, supervise_loom))]
+mod loom_tests;
+
+use std::collections::VecDeque;
+use std::mem::{swap, take};
+use std::task::{Context, Poll, Waker};
+
+use crate::base::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The tasks `T` that came from outside.
+pub(super) struct OnlyQueue<T> {
+    queue: Mutex<Queue<T>>,
+}
+
+struct Queue<T> {
+    tasks: VecDeque<T>,
+    /// How to wake the worker, once it sleeps.
+    waker: Option<Waker>,
+    /// The system has ended: the worker is not needed any more.
+    over: bool,
+    /// The worker is gone.
+    closed: bool,
+}
+
+impl<T> OnlyQueue<T> {
+    pub(super) fn new() -> Self {
+        Self { queue: Mutex::new(Queue { tasks: VecDeque::new(), waker: None, over: false, closed: false }) }
+    }
+
+    /// Queues a task. Gives it back when the worker is gone.
+    pub(super) fn push(&self, task: T) -> Result<(), T> {
+        let mut queue = self.lock();
+        if queue.closed {
+            return Err(task);
+        }
+        queue.tasks.push_back(task);
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    /// Moves all that waits into `tasks`, which is empty. Pending: the worker is woken when there is more. Ready: nothing waits,
+    /// and the worker is not needed any more.
+    pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
+        let mut queue = self.lock();
+        swap(tasks, &mut queue.tasks);
+        let over = queue.over;
+        if !over {
+            queue.waker = Some(cx.waker().clone());
+        }
+        drop(queue);
+        if over && tasks.is_empty() {
+            return Poll::Ready(());
+        }
+        if over {
+            // What these lead to is done too.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// Gives back what the worker has not come to, before what came meanwhile. When the worker is gone it stays in `tasks`.
+    pub(super) fn give_back(&self, tasks: &mut VecDeque<T>) {
+        let mut queue = self.lock();
+        if !queue.closed {
+            tasks.append(&mut queue.tasks);
+            swap(tasks, &mut queue.tasks);
+        }
+    }
+
+    /// The worker goes when it has done what is left.
+    pub(super) fn end(&self) {
+        let mut queue = self.lock();
+        queue.over = true;
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The worker is gone. Gives what it has left.
+    pub(super) fn close(&self) -> VecDeque<T> {
+        let mut queue = self.lock();
+        queue.closed = true;
+        take(&mut queue.tasks)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,417 @@
+//! What the workers of a multi-threaded runtime have to do, and which of them sleep: one queue per worker, from which the
+//! other workers may steal.
+//!
+//! 1. A worker puts what its turn makes ready into its own queue. It tells its scouts, which [look](RunQueues::look) for a
+//!    worker that can take the task up while the turn goes on.
+//! 2. Anybody else puts a task into any queue and wakes a sleeping worker for it.
+//! 3. A worker falls asleep by setting its bit first and reading the lengths of all queues afterwards. Whoever wants to wake
+//!    a worker has queued a task first and reads the bits afterwards. Both have a `SeqCst` fence in between, so at least one
+//!    of the two sees the other.
+//! 4. A worker that a scout relies on (its phase is `Yielded` or `Called`) looks at all queues when it begins its next
+//!    poll, after a fence of its own.
+//!
+//! This module does not know what a task is, and knows nothing of tokio: the scouts and the wakers belong to the
+//! [crew](super::crew).
+
+#[cfg(all(test, supervise_loom))]
+mod loom_tests;
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+use std::task::{Context, Poll, Waker};
+
+use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
+use crate::base::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The queues of tasks `T`, one for each worker.
+pub(super) struct RunQueues<T> {
+    workers: Box<[Worker<T>]>,
+    /// A bit for each worker that sleeps or is about to, and that nobody has claimed.
+    asleep: Box<[AtomicUsize]>,
+    /// The system has ended: the workers are not needed any more.
+    over: AtomicBool,
+    /// Which queue takes the next task from outside when no worker sleeps.
+    next: AtomicUsize,
+}
+
+struct Worker<T> {
+    /// How many tasks wait. Written under the lock, read without it.
+    waiting: AtomicUsize,
+    /// A [`Phase`], as the worker or a scout left it.
+    phase: AtomicU8,
+    /// How to wake the worker: always the same waker. It is set before the worker first sleeps.
+    waker: OnceLock<Waker>,
+    queue: Mutex<Queue<T>>,
+}
+
+struct Queue<T> {
+    tasks: VecDeque<T>,
+    /// The workers are gone.
+    closed: bool,
+}
+
+/// What a worker is doing, as far as scouts want to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Phase {
+    /// It sleeps, or was woken from outside and has not been polled yet.
+    Resting,
+    /// A scout has woken it, or it is new.
+    Called,
+    /// It is being polled. Its turn may block the thread.
+    Polling,
+    /// It has spent its budget and comes back by itself.
+    Yielded,
+}
+
+/// A task to be run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Taken<T> {
+    pub(super) task: T,
+    /// Whether other tasks wait: in the worker's own queue, or in any where the task was stolen.
+    pub(super) more: bool,
+}
+
+/// What a scout has found.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// No task waits, or a worker comes that will see it.
+    Fine,
+    /// Tasks wait, and every worker may be in a turn that blocks its thread. The scout itself runs on a thread, so at least
+    /// one of those threads is in `block_in_place` and has been replaced: one more worker is needed.
+    AllBusy,
+}
+
+const BITS: usize = usize::BITS as usize;
+
+impl<T> RunQueues<T> {
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            workers: (0..workers).map(|_| Worker::new()).collect(),
+            asleep: (0..workers.div_ceil(BITS)).map(|_| AtomicUsize::new(0)).collect(),
+            over: AtomicBool::new(false),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    // ---- queueing tasks ------------------------------------------------------------------------------------------
+
+    /// Queues a task from a turn of the worker `me`; its scouts have to be told. Answers how many tasks its queue now holds, or
+    /// gives the task back when the workers are gone.
+    pub(super) fn push_here(&self, me: usize, task: T) -> Result<usize, T> {
+        self.workers[me].push(task)
+    }
+
+    /// Queues a task from outside, preferably for the worker `near`, and wakes a worker that sleeps. Answers whether one did,
+    /// or gives the task back when the workers are gone.
+    pub(super) fn push_from_outside(&self, near: Option<usize>, task: T) -> Result<bool, T> {
+        let sleeper = self.sleeper(near);
+        let at = sleeper.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len());
+        self.workers[at].push(task)?;
+        // The sleeper that was seen is claimed without a fence: it was seen to sleep before the task was queued.
+        if sleeper.is_some() && self.claim(at) {
+            self.workers[at].wake();
+            return Ok(true);
+        }
+        fence(Ordering::SeqCst);
+        Ok(self.claim_any().map(|at| self.workers[at].wake()).is_some())
+    }
+
+    /// A worker that sleeps, as far as one can tell without claiming it.
+    fn sleeper(&self, near: Option<usize>) -> Option<usize> {
+        near.filter(|near| self.sleeps(*near)).or_else(|| {
+            let asleep = self.asleep.iter().map(|word| word.load(Ordering::Relaxed)).enumerate();
+            let (word, bits) = asleep.into_iter().find(|(_, bits)| *bits != 0)?;
+            Some(word * BITS + bits.trailing_zeros() as usize)
+        })
+    }
+
+    fn sleeps(&self, at: usize) -> bool {
+        // A thread may remember a worker of an earlier system that had more of them.
+        self.asleep.get(at / BITS).is_some_and(|word| word.load(Ordering::Relaxed) & (1 << (at % BITS)) != 0)
+    }
+
+    /// Claims a worker that sleeps, after a fence. Invariant 3.
+    fn claim_any(&self) -> Option<usize> {
+        while let Some(sleeper) = self.sleeper(None) {
+            if self.claim(sleeper) {
+                return Some(sleeper);
+            }
+        }
+        None
+    }
+
+    /// Ends a worker's sleep. Answers whether it slept and nobody else has claimed it.
+    ///
+    /// Release: whoever claims has queued a task before. Acquire: whoever was claimed looks at the queues afterwards.
+    fn claim(&self, at: usize) -> bool {
+        let bit = 1 << (at % BITS);
+        self.sleeps(at) && self.asleep[at / BITS].fetch_and(!bit, Ordering::AcqRel) & bit != 0
+    }
+
+    /// Looks for tasks that wait behind a turn of the worker `of`, and wakes a worker that sleeps for them.
+    ///
+    /// It takes that worker's lock, so that a task is either seen here or was queued after this look, in which case the
+    /// scout is told once more.
+    pub(super) fn look(&self, of: Option<usize>) -> Look {
+        let waits = of.is_some_and(|of| !self.workers[of].lock().tasks.is_empty());
+        if !waits && !self.any_waits() {
+            return Look::Fine;
+        }
+        fence(Ordering::SeqCst);
+        if let Some(sleeper) = self.claim_any() {
+            self.workers[sleeper].set_phase(Phase::Called);
+            self.workers[sleeper].wake();
+            return Look::Fine;
+        }
+        self.busy()
+    }
+
+    /// Whether all workers may be blocked, where none sleeps.
+    pub(super) fn busy(&self) -> Look {
+        let comes = |worker: &Worker<T>| {
+            let phase = worker.phase.load(Ordering::Relaxed);
+            phase == Phase::Called as u8 || phase == Phase::Yielded as u8
+        };
+        if self.workers.iter().any(comes) { Look::Fine } else { Look::AllBusy }
+    }
+
+    /// How many tasks wait in all queues: a hint.
+    pub(super) fn waiting(&self) -> usize {
+        self.workers.iter().map(|worker| worker.waiting.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Whether a task waits in any queue: a hint.
+    fn any_waits(&self) -> bool {
+        self.workers.iter().any(Worker::has_some)
+    }
+
+    // ---- the workers ---------------------------------------------------------------------------------------------
+
+    /// Worker `me` begins a poll. Answers whether tasks wait for others that have relied on it: its scouts have to be told.
+    /// Invariant 4.
+    pub(super) fn begin(&self, me: usize) -> bool {
+        let worker = &self.workers[me];
+        let phase = worker.phase.load(Ordering::Relaxed);
+        worker.set_phase(Phase::Polling);
+        self.claim(me);
+        if phase == Phase::Resting as u8 {
+            return false;
+        }
+        fence(Ordering::SeqCst);
+        worker.has_some() && self.others(me).any(Worker::has_some)
+    }
+
+    /// Worker `me` ends a poll and will be polled again.
+    pub(super) fn yields(&self, me: usize) {
+        self.workers[me].set_phase(Phase::Yielded);
+    }
+
+    /// What worker `me` does next. Pending: it sleeps. `None`: it is not needed any more.
+    pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<Taken<T>>> {
+        loop {
+            let own = self.workers[me].take_first();
+            if let Some(taken) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
+                return Poll::Ready(Some(taken));
+            }
+            if let Some(end) = self.sleep(me, cx) {
+                return end;
+            }
+        }
+    }
+
+    /// A task for somebody who has no queue.
+    pub(super) fn take_any(&self) -> Option<Taken<T>> {
+        let taken = self.workers.iter().find_map(Worker::take_first)?;
+        Some(Taken { more: taken.more || self.any_waits(), ..taken })
+    }
+
+    fn others(&self, me: usize) -> impl Iterator<Item = &Worker<T>> {
+        let (before, from) = self.workers.split_at(me);
+        from[1..].iter().chain(before)
+    }
+
+    /// Takes the older half of another worker's queue. Gives the first of them.
+    fn steal(&self, me: usize, victim: &Worker<T>) -> Option<Taken<T>> {
+        if !victim.has_some() {
+            return None;
+        }
+        let mut queue = victim.lock();
+        let half = queue.tasks.len().div_ceil(2);
+        let task = queue.tasks.pop_front()?;
+        let stolen: Vec<T> = queue.tasks.drain(..half - 1).collect();
+        victim.set_waiting(&queue);
+        drop(queue);
+        if !stolen.is_empty() {
+            let worker = &self.workers[me];
+            let mut queue = worker.lock();
+            queue.tasks.extend(stolen);
+            worker.set_waiting(&queue);
+        }
+        // A scout may have called this worker for a task in another queue than the one it has found first.
+        Some(Taken { task, more: self.any_waits() })
+    }
+
+    /// Lets worker `me` fall asleep, if there is still nothing to do. `None`: there is something.
+    fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<Taken<T>>>> {
+        let worker = &self.workers[me];
+        worker.remember(cx);
+        worker.set_phase(Phase::Resting);
+        // Invariant 3.
+        self.asleep[me / BITS].fetch_or(1 << (me % BITS), Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        let over = self.over.load(Ordering::Relaxed);
+        if !over && !self.any_waits() {
+            return Some(Poll::Pending);
+        }
+        if !self.claim(me) {
+            // Somebody else has, and wakes this worker.
+            return Some(Poll::Pending);
+        }
+        worker.set_phase(Phase::Polling);
+        (over && !self.any_waits()).then_some(Poll::Ready(None))
+    }
+
+    // ---- the end -------------------------------------------------------------------------------------------------
+
+    /// The workers go when they have done what is left.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+        // A worker without a waker has not slept yet, and sees that it is over before it does.
+        self.workers.iter().for_each(Worker::wake);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// The workers are gone. Gives what they have left.
+    pub(super) fn close(&self) -> impl Iterator<Item = T> {
+        self.workers.iter().flat_map(|worker| {
+            let mut queue = worker.lock();
+            queue.closed = true;
+            let left = std::mem::take(&mut queue.tasks);
+            worker.set_waiting(&queue);
+            left
+        })
+    }
+}
+
+impl<T> Worker<T> {
+    fn new() -> Self {
+        Self {
+            waiting: AtomicUsize::new(0),
+            // The runtime polls each worker once when it is spawned.
+            phase: AtomicU8::new(Phase::Called as u8),
+            waker: OnceLock::new(),
+            queue: Mutex::new(Queue { tasks: VecDeque::new(), closed: false }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether tasks wait: a hint.
+    fn has_some(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn set_waiting(&self, queue: &Queue<T>) -> usize {
+        let waiting = queue.tasks.len();
+        self.waiting.store(waiting, Ordering::Relaxed);
+        waiting
+    }
+
+    fn push(&self, task: T) -> Result<usize, T> {
+        let mut queue = self.lock();
+        if queue.closed {
+            return Err(task);
+        }
+        queue.tasks.push_back(task);
+        Ok(self.set_waiting(&queue))
+    }
+
+    fn take_first(&self) -> Option<Taken<T>> {
+        if !self.has_some() {
+            return None;
+        }
+        let mut queue = self.lock();
+        let task = queue.tasks.pop_front()?;
+        Some(Taken { task, more: self.set_waiting(&queue) > 0 })
+    }
+
+    fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    fn remember(&self, cx: &Context<'_>) {
+        let waker = self.waker.get_or_init(|| cx.waker().clone());
+        debug_assert!(waker.will_wake(cx.waker()), "each worker is one task");
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+#[cfg(all(test, not(supervise_loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::task::Wake;
+
+    use super::*;
+
+    /// A worker's task that nobody polls.
+    struct Worker;
+
+    impl Wake for Worker {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    fn task(poll: Poll<Option<Taken<u32>>>) -> Taken<u32> {
+        match poll {
+            Poll::Ready(Some(taken)) => taken,
+            other => panic!("no task: {other:?}"),
+        }
+    }
+
+    /// The task that it was called for may be in the other queue.
+    #[test]
+    fn a_worker_that_steals_says_whether_a_task_waits_in_any_queue() {
+        let queues = RunQueues::new(3);
+        queues.push_here(0, 7).unwrap();
+        queues.push_here(1, 8).unwrap();
+        let waker = Waker::from(Arc::new(Worker));
+        let cx = Context::from_waker(&waker);
+        assert_eq!(task(queues.next(2, &cx)), Taken { task: 7, more: true });
+        assert_eq!(task(queues.next(2, &cx)), Taken { task: 8, more: false });
+        assert!(queues.next(2, &cx).is_pending());
+    }
+
+    #[test]
+    fn more_workers_than_a_word_has_bits_can_be_woken() {
+        let queues = RunQueues::new(130);
+        let waker = Waker::from(Arc::new(Worker));
+        let cx = Context::from_waker(&waker);
+        for me in [3, 64, 129] {
+            assert!(queues.next(me, &cx).is_pending());
+        }
+        let woken = (0..3).map(|task| {
+            assert!(queues.push_from_outside(Some(129), task).unwrap(), "one sleeps");
+            [3, 64, 129].into_iter().filter(|me| !queues.sleeps(*me)).collect::<Vec<_>>()
+        });
+        assert_eq!(woken.collect::<Vec<_>>(), [vec![129], vec![3, 129], vec![3, 64, 129]]);
+        assert!(!queues.push_from_outside(None, 3).unwrap(), "nobody sleeps any more");
+        assert!(!queues.push_from_outside(Some(1000), 4).unwrap(), "there is no such worker");
+    }
+}

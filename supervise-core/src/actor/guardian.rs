@@ -1,0 +1,75 @@
+//! The guardians `/`, `/user` and `/system`: actors that only supervise. How they end together is in
+//! [`system`](super::system). With them those that watch for somebody outside the tree: of one type
+//! all, because every program builds a runner for each.
+//!
+//! Rules 9.1 and 9.2.
+
+use tokio::sync::oneshot;
+
+use crate::actor::actor_ref::{ActorRef, AnyActorRef};
+use crate::actor::context::Context;
+use crate::actor::death_watch::Terminated;
+use crate::actor::definition::{Actor, Supervisor};
+use crate::failure::Failure;
+use crate::supervision::HowEnded;
+
+/// Ends when the one it watches ends. A guardian keeps its children whatever happens.
+#[derive(Debug)]
+pub(crate) enum Guardian {
+    User,
+    /// Waits for the termination hooks before it ends.
+    System {
+        user: AnyActorRef,
+    },
+    Root {
+        system: AnyActorRef,
+    },
+    /// Not a guardian: tells somebody how the actor that it watches ended.
+    Watcher {
+        tell: Option<oneshot::Sender<HowEnded>>,
+    },
+}
+
+/// The message of an actor that takes none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Nothing {}
+
+impl Supervisor for Guardian {
+    type Ref = ActorRef<Self>;
+}
+
+impl Actor for Guardian {
+    type Message = Nothing;
+
+    async fn handle(&mut self, message: Nothing, _: &mut Context<Self>) -> Result<(), Failure> {
+        match message {}
+    }
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        match self {
+            Self::User | Self::Watcher { .. } => {}
+            Self::System { user: watched } | Self::Root { system: watched } => ctx.watch_any(watched),
+        }
+        Ok(())
+    }
+
+    async fn pre_restart(
+        &mut self,
+        _: &mut Context<Self>,
+        _: &Failure,
+        _: Option<Nothing>,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        match self {
+            Self::System { .. } => ctx.system().core().termination().call_hooks().await,
+            Self::User | Self::Root { .. } => {}
+            // An error says that nobody waits any more.
+            Self::Watcher { tell } => drop(tell.take().map(|tell| tell.send(gone.how()))),
+        }
+        ctx.stop_self();
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! An actor and what belongs to it: its definition, its ref, its context, its cell, its children, its system, and the workers
+//! that give it its turns. They know each other, so this is the one room where imports go in a circle.
+
+#[cfg(feature = "testkit")]
+mod activity;
+mod actor_ref;
+mod actor_timers;
+mod cell;
+mod child;
+mod context;
+mod control;
+mod death_watch;
+mod definition;
+mod description;
+pub(crate) mod dispatch;
+mod guardian;
+mod props;
+mod reply;
+mod request;
+mod system;
+mod table;
+mod work;
+
+#[cfg(feature = "testkit")]
+pub(crate) use self::activity::Activity;
+pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+pub use self::actor_timers::TimerKey;
+pub(crate) use self::cell::{Cell, CellProtocol, NewName};
+pub use self::cell::{SpawnError, StashOverflow};
+pub use self::child::{Child, Declare, UndeclaredChild};
+pub use self::context::{AlreadyWatched, Context};
+pub use self::death_watch::{AnyActor, Terminated};
+pub use self::definition::{
+    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
+    FailuresDecidedBy, NeverFails, NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
+};
+pub(crate) use self::description::ActorDescription;
+pub use self::description::{ActorType, DeciderTable, Rule};
+pub(crate) use self::guardian::Guardian;
+pub use self::props::{Props, SpentInstance};
+pub(crate) use self::reply::answer;
+pub use self::reply::{Answer, Reply, ReplyTo};
+pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
+pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
+pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, Unchecked};
+pub use self::work::{Task, TaskOutput, WorkId};

@@ -1,0 +1,153 @@
+//! How to make an actor: its factory, and settings that differ from what its type declares.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use crate::actor::cell::CellProtocol;
+use crate::actor::definition::{Actor, Built, DecidesAll, NeverFails};
+use crate::actor::description::{ActorDescription, DeciderTable};
+use crate::actor::table::{SupervisionTable, Unchecked};
+use crate::base::UserValue;
+use crate::failure::Failure;
+use crate::mailbox::MailboxKind;
+use crate::supervision::{ChildInfo, Directive, Strategy};
+
+pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
+/// What to do about a child's failure, and under which strategy.
+type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
+
+/// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for what the factory
+/// can fail with, and `T` for the table by which the actor supervises its children: its own, unless one is set here.
+///
+/// What is not set here is as the actor's type declares it.
+pub struct Props<A: Actor, C = NeverFails, T = A> {
+    pub(crate) factory: UserValue<Factory<A>>,
+    pub(crate) mailbox: MailboxKind,
+    pub(crate) settings: Option<Box<Settings>>,
+    marks: PhantomData<fn() -> (C, T)>,
+}
+
+/// What few actors have: settings in place of what their type declares.
+#[derive(Default)]
+pub(crate) struct Settings {
+    pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) policy: Option<Policy>,
+}
+
+/// A strategy and decider in place of those of the actor's type.
+pub(crate) struct Policy {
+    pub(crate) strategy: Strategy,
+    /// What `decide` decides, to be read.
+    table: DeciderTable,
+    pub(crate) decide: UserValue<Decider>,
+}
+
+impl<A: Actor, C> Props<A, C> {
+    /// The factory runs once for the first instance and once for each restart, on the actor's own turn.
+    pub fn new<B>(mut factory: impl FnMut() -> B + Send + 'static) -> Self
+    where
+        B: Built<Actor = A, Cause = C>,
+    {
+        Self::from_factory(Box::new(move || factory().built()))
+    }
+
+    pub(crate) fn from_factory(factory: Factory<A>) -> Self {
+        Self { factory: UserValue::new(factory), mailbox: A::MAILBOX, settings: None, marks: PhantomData }
+    }
+}
+
+impl<A: Actor, C, T> Props<A, C, T> {
+    /// Sets where messages wait.
+    #[must_use]
+    pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
+        self.mailbox = mailbox;
+        self
+    }
+
+    /// Sets how long a running handler or hook may go on after a stop request.
+    #[must_use]
+    pub fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
+        self.settings.get_or_insert_default().stop_timeout = Some(stop_timeout);
+        self
+    }
+
+    /// Lets the actor supervise its children by another table than its type's. The children were checked against that one, so the
+    /// other one decides every failure (it has an `on(_)`). What it escalates is checked where the actor is spawned.
+    #[must_use]
+    pub fn supervised_by<S: SupervisionTable + DecidesAll>(self) -> Props<A, C, S> {
+        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
+    }
+
+    /// Replaces the compiled table by a strategy and a decider that are chosen at run time, from configuration for example. The compiler
+    /// cannot see what they escalate, so the table of the actor's parent needs `on(_)`.
+    ///
+    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    #[must_use]
+    pub fn supervision_unchecked(
+        self,
+        strategy: Strategy,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
+    ) -> Props<A, C, Unchecked> {
+        let decide = move |failure: &Failure, child: &ChildInfo| Ok((decide(failure, child)?, strategy));
+        self.with_policy(strategy, DeciderTable::AtRunTime, decide)
+    }
+
+    /// With a decider that chooses a strategy for each child. What it escalates is as `S` says.
+    pub(crate) fn with_policy<S>(
+        self,
+        strategy: Strategy,
+        table: DeciderTable,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send + 'static,
+    ) -> Props<A, C, S> {
+        let mut props = self.marked();
+        let policy = Policy { strategy, table, decide: UserValue::new(Box::new(decide)) };
+        props.settings.get_or_insert_default().policy = Some(policy);
+        props
+    }
+
+    /// The same for those who have checked, or replaced, what can fail and what is escalated.
+    pub(crate) fn marked<D, S>(self) -> Props<A, D, S> {
+        let Self { factory, mailbox, settings, marks: _ } = self;
+        Props { factory, mailbox, settings, marks: PhantomData }
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.settings.as_ref()?.policy.as_ref()
+    }
+
+    /// The type of an actor made of this, and how it supervises.
+    pub(crate) fn description(&self) -> ActorDescription {
+        let policy = self.policy().map(|policy| (policy.strategy, policy.table));
+        ActorDescription::of::<A>().supervising(policy)
+    }
+
+    /// The protocol of an actor made of this, whose parent is suspended `inherited` times.
+    pub(crate) fn protocol(&self, inherited: u32) -> CellProtocol {
+        let strategy = self.policy().map_or(A::STRATEGY, |policy| policy.strategy);
+        CellProtocol::new(inherited).with_fields(A::CHILDREN, strategy.auto_shutdown)
+    }
+}
+
+impl<A: Actor> Props<A> {
+    /// For an instance that cannot be built twice. A restart finds nothing and fails.
+    pub(crate) fn once(instance: A) -> Self {
+        let mut instance = Some(instance);
+        Self::from_factory(Box::new(move || instance.take().ok_or_else(|| Failure::new(SpentInstance))))
+    }
+}
+
+/// An actor spawned with `spawn_once` was to be built a second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this actor was spawned with `spawn_once` and cannot be built a second time")]
+pub struct SpentInstance;
+
+impl<A: Actor, C, T> fmt::Debug for Props<A, C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Props")
+            .field("actor", &std::any::type_name::<A>())
+            .field("mailbox", &self.mailbox)
+            .field("stop_timeout", &self.settings.as_ref().and_then(|settings| settings.stop_timeout))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,242 @@
+//! The slot in which the answer to an ask comes back.
+//!
+//! Rules 1.5 and 1.7.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::mem::{ManuallyDrop, needs_drop};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use crate::actor::dispatch;
+use crate::actor::request::AskError;
+use crate::base::drop_contained;
+
+/// The answer to a message already sent.
+///
+/// # Cancel safety
+///
+/// Dropping it drops the reply; the handler still runs.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Answer<T> {
+    slot: Arc<Slot<T>>,
+}
+
+impl<T> Future for Answer<T> {
+    type Output = Result<T, AskError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.slot.poll(cx)
+    }
+}
+
+impl<T> fmt::Debug for Answer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").finish_non_exhaustive()
+    }
+}
+
+/// A reply that is an answer, not a failure: a handler that returns `Reply<Result<T, E>>` answers with either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply<T>(pub T);
+
+/// Where a message's reply goes: the asker's slot, or nowhere when the message was told.
+///
+/// Dropped without a reply, the asker learns that the actor stopped.
+pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
+
+impl<T> ReplyTo<T> {
+    /// For a message nobody waits for.
+    pub const fn nowhere() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Send + 'static> ReplyTo<T> {
+    /// A slot and its answer to wait for.
+    pub(crate) fn asked() -> (Self, Answer<T>) {
+        Self::asked_by(None)
+    }
+
+    #[inline]
+    pub(crate) fn asked_by(asker: Option<Waker>) -> (Self, Answer<T>) {
+        let slot = Slot::new(asker);
+        (Self(Some(Arc::clone(&slot))), Answer { slot })
+    }
+
+    /// Gives the reply to the asker, if there is one. For messages that are answered by hand; a handler's return value
+    /// is its reply.
+    pub fn answer(mut self, value: T) {
+        match self.0.take() {
+            Some(slot) => slot.put(Ok(value)),
+            None => drop_contained(value),
+        }
+    }
+
+    pub(crate) fn erase(mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.0.take().map(|slot| slot as Arc<dyn ErasedSlot>)
+    }
+}
+
+impl<T> Drop for ReplyTo<T> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            // The asker holds the other one.
+            ANSWERED.set(ANSWERED.get() || Arc::strong_count(&slot) > 1);
+            slot.put(Err(WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)));
+        }
+    }
+}
+
+thread_local! {
+    /// Why the message is dropped that this thread is dropping. Not dropped with the
+    /// thread, because a message may be dropped later; outside [`drop_because`] it is empty.
+    static WHY_DROPPED: ManuallyDrop<Cell<Option<AskError>>> = const { ManuallyDrop::new(Cell::new(None)) };
+    /// Whether somebody waited for its answer.
+    static ANSWERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Answers whether somebody waited.
+pub(crate) fn drop_because<M>(why: AskError, message: M) -> bool {
+    let outer = (WHY_DROPPED.with(|now| now.replace(Some(why))), ANSWERED.replace(false));
+    drop_contained(message);
+    WHY_DROPPED.with(|why| why.set(outer.0));
+    ANSWERED.replace(outer.1)
+}
+
+impl<T> fmt::Debug for ReplyTo<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "ReplyTo(asker)" } else { "ReplyTo(nobody)" })
+    }
+}
+
+/// What the asker and the actor share for one ask.
+pub(crate) struct Slot<T>(Mutex<SlotState<T>>);
+
+enum SlotState<T> {
+    Empty(Option<Waker>),
+    Full(Result<T, AskError>),
+    Taken,
+}
+
+impl<T> Slot<T> {
+    fn new(asker: Option<Waker>) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(SlotState::Empty(asker))))
+    }
+
+    /// Only the first answer counts. The asker is woken, and what is refused is dropped, outside the lock.
+    fn put(&self, answer: Result<T, AskError>) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::Empty(waker) = &mut *state {
+            let waker = waker.take();
+            *state = SlotState::Full(answer);
+            drop(state);
+            if let Some(waker) = waker {
+                dispatch::wake_asker(waker);
+            }
+        } else {
+            drop(state);
+            drop_contained(answer);
+        }
+    }
+
+    /// Wakers are cloned and dropped outside the lock.
+    fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
+        let mut new = None;
+        loop {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *state {
+                SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
+                SlotState::Empty(waker) if new.is_some() => {
+                    let old = std::mem::replace(waker, new);
+                    drop(state);
+                    drop(old);
+                    return Poll::Pending;
+                }
+                SlotState::Empty(_) => {
+                    drop(state);
+                    new = Some(cx.waker().clone());
+                }
+                SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
+                    SlotState::Full(answer) => return Poll::Ready(answer),
+                    SlotState::Empty(_) | SlotState::Taken => {
+                        unreachable!("the slot was full a line above")
+                    }
+                },
+                SlotState::Taken => panic!("an ask was polled after it had completed"),
+            }
+        }
+    }
+}
+
+/// Nobody has taken the reply (rule 11.2).
+impl<T> Drop for Slot<T> {
+    fn drop(&mut self) {
+        if !needs_drop::<T>() {
+            return;
+        }
+        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::Full(Ok(_)) = state {
+            drop_contained(std::mem::replace(state, SlotState::Taken));
+        }
+    }
+}
+
+/// A slot whose reply type is not known, so that whoever runs the handler can fail it.
+pub(crate) trait ErasedSlot: Any + Send + Sync {
+    fn fail(&self, error: AskError);
+}
+
+impl<T: Send + 'static> ErasedSlot for Slot<T> {
+    fn fail(&self, error: AskError) {
+        self.put(Err(error));
+    }
+}
+
+/// Answers through a slot that was erased.
+pub(crate) fn answer<T: Send + 'static>(slot: Arc<dyn ErasedSlot>, value: T) {
+    let slot: Arc<dyn Any + Send + Sync> = slot;
+    match slot.downcast::<Slot<T>>() {
+        Ok(slot) => slot.put(Ok(value)),
+        Err(_) => unreachable!("a handler answers with the type its message was asked for"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::Wake;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Owns the other end of what it waits for.
+    struct Owner {
+        _reply: ReplyTo<u32>,
+    }
+
+    impl Wake for Owner {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn a_waker_is_dropped_outside_the_lock() {
+        let (done, over) = mpsc::channel();
+        thread::spawn(move || {
+            let (reply, mut answer) = ReplyTo::<u32>::asked();
+            let owner = Waker::from(Arc::new(Owner { _reply: reply }));
+            assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(&owner)).is_pending());
+            drop(owner);
+            // Replaces the waker, which drops the reply.
+            assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
+            let last = Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop()));
+            assert!(matches!(last, Poll::Ready(Err(AskError::Stopped))), "{last:?}");
+            done.send(()).expect("the test listens");
+        });
+        over.recv_timeout(Duration::from_secs(10)).expect("the second poll does not wait for itself");
+    }
+}

@@ -1,0 +1,509 @@
+//! An actor system: the tree's upper end, its events, its end. Nothing here is global; systems stand alone.
+//!
+//! ```text
+//!   /            stops any guardian that fails; ends when /system has ended
+//!   ├── user     your actors; ends on `terminate()`
+//!   └── system   the runtime's own; ends when /user has ended
+//! ```
+
+use std::fmt;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
+use crate::actor::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
+use crate::actor::definition::{Actor, Built, DecidesAll, RefOf};
+use crate::actor::description::ActorDescription;
+use crate::actor::dispatch;
+use crate::actor::dispatch::Dispatcher;
+use crate::actor::guardian::Guardian;
+use crate::actor::props::Props;
+use crate::actor::table::{StoppingTable, SupervisionTable};
+use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
+use crate::failure::Failure;
+use crate::mailbox::{Mailbox, MailboxKind};
+use crate::observe;
+use crate::observe::{End, EventStream, Lost, Observer};
+use crate::shutdown_plan::{InvalidShutdown, ShutdownSettings, ShutdownState, Termination};
+use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time};
+
+/// A handle to an actor system. Cheap to clone; dropping it stops nobody.
+#[derive(Clone)]
+pub struct ActorSystem {
+    core: Arc<SystemCore>,
+}
+
+/// What all cells of a system share.
+pub(crate) struct SystemCore {
+    name: String,
+    runtime: Handle,
+    dispatcher: Dispatcher,
+    began: Instant,
+    observer: Observer,
+    guardians: OnceLock<Guardians>,
+    end: watch::Sender<End>,
+    root_failure: OnceLock<Failure>,
+    shutdown: ShutdownState,
+    termination: Termination,
+    #[cfg(feature = "testkit")]
+    activity: super::activity::Activity,
+}
+
+/// Not held by the system, which they hold: they live as long as they run, or somebody has a ref.
+struct Guardians {
+    root: Weak<dyn AnyCell>,
+    user: Weak<dyn AnyCell>,
+    system: Weak<dyn AnyCell>,
+}
+
+impl ActorSystem {
+    /// Starts a system on the ambient tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime, in one without timers, or if the name is invalid; it may have letters, digits, and after the first character
+    /// `-` and `_`. [`ActorSystemBuilder::start`] gives an error instead.
+    pub fn new(name: impl AsRef<str>) -> Self {
+        match Self::builder(name).start() {
+            Ok(system) => system,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A system with settings of its own.
+    pub fn builder(name: impl AsRef<str>) -> ActorSystemBuilder {
+        ActorSystemBuilder {
+            name: name.as_ref().to_owned(),
+            guardian: None,
+            event_capacity: 4096,
+            shutdown: ShutdownSettings::new(),
+        }
+    }
+
+    #[cfg(feature = "testkit")]
+    pub(crate) fn activity(&self) -> &super::activity::Activity {
+        self.core.activity()
+    }
+
+    pub(crate) fn core(&self) -> &Arc<SystemCore> {
+        &self.core
+    }
+
+    pub(crate) fn of(core: &Core) -> Self {
+        Self { core: Arc::clone(&core.system) }
+    }
+
+    /// The system's name.
+    pub fn name(&self) -> &str {
+        &self.core.name
+    }
+
+    /// Makes a top-level actor, a child of `/user`. The ref can be used at once; the factory runs on the actor's own
+    /// turn, and again at each restart.
+    ///
+    /// # Errors
+    ///
+    /// If the name is invalid or taken, or the system is terminating.
+    pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+    {
+        self.spawn_with(name, Props::new(factory))
+    }
+
+    /// Like [`spawn`](Self::spawn), under a made-up name: `$a`, `$b`, …
+    ///
+    /// # Errors
+    ///
+    /// If the system is terminating.
+    pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
+    where
+        F: FnMut() -> B + Send + 'static,
+        B: Built,
+    {
+        Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
+    }
+
+    /// Like [`spawn`](Self::spawn), with settings of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_with<A: Actor, C, T>(
+        &self,
+        name: impl AsRef<str>,
+        props: Props<A, C, T>,
+    ) -> Result<RefOf<A>, SpawnError> {
+        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props.marked()).map(Into::into)
+    }
+
+    /// Makes an actor of the runtime's own, a child of `/system`.
+    pub(crate) fn spawn_system<A: Actor>(&self, props: Props<A>) -> Result<RefOf<A>, SpawnError> {
+        Cell::spawn_under(&self.system_guardian(), NewName::MadeUp, props).map(Into::into)
+    }
+
+    /// Requests the stop of an actor: it finishes its current message, then stops its children, then itself.
+    pub fn stop<R: TypedRef>(&self, actor: &R) {
+        actor.actor_ref().stop();
+    }
+
+    /// The guardian `/user`.
+    pub fn user_guardian(&self) -> AnyActorRef {
+        self.core.guardian("user", |guardians| &guardians.user)
+    }
+
+    /// The guardian `/system`.
+    pub fn system_guardian(&self) -> AnyActorRef {
+        self.core.guardian("system", |guardians| &guardians.system)
+    }
+
+    /// What happens in this system.
+    pub fn events(&self) -> &EventStream {
+        self.core.observer.events()
+    }
+
+    /// Whether the system has ended.
+    pub fn has_terminated(&self) -> bool {
+        self.core.end.borrow().is_some()
+    }
+
+    /// Waits until the system has ended.
+    ///
+    /// # Errors
+    ///
+    /// If it ended because the root guardian itself failed, or with [`RuntimeGone`] if its runtime was shut down first.
+    /// A failure that `/user` escalates is not such an error: `/` has decided to stop everything. The log and
+    /// [`events`](Self::events) tell it, and no task of the coordinated shutdown runs.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forgets nothing.
+    pub async fn when_terminated(&self) -> Result<(), Failure> {
+        let mut end = self.core.end.subscribe();
+        match end.wait_for(Option::is_some).await {
+            Ok(how) => how.clone().unwrap_or(Ok(())),
+            Err(_) => unreachable!("the sender lives as long as this handle"),
+        }
+    }
+}
+
+impl fmt::Debug for ActorSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActorSystem").field("name", &self.core.name).finish_non_exhaustive()
+    }
+}
+
+/// Settings of a system to be.
+pub struct ActorSystemBuilder {
+    name: String,
+    guardian: Option<Props<Guardian>>,
+    event_capacity: usize,
+    shutdown: ShutdownSettings,
+}
+
+/// Why a system could not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The name is invalid.
+    #[error("cannot start an actor system: {0}")]
+    InvalidName(InvalidName),
+    /// There is no tokio runtime to run on.
+    #[error(
+        "cannot start an actor system: there is no tokio runtime here; start it within `#[tokio::main]`, \
+         `#[tokio::test]` or `Runtime::block_on`"
+    )]
+    NoRuntime,
+    /// The runtime has no timers, so that no delay, timeout or backoff would ever be over.
+    #[error(
+        "cannot start an actor system: this tokio runtime has no timers; build it with `enable_time()` or `enable_all()`"
+    )]
+    NoTimers,
+    /// The settings of the coordinated shutdown make no sense.
+    #[error("cannot start an actor system: {0}")]
+    InvalidShutdown(InvalidShutdown),
+}
+
+/// The tokio runtime of an actor system was shut down before the system had ended: its actors were dropped without hooks.
+/// What [`ActorSystem::when_terminated`] fails with then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the runtime of the actor system `{system}` was shut down before the system had ended")]
+pub struct RuntimeGone {
+    /// The system's name.
+    pub system: String,
+}
+
+impl ActorSystemBuilder {
+    /// How `/user` supervises the top-level actors: by a table, which decides every failure (it has an `on(_)`). By
+    /// default: [`DefaultTable`].
+    ///
+    /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It sees that each
+    /// of them is decided. A failure that the table escalates ends the system (rule 9.2).
+    #[must_use]
+    pub fn supervised_by<T: SupervisionTable + DecidesAll>(mut self) -> Self {
+        self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
+        self
+    }
+
+    /// How `/user` supervises the top-level actors: by a strategy and a decider that are chosen at run time.
+    ///
+    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    #[must_use]
+    pub fn guardian_unchecked(
+        mut self,
+        strategy: Strategy,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
+    ) -> Self {
+        self.guardian = Some(Props::new(user_guardian).supervision_unchecked(strategy, decide).marked());
+        self
+    }
+
+    /// How many events a slow subscriber may be behind before it misses some. 4096 by default.
+    #[must_use]
+    pub fn event_capacity(mut self, events: usize) -> Self {
+        self.event_capacity = events;
+        self
+    }
+
+    /// How the system shuts down in phases. By default: the predefined ones, run by
+    /// [`ActorSystem::terminate`].
+    #[must_use]
+    pub fn coordinated_shutdown(mut self, settings: ShutdownSettings) -> Self {
+        self.shutdown = settings;
+        self
+    }
+
+    /// Starts the system on the ambient tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the name is invalid, the settings of the coordinated shutdown make no sense, or there is no runtime or it has no timers.
+    pub fn start(self) -> Result<ActorSystem, StartError> {
+        check_system_name(&self.name).map_err(StartError::InvalidName)?;
+        let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;
+        let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+        // tokio tells by a panic only.
+        contained(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| StartError::NoTimers)?;
+        let end = watch::Sender::new(None);
+        let core = Arc::new(SystemCore {
+            name: self.name,
+            dispatcher: Dispatcher::new(&runtime),
+            runtime,
+            began: Instant::now(),
+            observer: Observer::new(self.event_capacity, end.clone()),
+            guardians: OnceLock::new(),
+            end,
+            root_failure: OnceLock::new(),
+            shutdown,
+            termination: Termination::new(),
+            #[cfg(feature = "testkit")]
+            activity: super::activity::Activity::default(),
+        });
+        let root = Arc::new(Cell {
+            core: Core::new(
+                "".into(),
+                ChildId::ROOT,
+                None,
+                Arc::clone(&core),
+                ActorDescription::of::<Guardian>()
+                    .supervising(Some((StoppingTable::STRATEGY, StoppingTable::TABLE))),
+                Protocol::new(0),
+            ),
+            mailbox: Mailbox::new(MailboxKind::Unbounded),
+        });
+        let above = AnyActorRef(Arc::clone(&root) as _);
+        let user = self.guardian.unwrap_or_else(|| Props::new(user_guardian));
+        let user = guardian(&above, "user", user);
+        let watched = user.to_any();
+        let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
+        let watched = system.to_any();
+        let props = Props::new(move || Guardian::Root { system: watched.clone() })
+            .supervised_by::<StoppingTable>()
+            .marked();
+        let guardians = Guardians {
+            root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
+            user: Arc::downgrade(&user.to_any().0),
+            system: Arc::downgrade(&system.to_any().0),
+        };
+        // Set once, a few lines after the core was made.
+        let _first = core.guardians.set(guardians);
+        Cell::begin(&root, props);
+        Dispatcher::start(&core);
+        Ok(ActorSystem { core })
+    }
+}
+
+fn user_guardian() -> Guardian {
+    Guardian::User
+}
+
+/// A guardian under the root. Its name is valid and free, and the root is not stopping.
+fn guardian(root: &AnyActorRef, name: &str, props: Props<Guardian>) -> ActorRef<Guardian> {
+    match Cell::spawn_under(root, NewName::Given(name), props) {
+        Ok(guardian) => guardian,
+        Err(error) => unreachable!("a new root has no children: {error}"),
+    }
+}
+
+impl fmt::Debug for ActorSystemBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActorSystemBuilder")
+            .field("name", &self.name)
+            .field("guardian", &self.guardian)
+            .field("event_capacity", &self.event_capacity)
+            .field("shutdown", &self.shutdown)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SystemCore {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    pub(crate) fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    pub(crate) fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
+    /// A message reached nobody.
+    pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> ActorPath, lost: Lost) {
+        self.observer.dead_letter(recipient, lost, || (!self.is_ending()).then(|| self.now()));
+    }
+
+    /// Whether the top-level actors end, or have ended.
+    fn is_ending(&self) -> bool {
+        let user = self.guardians.get().and_then(|guardians| guardians.user.upgrade());
+        user.is_none_or(|user| user.core().protocol().is_stopping())
+    }
+
+    pub(crate) fn shutdown(&self) -> &ShutdownState {
+        &self.shutdown
+    }
+
+    pub(crate) fn termination(&self) -> &Termination {
+        &self.termination
+    }
+
+    /// The time since the system began.
+    pub(crate) fn now(&self) -> Time {
+        self.began.elapsed()
+    }
+
+    #[cfg(feature = "testkit")]
+    pub(crate) fn activity(&self) -> &super::activity::Activity {
+        &self.activity
+    }
+
+    /// All actors that have not ended, parents first.
+    pub(crate) fn all_cells(&self) -> Vec<AnyActorRef> {
+        let root = self.guardians.get().and_then(|guardians| guardians.root.upgrade());
+        let mut cells: Vec<AnyActorRef> = root.into_iter().map(AnyActorRef).collect();
+        let mut next = 0;
+        while let Some(cell) = cells.get(next).cloned() {
+            cells.extend(cell.core().protocol().children().map(|(_, child)| child.clone()));
+            next += 1;
+        }
+        cells
+    }
+
+    /// The guardian of guardians.
+    pub(crate) fn root(self: &Arc<Self>) -> AnyActorRef {
+        self.guardian("", |guardians| &guardians.root)
+    }
+
+    /// A guardian; one that has ended and is known to nobody else is a ref to nobody.
+    fn guardian(self: &Arc<Self>, name: &str, which: fn(&Guardians) -> &Weak<dyn AnyCell>) -> AnyActorRef {
+        let Some(guardians) = self.guardians.get() else {
+            unreachable!("set before the first handle is given out");
+        };
+        match which(guardians).upgrade() {
+            Some(guardian) => AnyActorRef(guardian),
+            None => Cell::nobody::<Guardian>(self, name).to_any(),
+        }
+    }
+
+    /// The root guardian has no parent to decide: the system ends, and says why.
+    ///
+    /// Rule 9.3.
+    pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
+        observe::root_failed(&failure);
+        let _first = self.root_failure.set(failure);
+        root.send_system(System::Terminate);
+    }
+
+    /// The last actor has ended. What is registered for this moment runs, then the system has ended.
+    pub(crate) fn root_ended(self: &Arc<Self>) {
+        self.shutdown.system_ended();
+        self.dispatcher.end();
+        let end = AnnounceOnDrop(Arc::clone(self));
+        let callbacks = self.termination.root_ended();
+        if !callbacks.is_empty() {
+            dispatch::start(self, async move {
+                callbacks.run().await;
+                drop(end);
+            });
+        }
+    }
+
+    /// The runtime has gone away under the system. Its actors have been dropped; nobody is to wait for what will not happen.
+    ///
+    /// Rule 6.6.
+    pub(crate) fn runtime_gone(&self) {
+        if self.termination.has_root_ended() {
+            return;
+        }
+        let _first = self.root_failure.set(Failure::new(RuntimeGone { system: self.name.clone() }));
+        self.shutdown.system_ended();
+        drop_contained(self.termination.root_ended());
+        self.announce_end();
+    }
+
+    fn announce_end(&self) {
+        self.observer.dead_letters_end();
+        let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
+        self.end.send_replace(Some(how));
+    }
+}
+
+/// The end comes when the callbacks have run, and also where the runtime goes away while they do.
+struct AnnounceOnDrop(Arc<SystemCore>);
+
+impl Drop for AnnounceOnDrop {
+    fn drop(&mut self) {
+        self.0.announce_end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use allocation_counter::measure;
+
+    use super::*;
+
+    /// The room for what a subscriber may be behind is made for the first one.
+    #[tokio::test]
+    async fn a_system_that_nobody_listens_to_holds_no_events() {
+        let mut system = None;
+        let held = measure(|| system = Some(ActorSystem::new("quiet"))).bytes_current;
+        assert!(held < 64 * 1024, "an empty system holds {held} bytes");
+        let mut events = None;
+        let held = measure(|| events = system.as_ref().map(|system| system.events().subscribe())).bytes_current;
+        assert!(held > 4096 * 16, "a subscriber may be 4096 events behind, in {held} bytes");
+        // Whoever listens to a stream that was heard finds the same room.
+        let held = measure(|| drop(system.as_ref().map(|system| system.events().subscribe()))).bytes_current;
+        assert_eq!(held, 0);
+    }
+}

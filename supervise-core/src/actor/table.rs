@@ -1,0 +1,92 @@
+//! Supervision tables apart from actors: one table can serve an actor, a pattern and the guardian.
+//!
+//! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
+//! [`EscalationsDecidedBy`]. Rules 3.1 and 9.2.
+
+use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Supervisor};
+use crate::actor::description::{DeciderTable, Rule};
+use crate::failure::Failure;
+use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stopping_decider};
+
+/// A strategy and the rules that decide about failures.
+///
+/// `#[supervise(..)]` on a unit struct writes this impl, and each actor has it by its own table. One table can be used in
+/// several places: by an actor (`#[supervise(table = Storage)]`), by a pattern
+/// ([`PoolProps::supervised_by`](crate::pattern::PoolProps::supervised_by),
+/// [`BackoffSupervisorProps::supervised_by`](crate::pattern::BackoffSupervisorProps::supervised_by)), by one actor among
+/// others of its type ([`Props::supervised_by`](crate::Props::supervised_by)), and by the guardian
+/// ([`ActorSystemBuilder::supervised_by`](crate::ActorSystemBuilder::supervised_by)).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a supervision table",
+    label = "this type has no `#[supervise(..)]`",
+    note = "write a table as a unit struct: `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`"
+)]
+pub trait SupervisionTable: 'static {
+    /// Who is affected by a failed child, and how often restarts are granted.
+    const STRATEGY: Strategy;
+
+    /// What [`decide`](Self::decide) decides, to be read.
+    const TABLE: DeciderTable;
+
+    /// What to do about a child's failure: see [`Supervisor::decide`].
+    ///
+    /// # Errors
+    ///
+    /// An error fails the supervisor itself, with that error in place of the child's.
+    fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<S: Supervisor> SupervisionTable for S {
+    const STRATEGY: Strategy = S::STRATEGY;
+    const TABLE: DeciderTable = S::TABLE;
+
+    fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
+        S::decide(failure, child)
+    }
+}
+
+/// The default table: one-for-one without a limit. An actor that could not start, was killed, or broke a death pact stops;
+/// everything else restarts. It decides every failure and escalates none.
+///
+/// Rule 3.3.
+#[derive(Debug, Clone, Copy)]
+pub enum DefaultTable {}
+
+impl SupervisionTable for DefaultTable {
+    const STRATEGY: Strategy = Strategy::one_for_one();
+    const TABLE: DeciderTable = DeciderTable::Default;
+
+    fn decide(failure: &Failure, _: &ChildInfo) -> Result<Directive, Failure> {
+        Ok(default_decider(failure))
+    }
+}
+
+impl<E: ?Sized> Decides<E> for DefaultTable {}
+impl DecidesAll for DefaultTable {}
+impl<P> EscalationsDecidedBy<P> for DefaultTable {}
+
+/// The table that stops every child that fails. It decides every failure, escalates none and restarts nobody.
+#[derive(Debug, Clone, Copy)]
+pub enum StoppingTable {}
+
+impl SupervisionTable for StoppingTable {
+    const STRATEGY: Strategy = Strategy::one_for_one();
+    const TABLE: DeciderTable = DeciderTable::Rules(&[Rule::new("_", Directive::Stop)]);
+
+    fn decide(failure: &Failure, _: &ChildInfo) -> Result<Directive, Failure> {
+        Ok(stopping_decider(failure))
+    }
+}
+
+impl<E: ?Sized> Decides<E> for StoppingTable {}
+impl DecidesAll for StoppingTable {}
+impl NeverRestarts for StoppingTable {}
+impl<P> EscalationsDecidedBy<P> for StoppingTable {}
+
+/// Stands for what the compiler cannot see: a strategy or a decider that is chosen at run time. It may escalate any failure, so
+/// the parent's table needs `on(_)`.
+#[derive(Debug, Clone, Copy)]
+pub enum Unchecked {}
+
+impl<P: DecidesAll> EscalationsDecidedBy<P> for Unchecked {}

@@ -1,0 +1,18 @@
+//! What every other room may use: names and paths, time, locks, and the containment of user code. Knows nothing of actors.
+
+mod log;
+mod name;
+mod path;
+pub(crate) mod sync;
+mod timers;
+mod unwind;
+
+#[cfg(feature = "tracing")]
+pub(crate) use self::log::TARGET;
+pub use self::name::ActorName;
+pub use self::path::{ActorPath, InvalidName, InvalidPath, Uid};
+pub(crate) use self::path::{SCHEME, check_name, check_system_name, is_name_character};
+pub(crate) use self::timers::{Timers, later};
+pub(crate) use self::unwind::{
+    Hold, Payload, UserValue, contained, contained_async, contained_silently, drop_contained, drop_pinned,
+};

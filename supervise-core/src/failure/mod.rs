@@ -1,0 +1,381 @@
+//! A failure: what left a handler, a hook, a factory or a decider instead of success.
+//!
+//! Keeps the user's value as it was thrown, so that a table can match on its type and a guard can look inside. What it keeps of
+//! what happened before is bounded: the original, and a count.
+//! What is done about a failure is not decided here but in [`supervision`](crate::supervision).
+//!
+//! Rule 2.1.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::base::{ActorPath, Payload, UserValue};
+use crate::supervision;
+
+/// Why an actor failed. Cheap to clone; all clones share the cause.
+///
+/// One wide pointer and one allocation, because a failure travels in every report, answer and event.
+#[derive(Clone)]
+pub struct Failure(Arc<Known<dyn Reason>>);
+
+/// A cause and where it was.
+struct Known<C: ?Sized> {
+    /// The path of the actor that failed first. Set when its supervisor escalates the failure.
+    origin: OnceLock<ActorPath>,
+    cause: C,
+}
+
+/// When a failure happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// While a message or a system message was handled.
+    Running,
+    /// In the factory or `pre_start` of an actor that had not started yet.
+    Initialization,
+    /// In the factory or `post_restart` of a restart.
+    PostRestart,
+}
+
+/// What kind of thing went wrong, apart from when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// User code returned an error.
+    Error,
+    /// User code panicked. Its state may be half-updated.
+    Panic,
+    /// Somebody killed the actor.
+    Killed,
+    /// A watched actor ended, and this actor does not handle that.
+    DeathPact,
+}
+
+impl Failure {
+    /// A failure from an error. Its `source()` chain is kept.
+    pub fn new<E: Error + Send + Sync + 'static>(error: E) -> Self {
+        Self::typed(error, E::source)
+    }
+
+    /// A failure from anything that converts into a boxed error, such as `anyhow::Error` or a `String`.
+    pub fn other<E>(error: E) -> Self
+    where
+        E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
+    {
+        Self::typed(error, |_| None)
+    }
+
+    /// A failure from something that can be seen as an error, such as a boxed error.
+    pub(crate) fn error_like<E>(error: E) -> Self
+    where
+        E: fmt::Display + AsRef<dyn Error + Send + Sync> + Send + Sync + 'static,
+    {
+        Self::typed(error, |error| error.as_ref().source())
+    }
+
+    fn typed<E: fmt::Display + Send + Sync + 'static>(error: E, source: SourceOf<E>) -> Self {
+        Self::of(Typed { error: UserValue::new(error), source })
+    }
+
+    fn of(cause: impl Reason + 'static) -> Self {
+        Self(Arc::new(Known { origin: OnceLock::new(), cause }))
+    }
+
+    /// A failure from a caught panic's payload.
+    pub(crate) fn panic(payload: Payload) -> Self {
+        let text = match payload.into_inner().downcast::<&'static str>() {
+            Ok(text) => Cow::Borrowed(*text),
+            Err(payload) => match payload.downcast::<String>() {
+                Ok(text) => Cow::Owned(*text),
+                Err(payload) => {
+                    drop(UserValue::new(payload));
+                    Cow::Borrowed("a panic without a text")
+                }
+            },
+        };
+        Self::of(Panicked(text))
+    }
+
+    /// The failure of an actor that somebody killed.
+    pub fn killed() -> Self {
+        Self::of(Killed)
+    }
+
+    /// The failure of an actor that watched `subject` and has no handler for its end.
+    pub fn death_pact(subject: ActorPath) -> Self {
+        Self::of(DeathPact(subject))
+    }
+
+    /// This failure as one that kept its actor from starting.
+    pub(crate) fn at_initialization(self) -> Self {
+        Self::of(Staged { stage: Stage::Initialization, cause: self.bare(), restarts: None })
+    }
+
+    /// This failure as one that broke a restart, which was for `last`.
+    pub(crate) fn at_restart(self, last: Self) -> Self {
+        let (original, before) = match last.restarts() {
+            Some(restarts) => (restarts.original.clone(), restarts.failed),
+            None => (last, 0),
+        };
+        let restarts = FailedRestarts { original, failed: before.saturating_add(1) };
+        Self::of(Staged { stage: Stage::PostRestart, cause: self.bare(), restarts: Some(restarts) })
+    }
+
+    /// Without its stage, so that a stage is never put around another, however often a failure is passed on.
+    fn bare(self) -> Self {
+        match self.0.cause.staged() {
+            Some(staged) => staged.cause.clone(),
+            None => self,
+        }
+    }
+
+    fn restarts(&self) -> Option<&FailedRestarts> {
+        self.0.cause.staged()?.restarts.as_ref()
+    }
+
+    /// When it happened.
+    pub fn stage(&self) -> Stage {
+        self.0.cause.staged().map_or(Stage::Running, |staged| staged.stage)
+    }
+
+    /// What kind of thing went wrong.
+    pub fn kind(&self) -> FailureKind {
+        self.root().cause.kind()
+    }
+
+    /// Whether the actor has no usable instance because of this: it failed to start, or to start again.
+    pub fn is_initialization(&self) -> bool {
+        self.stage() != Stage::Running
+    }
+
+    /// What the restart that failed was for: where several have failed in a row, the failure before the first of them.
+    /// The failures between that one and this one are not kept, but [counted](Self::failed_restarts).
+    pub fn original(&self) -> &Self {
+        self.restarts().map_or(self, |restarts| &restarts.original)
+    }
+
+    /// How many restarts have failed in a row since the [`original`](Self::original), this one included. Zero for a failure
+    /// of no restart. Rule 4.6.
+    pub fn failed_restarts(&self) -> u32 {
+        self.restarts().map_or(0, |restarts| restarts.failed)
+    }
+
+    /// The user's error, if it is an `E`.
+    pub fn downcast_ref<E: 'static>(&self) -> Option<&E> {
+        self.root().cause.error()?.downcast_ref()
+    }
+
+    /// The name of the error's type, or of the kind of failure.
+    pub fn type_name(&self) -> &'static str {
+        self.root().cause.type_name()
+    }
+
+    /// Whether both are clones of one failure, whatever stages they went through.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let (mine, theirs): (*const Known<dyn Reason>, *const Known<dyn Reason>) = (self.root(), other.root());
+        std::ptr::addr_eq(mine, theirs)
+    }
+
+    /// Who failed first, if its supervisor escalated the failure: where to look when a branch or the whole system went down.
+    pub fn origin(&self) -> Option<&ActorPath> {
+        self.root().origin.get()
+    }
+
+    /// Its supervisor escalates it. Later failures do not overwrite the origin.
+    pub(crate) fn escalated(&self, failed: impl FnOnce() -> ActorPath) {
+        self.root().origin.get_or_init(failed);
+    }
+
+    /// What went wrong, apart from when.
+    fn root(&self) -> &Known<dyn Reason> {
+        match self.0.cause.staged() {
+            Some(staged) => &staged.cause.0,
+            None => &self.0,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.root().cause.display(f)
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Failure")
+            .field("kind", &format_args!("{}", self.type_name()))
+            .field("stage", &self.stage())
+            .field("message", &format_args!("{self}"))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.root().cause.source()
+    }
+}
+
+type SourceOf<E> = fn(&E) -> Option<&(dyn Error + 'static)>;
+
+/// What can be behind a failure.
+trait Reason: Send + Sync {
+    fn kind(&self) -> FailureKind;
+    fn type_name(&self) -> &'static str;
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    fn error(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        None
+    }
+
+    fn staged(&self) -> Option<&Staged> {
+        None
+    }
+}
+
+struct Typed<E: 'static> {
+    error: UserValue<E>,
+    source: SourceOf<E>,
+}
+
+impl<E: fmt::Display + Send + Sync + 'static> Reason for Typed<E> {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Error
+    }
+
+    fn type_name(&self) -> &'static str {
+        std::any::type_name::<E>()
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&*self.error, f)
+    }
+
+    fn error(&self) -> Option<&dyn Any> {
+        Some(&*self.error)
+    }
+
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        (self.source)(&self.error)
+    }
+}
+
+struct Panicked(Cow<'static, str>);
+
+impl Reason for Panicked {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Panic
+    }
+
+    fn type_name(&self) -> &'static str {
+        "Panic"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "panicked: {}", self.0)
+    }
+}
+
+struct Killed;
+
+impl Reason for Killed {
+    fn kind(&self) -> FailureKind {
+        FailureKind::Killed
+    }
+
+    fn type_name(&self) -> &'static str {
+        "Killed"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("killed")
+    }
+}
+
+struct DeathPact(ActorPath);
+
+impl Reason for DeathPact {
+    fn kind(&self) -> FailureKind {
+        FailureKind::DeathPact
+    }
+
+    fn type_name(&self) -> &'static str {
+        "DeathPact"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "death pact: {} ended and its end is not handled", self.0)
+    }
+}
+
+/// A failure that happened while there was no instance.
+struct Staged {
+    stage: Stage,
+    /// [Bare](Failure::bare).
+    cause: Failure,
+    /// Where it broke a restart.
+    restarts: Option<FailedRestarts>,
+}
+
+/// The restarts that have failed in a row. One more takes no more room.
+struct FailedRestarts {
+    original: Failure,
+    failed: u32,
+}
+
+impl Reason for Staged {
+    fn kind(&self) -> FailureKind {
+        self.cause.kind()
+    }
+
+    fn type_name(&self) -> &'static str {
+        self.cause.type_name()
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.cause, f)
+    }
+
+    fn staged(&self) -> Option<&Staged> {
+        Some(self)
+    }
+}
+
+/// What the protocol has to know about it.
+impl supervision::Cause for Failure {
+    fn at_initialization(self) -> Self {
+        Failure::at_initialization(self)
+    }
+
+    fn at_restart(self, original: Self) -> Self {
+        Failure::at_restart(self, original)
+    }
+
+    fn is_initialization(&self) -> bool {
+        Failure::is_initialization(self)
+    }
+
+    fn is_final(&self) -> bool {
+        matches!(self.kind(), FailureKind::Killed | FailureKind::DeathPact)
+    }
+
+    fn end_of_permanent() -> Self {
+        Failure::new(PermanentEnded)
+    }
+}
+
+/// A permanent child ended by itself, so that it is made anew, and siblings of its group restart with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a permanent child ended by itself")]
+pub struct PermanentEnded;
+
+#[cfg(test)]
+mod tests;

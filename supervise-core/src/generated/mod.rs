@@ -1,0 +1,309 @@
+//! What generated code calls. Not part of the public interface: users reach it only through the macros.
+//!
+//! Everything generic lives here so that what the macros emit stays small.
+
+pub mod migration_hints;
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+
+use crate::actor::{
+    Actor, ActorType, Built, Child, Context, DecidedBy, Declare, Guardian, RefOf, ReplyTo, SupervisedBy,
+    Supervisor, TypedRef, answer,
+};
+use crate::base::drop_contained;
+use crate::failure::Failure;
+
+/// Gives the reply to a slot that was taken out of its message.
+pub struct Held<A: Actor, T>(fn(&mut Context<A>, T));
+
+/// Takes the reply slot out of a message and keeps it where it survives the handler's panic or abort.
+pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) -> Held<A, T> {
+    ctx.hold(reply.erase());
+    Held(|ctx, value| match ctx.take_held() {
+        Some(slot) => answer(slot, value),
+        None => drop_contained(value),
+    })
+}
+
+// Bounds would only repeat what `hold` has said.
+impl<A: Actor, T> Held<A, T> {
+    /// Gives the handler's reply to the asker, if there is one.
+    pub fn answer(self, ctx: &mut Context<A>, value: T) {
+        (self.0)(ctx, value);
+    }
+}
+
+impl<A: Actor, T> fmt::Debug for Held<A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}
+
+/// The two sides of a handler's `Result`, whatever alias it was written under.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is called `Result` but is none",
+    label = "not an alias of `std::result::Result`",
+    note = "a type called `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
+)]
+pub trait ResultLike {
+    /// What the handler replies.
+    type Ok;
+    /// What the handler fails with.
+    type Err;
+    /// The same under its first name.
+    ///
+    /// # Errors
+    ///
+    /// The handler's.
+    fn into_result(self) -> Result<Self::Ok, Self::Err>;
+}
+
+impl<T, E> ResultLike for Result<T, E> {
+    type Ok = T;
+    type Err = E;
+
+    fn into_result(self) -> Self {
+        self
+    }
+}
+
+/// A handler's future is `Send`. Wrapping the call says so at the handler's name.
+pub fn handler_future<F: Future + Send>(future: F) -> F {
+    future
+}
+
+/// What may travel in a message.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot travel in a message: it is not `Send + 'static`",
+    label = "messages and replies go to another thread",
+    note = "use a type that is `Send`: `Arc` for `Rc`, `Mutex` for `RefCell`, `Box<dyn Trait + Send>` for `Box<dyn Trait>`"
+)]
+pub trait Sendable: Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + 'static> Sendable for T {}
+
+/// Says at an argument's type that it must be sendable.
+pub fn sendable<T: Sendable>(value: T) -> T {
+    value
+}
+
+/// Says at an actor's name that its impl block is missing.
+pub fn has_messages<A: Actor>() {}
+
+/// What `redeliver` asks of an argument.
+///
+/// A property of the copy and not of the argument: rustc would propose to borrow the argument, and references are `Clone`.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` cannot be delivered again: it is not `Clone`",
+    label = "`redeliver` keeps a clone of every argument",
+    note = "derive `Clone` for `{T}`, share it in an `Arc`, or remove `redeliver`"
+)]
+pub trait CopyOf<T> {
+    /// Clones it.
+    fn of(value: &T) -> T;
+}
+
+/// A copy of an argument, for the next delivery.
+#[derive(Debug)]
+pub struct Copy;
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone> CopyOf<T> for Copy {
+    fn of(value: &T) -> T {
+        value.clone()
+    }
+}
+
+/// Clones an argument. Says at its type that it must be possible.
+pub fn redeliverable<T>(value: &T) -> T
+where
+    Copy: CopyOf<T>,
+{
+    Copy::of(value)
+}
+
+/// What an actor may fail with, and a rule may name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error type",
+    label = "actors cannot fail with this",
+    note = "an error type implements `std::error::Error + Send + Sync + 'static`, or converts into `Box<dyn Error + Send + Sync>`"
+)]
+pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<E> ErrorValue for E where E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
+
+/// Says at an error's type that it must be one.
+pub fn error_value<E: ErrorValue>(error: E) -> E {
+    error
+}
+
+/// The error of a failure, if it is an `E`. Says at a rule's type that it must be an error.
+pub fn error_as<E: ErrorValue>(failure: &Failure) -> Option<&E> {
+    failure.downcast_ref()
+}
+
+/// Asks a rule's guard. Gives the closure its parameter's type.
+pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
+    guard(error)
+}
+
+/// A table that says `exponential_backoff(..)` calls this, so that rustc warns about the name.
+#[deprecated(
+    note = "its delays grow by the same step each time, so it is now called `linear_backoff`; for delays that double, write `backoff(min = .., max = ..)`"
+)]
+pub const fn exponential_backoff() {}
+
+/// Runs what a field says about its child. Says there that it must give a factory.
+pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+    make(parent)
+}
+
+/// The type of a declared child, as a value. That it is an actor is asked, and reported, where it is declared.
+#[derive(Debug)]
+pub struct TypeOf<A>(PhantomData<fn() -> A>);
+
+impl<A: Supervisor> TypeOf<A> {
+    /// It is one. Found before the trait's constant of this name.
+    pub const ACTOR: ActorType = ActorType::of::<A>();
+}
+
+/// The answer for a type that is not an actor.
+pub trait NoActor {
+    /// Any type will do: code with a child that is not an actor does not compile.
+    const ACTOR: ActorType = ActorType::of::<Guardian>();
+}
+
+impl<A> NoActor for TypeOf<A> {}
+
+/// A ref whose actor `P` may supervise. Required of the ref, which only an actor has, so that a type that is not an actor is reported once.
+pub trait SupervisedRef<P> {}
+
+impl<P, R: TypedRef> SupervisedRef<P> for R where R::Actor: SupervisedBy<P> {}
+
+/// Declares the child of a field. Says at the field's type what does not fit: the actor, or the parent's table.
+pub fn declare<P, B, F>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
+    factory: F,
+) where
+    F: FnMut() -> B + Send + 'static,
+    B: Built,
+    RefOf<B::Actor>: SupervisedRef<P>,
+    B::Cause: DecidedBy<P>,
+{
+    declare.fill(parent, field, factory);
+}
+
+/// Looks whether a handler's return type is a `Result` under another name.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<fn() -> T>);
+
+/// A `Result` that does not say so.
+#[derive(Debug)]
+pub struct HiddenResult<T, E>(PhantomData<fn() -> (T, E)>);
+
+/// Anything but a `Result`.
+#[derive(Debug)]
+pub struct Plain;
+
+impl<T, E> Probe<Result<T, E>> {
+    /// It is one. Found before the trait's function of this name.
+    pub const fn reply() -> HiddenResult<T, E> {
+        HiddenResult(PhantomData)
+    }
+}
+
+/// The answer for every other type.
+pub trait PlainReply {
+    /// It is not one.
+    fn reply() -> Plain {
+        Plain
+    }
+}
+
+impl<T> PlainReply for Probe<T> {}
+
+/// What [`plain_reply`] takes.
+#[diagnostic::on_unimplemented(
+    message = "this handler returns a `Result` under another name",
+    label = "does an error fail the actor, or is it the answer?",
+    note = "to fail the actor with the error, write the type as `Result<..>`; to answer with it, return `Reply<..>`"
+)]
+pub trait IsPlain {}
+
+impl IsPlain for Plain {}
+
+/// Says at a handler's return type that it must not be a hidden `Result`.
+pub fn plain_reply<R: IsPlain>(_: R) {}
+
+/// Picks the best way to turn an error into a [`Failure`], most telling first: errors, things that can be seen as
+/// errors, things that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.
+#[derive(Debug)]
+pub struct Tier<E>(PhantomData<fn() -> E>);
+
+impl<E> Tier<E> {
+    /// The tiers of `E`.
+    pub fn of(_: &E) -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// Tier one: errors.
+pub trait AnError<E> {
+    /// The failure.
+    fn failure(&self, error: E) -> Failure;
+}
+
+impl<E: Error + Send + Sync + 'static> AnError<E> for &&&Tier<E> {
+    fn failure(&self, error: E) -> Failure {
+        Failure::new(error)
+    }
+}
+
+/// Tier two: boxed errors, `anyhow::Error`.
+pub trait ErrorLike<E> {
+    /// The failure.
+    fn failure(&self, error: E) -> Failure;
+}
+
+impl<E> ErrorLike<E> for &&Tier<E>
+where
+    E: fmt::Display + AsRef<dyn Error + Send + Sync> + Send + Sync + 'static,
+{
+    fn failure(&self, error: E) -> Failure {
+        Failure::error_like(error)
+    }
+}
+
+/// Tier three: whatever converts into a boxed error.
+pub trait IntoError<E> {
+    /// The failure.
+    fn failure(&self, error: E) -> Failure;
+}
+
+impl<E> IntoError<E> for &Tier<E>
+where
+    E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
+{
+    fn failure(&self, error: E) -> Failure {
+        Failure::other(error)
+    }
+}
+
+/// The last tier: no error at all. That was said at its type by [`error_value`]; here it must not be said again.
+pub trait ReportedError<E> {
+    /// Never called.
+    fn failure(&self, error: E) -> Failure;
+}
+
+impl<E> ReportedError<E> for Tier<E> {
+    fn failure(&self, _: E) -> Failure {
+        unreachable!("code with an error that is none does not compile")
+    }
+}

@@ -1,0 +1,7 @@
+//! Looking at a running system: the map of its tree, and finding actors by path. Nothing here changes the tree.
+
+mod selection;
+mod tree;
+
+pub use self::selection::{InvalidSelection, Selection, SelectionOf};
+pub use self::tree::{NodeState, Tree, TreeNode};

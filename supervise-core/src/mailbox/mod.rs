@@ -1,0 +1,432 @@
+//! Where messages wait: a system lane and a user lane, one consumer, any number of senders.
+//!
+//! ```text
+//!   senders ──push──► user lane   ─┐
+//!                                  ├─► the cell: all of the system lane first, then one user message, and again
+//!   actors ───push──► system lane ─┘
+//! ```
+//!
+//! 1. The system lane never shares capacity with the user lane, and is never refused while it is open.
+//! 2. Each lane is closed by itself, the user lane first. What was pushed before is left over, what comes later is given back.
+//!    Nothing is lost.
+//! 3. Between its turns the cell's runner is parked in here. A push takes it out if it waits for that lane, and the pusher has
+//!    to let it run; parking looks at the lanes under the same lock.
+//! 4. No user code runs under the lock: what is refused or displaced is given back to be dropped outside.
+//!
+//! The mailbox does not know what it carries.
+//!
+//! Rules 1.2 and 1.6.
+
+mod lane;
+#[cfg(all(test, supervise_loom))]
+mod loom_tests;
+mod senders;
+mod system_lane;
+
+use std::fmt;
+use std::task::Waker;
+
+pub(crate) use self::lane::{Entry, Lane};
+use self::senders::{Bound, SendWaiter, Waiting};
+pub(crate) use self::system_lane::SystemLane;
+use crate::base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::base::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where messages wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailboxKind {
+    /// Holds as many messages as memory allows.
+    Unbounded,
+    /// Holds at most `capacity` messages.
+    Bounded {
+        /// How many messages fit. At least 1.
+        capacity: usize,
+        /// What happens to a `tell` or an ask when it is full.
+        overflow: Overflow,
+    },
+}
+
+/// What happens when a bounded mailbox is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// The sender gets the message back.
+    Fail,
+    /// The new message goes to dead letters.
+    DropNewest,
+    /// The oldest waiting message goes to dead letters.
+    DropOldest,
+}
+
+/// A mailbox for messages `M`, controls `C` that the runtime puts among them, system messages `S`, and a runner `R`.
+pub(crate) struct Mailbox<M, C, S, R> {
+    /// Whether the system lane holds something. Written under the lock, read without: the one look per message.
+    system_waits: AtomicBool,
+    /// Whether somebody waits for room. Written under the lock, read without.
+    senders_wait: AtomicBool,
+    /// How many messages the cell has taken and not begun to handle. Only the cell writes it.
+    in_hand: AtomicUsize,
+    /// Whether the cell is in the middle of a message. Only the cell writes it.
+    handling: AtomicBool,
+    /// Whether the runner, when it parks, waits for the user lane too. Only the cell writes it.
+    accepts: AtomicBool,
+    /// Whether a message that was pushed may be displaced by one that comes later.
+    displaces: bool,
+    lanes: Mutex<Lanes<M, C, S, R>>,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Lanes<M, C, S, R> {
+    system: SystemLane<S>,
+    /// Only messages take up room.
+    user: Lane<M, C>,
+    /// Here while it has nothing to do.
+    runner: Option<R>,
+    /// Whether there is a parked runner, or was, that waits for the user lane too.
+    for_user: bool,
+    /// The runner was to run again while it ran.
+    woken: bool,
+    /// Whether the user lane is closed.
+    closed: bool,
+    system_closed: bool,
+    /// A push must take the slow path: the mailbox is closed or has a bound.
+    guarded: bool,
+    bound: Option<Box<Bound>>,
+}
+
+/// What became of a message that was pushed.
+#[derive(Debug)]
+#[must_use = "a runner that is given out has to run"]
+pub(crate) enum Pushed<M, R> {
+    /// With the runner, if it waited for this.
+    Taken(Option<R>),
+    /// This message made room or was not let in; it is a dead letter.
+    Displaced(M),
+    /// There is no room and the sender is to know.
+    Full(M),
+    Closed(M),
+}
+
+impl<M, C, S, R> Mailbox<M, C, S, R> {
+    pub(crate) fn new(kind: MailboxKind) -> Self {
+        let bound = match kind {
+            MailboxKind::Unbounded => None,
+            MailboxKind::Bounded { capacity, overflow } => Some(Box::new(Bound::new(capacity, overflow))),
+        };
+        let lanes = Lanes {
+            system: SystemLane::Empty,
+            user: Lane::new(),
+            runner: None,
+            for_user: false,
+            woken: false,
+            closed: false,
+            system_closed: false,
+            guarded: bound.is_some(),
+            bound,
+        };
+        Self {
+            system_waits: AtomicBool::new(false),
+            senders_wait: AtomicBool::new(false),
+            in_hand: AtomicUsize::new(0),
+            handling: AtomicBool::new(false),
+            accepts: AtomicBool::new(false),
+            displaces: matches!(kind, MailboxKind::Bounded { overflow: Overflow::DropOldest, .. }),
+            lanes: Mutex::new(lanes),
+        }
+    }
+
+    /// Whether a message that was pushed may be displaced by one that comes later.
+    pub(crate) fn displaces(&self) -> bool {
+        self.displaces
+    }
+
+    // ---- senders -------------------------------------------------------------------------------------------------
+
+    /// Locks the mailbox for one message.
+    ///
+    /// Apart from [`push`](SendGuard::push), so that a message stays where it is until it can be moved into its lane: one that has
+    /// just been made would be read back in larger pieces than it was written in, and the processor would have to wait for that.
+    #[inline]
+    pub(crate) fn enter(&self) -> SendGuard<'_, M, C, S, R> {
+        SendGuard { mailbox: self, lanes: self.lock() }
+    }
+
+    // Apart, so that unbounded mailboxes do not pay for what they have not.
+    #[inline(never)]
+    fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, C, S, R>>, message: M) -> Pushed<M, R> {
+        if self.admits(&lanes) {
+            return Pushed::Taken(lanes.enqueue(message));
+        }
+        match lanes.bound.as_ref().map(|bound| bound.overflow) {
+            None => Pushed::Closed(message),
+            Some(Overflow::Fail) => Pushed::Full(message),
+            Some(Overflow::DropNewest) => Pushed::Displaced(message),
+            Some(Overflow::DropOldest) => match lanes.user.pop_message() {
+                Some(oldest) => {
+                    lanes.user.push(message);
+                    Pushed::Displaced(oldest)
+                }
+                // All the room belongs to senders on their way, and this may be the last one that ever comes: it goes
+                // before one of them, who finds no room and waits on.
+                None => Pushed::Taken(lanes.enqueue(message)),
+            },
+        }
+    }
+
+    /// Whether one more message may wait now, and nobody else waits to send one.
+    fn admits(&self, lanes: &Lanes<M, C, S, R>) -> bool {
+        lanes.bound.as_ref().map_or(!lanes.closed, |bound| bound.waiting.is_empty() && self.has_room(lanes))
+    }
+
+    /// A place for somebody who waits for room, should there be none.
+    pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
+        SendWaiter { mailbox: self, ticket: None }
+    }
+
+    /// Whether one more message may wait. What the cell has just begun to handle may be counted still.
+    fn has_room(&self, lanes: &Lanes<M, C, S, R>) -> bool {
+        lanes.bound.as_ref().is_none_or(|bound| {
+            // Where the lane is left to those who displace, only what is being begun was taken from it.
+            let taken = if self.displaces { 0 } else { self.in_hand.load(Ordering::Relaxed) };
+            lanes.user.messages() + taken + bound.let_in < bound.capacity
+        })
+    }
+
+    /// Puts something of the runtime's at the tail of the user lane, whatever the capacity.
+    pub(crate) fn push_control(&self, control: C) -> Result<Option<R>, C> {
+        let mut lanes = self.lock();
+        if lanes.closed {
+            return Err(control);
+        }
+        lanes.user.push_control(control);
+        Ok(lanes.called())
+    }
+
+    /// Gives the runner, if it waited for something; or the message back.
+    pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
+        let mut lanes = self.lock();
+        if lanes.system_closed {
+            return Err(message);
+        }
+        lanes.system.push(message);
+        self.system_waits.store(true, Ordering::Release);
+        Ok(lanes.runner.take())
+    }
+
+    /// Something else has come up for the runner: gives it, if it is parked; otherwise it does not park next time.
+    #[must_use = "a runner that is given out has to run"]
+    pub(crate) fn wake(&self) -> Option<R> {
+        let mut lanes = self.lock();
+        let runner = lanes.runner.take();
+        lanes.woken = runner.is_none();
+        runner
+    }
+
+    // ---- the cell ------------------------------------------------------------------------------------------------
+
+    /// Whether the system lane holds something: one atomic load.
+    #[inline]
+    pub(crate) fn system_waits(&self) -> bool {
+        self.system_waits.load(Ordering::Acquire)
+    }
+
+    /// Takes the first of the system lane.
+    #[inline(never)]
+    pub(crate) fn take_system(&self) -> Option<S> {
+        let mut lanes = self.lock();
+        let message = lanes.system.pop();
+        self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        message
+    }
+
+    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry where others may
+    /// displace the rest. Answers whether that was all.
+    pub(crate) fn take_user(&self, batch: &mut Lane<M, C>) -> bool {
+        let mut lanes = self.lock();
+        let all = if self.displaces && lanes.bound.is_some() {
+            match lanes.user.pop() {
+                Some(Entry::Message(message)) => batch.push(message),
+                Some(Entry::Control(control)) => batch.push_control(control),
+                None => {}
+            }
+            lanes.user.is_empty()
+        } else {
+            lanes.user.swap(batch);
+            true
+        };
+        // Under the lock, so that moving a message makes no room.
+        self.in_hand.store(batch.messages(), Ordering::Relaxed);
+        all
+    }
+
+    /// Takes the first message of a batch, where there is one. Then there is room for another.
+    #[inline]
+    pub(crate) fn begin_next(&self, batch: &mut Lane<M, C>) -> M {
+        self.in_hand.store(batch.messages() - 1, Ordering::Relaxed);
+        if self.senders_wait() {
+            self.let_senders_in();
+        }
+        batch.take_first()
+    }
+
+    /// Whether somebody waits for room: one atomic load.
+    ///
+    /// A sender that arrives just as room is made may be missed until the next look; [`park`](Self::park)
+    /// misses none.
+    #[inline]
+    pub(crate) fn senders_wait(&self) -> bool {
+        self.senders_wait.load(Ordering::Relaxed)
+    }
+
+    /// Lets those in who wait for room, as far as there is some.
+    #[cold]
+    pub(crate) fn let_senders_in(&self) {
+        while let Some(waker) = self.let_one_in() {
+            waker.wake();
+        }
+    }
+
+    fn let_one_in(&self) -> Option<Waker> {
+        let mut lanes = self.lock();
+        if !self.has_room(&lanes) {
+            return None;
+        }
+        let bound = lanes.bound.as_mut()?;
+        let first = bound.waiting.pop_front()?;
+        bound.let_in += 1;
+        self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
+        Some(first.waker)
+    }
+
+    /// Says whether the cell is in the middle of a message.
+    pub(crate) fn set_handling(&self, handling: bool) {
+        self.handling.store(handling, Ordering::Relaxed);
+    }
+
+    /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
+    pub(crate) fn pending(&self) -> usize {
+        self.waiting() + usize::from(self.handling.load(Ordering::Relaxed))
+    }
+
+    /// How many messages wait. A hint too.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().user.messages() + self.in_hand.load(Ordering::Relaxed)
+    }
+
+    /// Says whether the runner waits for the user lane too, the next time it parks.
+    pub(crate) fn set_accepts(&self, accepts: bool) {
+        self.accepts.store(accepts, Ordering::Relaxed);
+    }
+
+    /// Parks the runner until something comes. Given back if something has.
+    pub(crate) fn park(&self, runner: R) -> Result<(), R> {
+        let for_user = self.accepts.load(Ordering::Relaxed);
+        let mut lanes = self.lock();
+        if lanes.woken
+            || self.system_waits()
+            || (for_user && !lanes.user.is_empty())
+            || (self.senders_wait() && self.has_room(&lanes))
+        {
+            lanes.woken = false;
+            return Err(runner);
+        }
+        lanes.for_user = for_user;
+        lanes.runner = Some(runner);
+        Ok(())
+    }
+
+    /// Takes the runner away from here.
+    pub(crate) fn unpark(&self) -> Option<R> {
+        self.lock().runner.take()
+    }
+
+    /// Closes the user lane. Gives what waited there.
+    pub(crate) fn close_user_lane(&self) -> Lane<M, C> {
+        let mut lanes = self.lock();
+        lanes.closed = true;
+        lanes.guarded = true;
+        let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
+        let bound = lanes.bound.take();
+        self.senders_wait.store(false, Ordering::Relaxed);
+        drop(lanes);
+        for Waiting { waker, .. } in bound.into_iter().flat_map(|bound| bound.waiting) {
+            waker.wake();
+        }
+        leftovers
+    }
+
+    /// Closes the system lane. Gives what waited there.
+    pub(crate) fn close_system_lane(&self) -> SystemLane<S> {
+        let mut lanes = self.lock();
+        lanes.system_closed = true;
+        std::mem::replace(&mut lanes.system, SystemLane::Empty)
+    }
+
+    /// Whether the user lane is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lanes<M, C, S, R>> {
+        // No user code runs under this lock, so it cannot be poisoned half-way.
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The mailbox, open to one message.
+pub(crate) struct SendGuard<'a, M, C, S, R> {
+    mailbox: &'a Mailbox<M, C, S, R>,
+    lanes: MutexGuard<'a, Lanes<M, C, S, R>>,
+}
+
+impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
+    #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
+    #[inline(always)]
+    pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {
+        if self.lanes.guarded {
+            return self.mailbox.push_guarded(self.lanes, message);
+        }
+        self.lanes.user.push(message);
+        if !self.lanes.for_user {
+            return Pushed::Taken(None);
+        }
+        Pushed::Taken(self.lanes.called())
+    }
+}
+
+impl<M, C, S, R> Lanes<M, C, S, R> {
+    /// Gives the runner, if it waited for the user lane.
+    fn called(&mut self) -> Option<R> {
+        if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }
+    }
+
+    /// Gives the runner, if it waited for this.
+    fn enqueue(&mut self, message: M) -> Option<R> {
+        self.user.push(message);
+        self.called()
+    }
+}
+
+impl<M, C, S, R> fmt::Debug for Mailbox<M, C, S, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(supervise_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_displaced_by_the_room_of_what_is_being_begun() {
+        let mailbox: Mailbox<u32, (), (), ()> =
+            Mailbox::new(MailboxKind::Bounded { capacity: 2, overflow: Overflow::DropOldest });
+        for message in [1, 2] {
+            assert!(matches!(mailbox.enter().push(message), Pushed::Taken(None)));
+        }
+        let mut batch = Lane::new();
+        assert!(!mailbox.take_user(&mut batch));
+        assert!(matches!(mailbox.enter().push(3), Pushed::Taken(None)), "2 is not the oldest");
+        assert!(matches!(mailbox.enter().push(4), Pushed::Displaced(2)));
+        assert_eq!(mailbox.begin_next(&mut batch), 1);
+    }
+}

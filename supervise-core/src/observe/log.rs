@@ -1,0 +1,186 @@
+//! The lines of the log: `tracing` events under the target `supervise`.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use tracing::{Level, debug, enabled, error, info, trace, warn};
+
+use super::dead_letter::{DeadLetter, MOST_LINES, WINDOW};
+use crate::base::{ActorPath, TARGET};
+use crate::failure::Failure;
+use crate::supervision::{Directive, Log, LogLevel, Note, Outcome, Strategy};
+
+pub(super) fn is_on() -> bool {
+    enabled!(target: TARGET, Level::ERROR)
+}
+
+pub(super) fn is_on_at(level: LogLevel) -> bool {
+    match level {
+        LogLevel::Error => enabled!(target: TARGET, Level::ERROR),
+        LogLevel::Warn => enabled!(target: TARGET, Level::WARN),
+        LogLevel::Info => enabled!(target: TARGET, Level::INFO),
+        LogLevel::Debug => enabled!(target: TARGET, Level::DEBUG),
+        LogLevel::Trace => enabled!(target: TARGET, Level::TRACE),
+    }
+}
+
+pub(super) fn note(actor: &ActorPath, note: &Note<Failure>, child: Option<&ActorPath>, strategy: &Strategy) {
+    let child = child.map(tracing::field::display);
+    match note {
+        Note::Decided { cause, directive, outcome, .. } => {
+            // Who failed first, where that was further below.
+            let origin = cause.origin().map(tracing::field::display);
+            // How long it has been going on, where a restart failed.
+            let failed_restarts = Some(cause.failed_restarts()).filter(|failed| *failed > 0);
+            macro_rules! say {
+                ($level:ident) => {
+                    $level!(
+                        target: TARGET, supervisor = %actor, child, origin, failed_restarts,
+                        failure = cause.type_name(), ?directive, ?outcome, "{}", Chain(cause)
+                    )
+                };
+            }
+            match level_of(directive, *outcome, strategy) {
+                None => {}
+                Some(LogLevel::Error) => say!(error),
+                Some(LogLevel::Warn) => say!(warn),
+                Some(LogLevel::Info) => say!(info),
+                Some(LogLevel::Debug) => say!(debug),
+                Some(LogLevel::Trace) => say!(trace),
+            }
+        }
+        Note::DeciderFailed { cause, about, .. } => {
+            error!(
+                target: TARGET, supervisor = %actor, child, failure = about.type_name(),
+                "the decider failed: {}; it was to decide about: {}", Chain(cause), Chain(about)
+            );
+        }
+        Note::HookFailed(hook, cause) => {
+            error!(target: TARGET, %actor, ?hook, "a hook failed, going on: {}", Chain(cause));
+        }
+        Note::TurnedIntoCreate => {
+            error!(target: TARGET, %actor, "there is no instance to restart or resume: creating one");
+        }
+        Note::TurnedIntoRestart => {
+            error!(target: TARGET, %actor, "the last restart failed, there is nothing to resume: restarting");
+        }
+        Note::Aborted => {
+            warn!(target: TARGET, %actor, "a handler or hook outlived the stop timeout and was dropped");
+        }
+        Note::ReportDropped(_, cause) => {
+            debug!(target: TARGET, supervisor = %actor, child, "a report was dropped: {cause}");
+        }
+        Note::ReportDeferred(_) => {
+            debug!(target: TARGET, supervisor = %actor, child, "a report has to wait");
+        }
+        Note::Started => debug!(target: TARGET, %actor, "started"),
+        Note::Restarted(_) => debug!(target: TARGET, %actor, "restarted"),
+        Note::Resumed => debug!(target: TARGET, %actor, "resumed"),
+        Note::Stopped(how) => debug!(target: TARGET, %actor, ?how, "stopped"),
+    }
+}
+
+/// Something happened that could not be said.
+pub(super) fn unsaid(actor: &ActorPath, child: Option<&ActorPath>) {
+    let child = child.map(tracing::field::display);
+    error!(
+        target: TARGET, %actor, child,
+        "a panic while an event of this actor was logged, in the `Display` of its error or in a subscriber"
+    );
+}
+
+pub(super) fn dead_letter(letter: &DeadLetter) {
+    let DeadLetter { recipient, message: letter, reason, .. } = letter;
+    info!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody");
+}
+
+pub(super) fn quiet_dead_letter(letter: &DeadLetter) {
+    let DeadLetter { recipient, message: letter, reason, .. } = letter;
+    debug!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody");
+}
+
+pub(super) fn dead_letters_pause() {
+    info!(
+        target: TARGET,
+        "{MOST_LINES} messages reached nobody within {WINDOW:?}: for the rest of this time, the others are counted, and \
+         logged at debug level"
+    );
+}
+
+pub(super) fn dead_letters_missed(missed: u64) {
+    info!(target: TARGET, missed, "{missed} more messages reached nobody and were logged at debug level only");
+}
+
+pub(super) fn quarantined(letter: &DeadLetter) {
+    let DeadLetter { recipient, message: letter, reason, failures, deliveries } = letter;
+    match failures.last() {
+        None => {
+            warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered and never handled");
+        }
+        Some(last) => warn!(
+            target: TARGET, %recipient, letter, ?reason, deliveries,
+            "a message failed at every delivery: {}", Chain(last)
+        ),
+    }
+}
+
+pub(super) fn cell_broke(actor: &ActorPath, failure: &Failure) {
+    error!(target: TARGET, %actor, "a bug in supervise ended this actor, please report it: {}", Chain(failure));
+}
+
+pub(super) fn root_failed(failure: &Failure) {
+    error!(target: TARGET, "the root guardian failed, the system ends: {}", Chain(failure));
+}
+
+pub(super) fn termination_callback_failed(failure: &Failure) {
+    error!(target: TARGET, "a callback of the system's end failed: {}", Chain(failure));
+}
+
+pub(super) fn shutdown_begins(reason: &dyn Display) {
+    info!(target: TARGET, "coordinated shutdown: {reason}");
+}
+
+pub(super) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {
+    warn!(target: TARGET, phase, task, "a shutdown task failed: {}", Chain(failure));
+}
+
+pub(super) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
+    info!(target: TARGET, phase, ?tasks, "a shutdown phase is skipped");
+}
+
+pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
+    warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
+}
+
+/// How loudly a decision is said, or that it is not.
+fn level_of(directive: &Directive, outcome: Outcome, strategy: &Strategy) -> Option<LogLevel> {
+    match strategy.log {
+        Log::Off => None,
+        Log::At(level) => Some(level),
+        // Said one level up, where it is decided.
+        Log::Default if outcome == Outcome::Escalated => None,
+        Log::Default => Some(match directive {
+            Directive::Resume => LogLevel::Warn,
+            _ => LogLevel::Error,
+        }),
+    }
+}
+
+/// How many causes of a failure are written. An error's `source()` may lead back to itself.
+const MOST_CAUSES: usize = 32;
+
+/// A failure with what caused it.
+struct Chain<'a>(&'a Failure);
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = std::error::Error::source(self.0);
+        for _ in 0..MOST_CAUSES {
+            let Some(error) = source else { return Ok(()) };
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        if source.is_some() { write!(f, ": and further causes, not written after {MOST_CAUSES}") } else { Ok(()) }
+    }
+}

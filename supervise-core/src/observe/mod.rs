@@ -1,0 +1,229 @@
+//! Reporting what happened: to the event stream, and as `tracing` events under the target `supervise`.
+//!
+//! Everything is reported here, once, but for the panic of a destructor, which containment itself logs.
+//!
+//! 1. (rule 10.3) A subscriber is user code, and so is the `Display` of the error it is told of: what panics here stays here, and
+//!    nothing that happens depends on it.
+
+mod dead_letter;
+mod event;
+#[cfg(feature = "tracing")]
+mod log;
+#[cfg(not(feature = "tracing"))]
+mod no_log;
+
+use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+pub(crate) use self::dead_letter::Lost;
+pub use self::dead_letter::{DeadLetter, DeadLetterReason};
+use self::dead_letter::{Line, LineCount};
+pub(crate) use self::event::End;
+pub use self::event::{Event, EventStream, Events};
+#[cfg(not(feature = "tracing"))]
+use self::no_log as log;
+use crate::base::{ActorPath, contained, contained_silently};
+use crate::failure::Failure;
+use crate::supervision::{LogLevel, Note, Strategy, Time};
+
+/// What one system tells, and to whom.
+pub(crate) struct Observer {
+    events: EventStream,
+    dead_letters: Mutex<LineCount>,
+}
+
+impl Observer {
+    /// The observer of a system that tells `end` how it ended.
+    pub(crate) fn new(event_capacity: usize, end: watch::Sender<End>) -> Self {
+        Self { events: EventStream::new(event_capacity, end), dead_letters: Mutex::default() }
+    }
+
+    pub(crate) fn events(&self) -> &EventStream {
+        &self.events
+    }
+
+    /// Whether anybody would learn of an event.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.events.is_heard() || contained(log::is_on).unwrap_or(false)
+    }
+
+    /// Tells what the protocol of `actor` noted, if that [is heard](Self::is_heard). `child` is the one that the note is about.
+    pub(crate) fn note(
+        &self,
+        actor: ActorPath,
+        child: Option<ActorPath>,
+        note: Note<Failure>,
+        strategy: &Strategy,
+    ) {
+        if !told(|| log::note(&actor, &note, child.as_ref(), strategy)) {
+            told(|| log::unsaid(&actor, child.as_ref()));
+        }
+        if let Some(event) = event_of(actor, child, note) {
+            self.events.publish(event);
+        }
+    }
+
+    /// Tells that a message reached nobody. `now` is the time since the system began, or `None` while it is ending.
+    pub(crate) fn dead_letter(
+        &self,
+        recipient: impl FnOnce() -> ActorPath,
+        lost: Lost,
+        now: impl FnOnce() -> Option<Time>,
+    ) {
+        let heard = self.events.is_heard();
+        let loudness = self.loudness(&lost, now);
+        if !heard && loudness.is_none() {
+            return;
+        }
+        let Lost { message, reason, failures, deliveries, .. } = lost;
+        let letter = DeadLetter { recipient: recipient(), message, reason, failures, deliveries };
+        match loudness {
+            None => {}
+            Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter)),
+            Some(LogLevel::Info) => _ = told(|| log::dead_letter(&letter)),
+            Some(_) => _ = told(|| log::quiet_dead_letter(&letter)),
+        }
+        if heard {
+            self.events.publish(Event::DeadLetter(letter));
+        }
+    }
+
+    /// How loudly a dead letter is logged, if at all. Logs the lines that go with it.
+    ///
+    /// Rule 10.4.
+    fn loudness(&self, lost: &Lost, now: impl FnOnce() -> Option<Time>) -> Option<LogLevel> {
+        let on = |level| contained(|| log::is_on_at(level)).unwrap_or(false);
+        let quietly = || on(LogLevel::Debug).then_some(LogLevel::Debug);
+        if lost.reason == DeadLetterReason::Quarantined {
+            return on(LogLevel::Warn).then_some(LogLevel::Warn);
+        }
+        if lost.answered || !on(LogLevel::Info) {
+            return quietly();
+        }
+        let Some(now) = now() else {
+            self.dead_letters().miss();
+            return quietly();
+        };
+        let line = self.dead_letters().count(now);
+        match line {
+            Line::Missed => return quietly(),
+            Line::Own { missed: 0 } => {}
+            Line::Own { missed } => _ = told(|| log::dead_letters_missed(missed)),
+            Line::Last => _ = told(log::dead_letters_pause),
+        }
+        Some(LogLevel::Info)
+    }
+
+    /// Tells, at the end of a system, how many dead letters had no line.
+    pub(crate) fn dead_letters_end(&self) {
+        let missed = self.dead_letters().take_missed();
+        if missed > 0 {
+            told(|| log::dead_letters_missed(missed));
+        }
+    }
+
+    /// Never locked while a line is logged.
+    fn dead_letters(&self) -> MutexGuard<'_, LineCount> {
+        self.dead_letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a note tells those who subscribed. `None`: it is for the log alone.
+fn event_of(actor: ActorPath, child: Option<ActorPath>, note: Note<Failure>) -> Option<Event> {
+    let unknown = || actor.clone();
+    Some(match note {
+        Note::Started => Event::Started { actor },
+        Note::Restarted(failure) => Event::Restarted { actor, failure },
+        Note::Resumed => Event::Resumed { actor },
+        Note::Stopped(how) => Event::Stopped { actor, how },
+        Note::Decided { cause, directive, outcome, .. } => Event::Decided {
+            child: child.unwrap_or_else(unknown),
+            supervisor: actor,
+            failure: cause,
+            directive: *directive,
+            outcome,
+        },
+        Note::DeciderFailed { cause, about, .. } => {
+            Event::DeciderFailed { child: child.unwrap_or_else(unknown), supervisor: actor, failure: cause, about }
+        }
+        Note::ReportDeferred(_) => {
+            Event::ReportDeferred { child: child.unwrap_or_else(unknown), supervisor: actor }
+        }
+        Note::ReportDropped(_, failure) => Event::ReportDropped { supervisor: actor, failure },
+        Note::HookFailed(hook, failure) => Event::HookFailed { actor, hook, failure },
+        Note::Aborted => Event::Aborted { actor },
+        Note::TurnedIntoCreate | Note::TurnedIntoRestart => return None,
+    })
+}
+
+/// Tells that the runtime's own code panicked.
+pub(crate) fn cell_broke(actor: &ActorPath, failure: &Failure) {
+    told(|| log::cell_broke(actor, failure));
+}
+
+/// Tells that the root guardian itself failed, so that the system ends.
+pub(crate) fn root_failed(failure: &Failure) {
+    told(|| log::root_failed(failure));
+}
+
+/// Tells that a callback of the system's end panicked.
+pub(crate) fn termination_callback_failed(failure: &Failure) {
+    told(|| log::termination_callback_failed(failure));
+}
+
+/// Tells that the coordinated shutdown begins.
+pub(crate) fn shutdown_begins(reason: &dyn Display) {
+    told(|| log::shutdown_begins(reason));
+}
+
+/// Tells that a task of the coordinated shutdown failed.
+pub(crate) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {
+    told(|| log::shutdown_task_failed(phase, task, failure));
+}
+
+/// Tells that a phase of the coordinated shutdown is skipped, with the tasks it would have run.
+pub(crate) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
+    told(|| log::shutdown_phase_skipped(phase, tasks));
+}
+
+/// Tells that a phase of the coordinated shutdown took too long.
+pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
+    told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
+}
+
+/// Whether it was told. Invariant 1.
+fn told(log: impl FnMut()) -> bool {
+    contained_silently(log)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+    use std::sync::Arc;
+
+    use super::*;
+
+    struct Payload {
+        _token: Arc<()>,
+        drop_panics: bool,
+    }
+
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            assert!(!self.drop_panics, "as told");
+        }
+    }
+
+    /// Invariant 1.
+    #[test]
+    fn what_a_subscriber_panics_with_is_dropped() {
+        for drop_panics in [false, true] {
+            let token = Arc::new(());
+            assert!(!told(|| panic_any(Payload { _token: Arc::clone(&token), drop_panics })));
+            assert_eq!(Arc::strong_count(&token), 1);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What stands in for the log where the feature `tracing` is off.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use super::dead_letter::DeadLetter;
+use crate::base::ActorPath;
+use crate::failure::Failure;
+use crate::supervision::{LogLevel, Note, Strategy};
+
+pub(super) fn is_on() -> bool {
+    false
+}
+
+pub(super) fn is_on_at(_: LogLevel) -> bool {
+    false
+}
+
+pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy) {}
+
+pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
+
+pub(super) fn dead_letter(_: &DeadLetter) {}
+
+pub(super) fn quiet_dead_letter(_: &DeadLetter) {}
+
+pub(super) fn dead_letters_pause() {}
+
+pub(super) fn dead_letters_missed(_: u64) {}
+
+pub(super) fn quarantined(_: &DeadLetter) {}
+
+pub(super) fn cell_broke(_: &ActorPath, _: &Failure) {}
+
+pub(super) fn root_failed(_: &Failure) {}
+
+pub(super) fn termination_callback_failed(_: &Failure) {}
+
+pub(super) fn shutdown_begins(_: &dyn Display) {}
+
+pub(super) fn shutdown_task_failed(_: &str, _: &str, _: &Failure) {}
+
+pub(super) fn shutdown_phase_skipped(_: &str, _: &[&str]) {}
+
+pub(super) fn shutdown_phase_timed_out(_: &str, _: Duration, _: &[String]) {}

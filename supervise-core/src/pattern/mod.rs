@@ -1,0 +1,95 @@
+//! Actors that stand in for others: a supervisor that starts its child anew after a delay, and a pool of workers.
+//!
+//! | pattern | its children | when one fails |
+//! |---|---|---|
+//! | [`BackoffSupervisor`] | one child | the child ends and is made anew, each time after a longer wait |
+//! | [`Pool`] | workers of one kind | as the pool's strategy and decider say |
+//!
+//! A pattern takes the messages of its children and passes them on, with their reply slots. So its ref *is* used like
+//! the child's: [`StandInRef`] dereferences to the child's own ref, and a method that makes a request to a `Feed` makes
+//! one to the backoff supervisor of a `Feed`, to a pool of them, or to a pool of backoff supervisors. What only the
+//! pattern can be asked is behind `actor_ref()`, where no handler's name is in its way.
+//!
+//! A pattern relays nothing upwards, and knows no sender: who asks is answered by whoever handles the message.
+//!
+//! ```
+//! use std::time::Duration;
+//! use supervise_core::pattern::{BackoffSupervisor, Pool};
+//! use supervise_core::{Actor, ActorRef, ActorSystem, Backoff, Context, Failure, ReplyTo, Request, Supervisor};
+//! # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy};
+//!
+//! // What `#[actor]` writes for an actor with the one handler `fn double(&self, n: u32) -> u32`, in short.
+//! struct Doubler;
+//! struct Double(u32, ReplyTo<u32>);
+//!
+//! impl Supervisor for Doubler {
+//!     type Ref = ActorRef<Self>;
+//! }
+//! impl Actor for Doubler {
+//!     type Message = Double;
+//!
+//!     async fn handle(&mut self, Double(n, reply): Double, _: &mut Context<Self>) -> Result<(), Failure> {
+//!         reply.answer(2 * n);
+//!         Ok(())
+//!     }
+//! }
+//! # impl<P> FailuresDecidedBy<P> for Doubler {}
+//! # impl<P> EscalationsDecidedBy<P> for Doubler {}
+//! fn double(to: &ActorRef<Doubler>, n: u32) -> Request<'_, Doubler, u32> {
+//!     Request::new(to, Double(n, ReplyTo::nowhere()), |message, reply| message.1 = reply)
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let system = ActorSystem::new("patterns");
+//!
+//! let delays = Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10)).jitter(0.2);
+//! let doubler = BackoffSupervisor::on_failure("doubler", || Doubler, delays).max_retries(5).props();
+//! let doubler = system.spawn_with("guarded", doubler)?;
+//! assert_eq!(double(&doubler, 4).await?, 8);
+//! assert_eq!(doubler.actor_ref().restart_count().await?, 0);
+//!
+//! let pool = system.spawn_with("pool", Pool::round_robin(3, || Doubler).props())?;
+//! assert_eq!(double(&pool, 5).await?, 10);
+//! pool.actor_ref().broadcast(|worker| double(worker, 6));
+//! pool.actor_ref().resize(2);
+//! assert_eq!(pool.actor_ref().workers().await?.len(), 2);
+//! # system.terminate().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod backoff_supervisor;
+mod pass_on;
+mod pool;
+mod stand_in;
+mod template;
+
+pub use backoff_supervisor::{BackoffSupervisor, BackoffSupervisorProps};
+pub use pool::{Pool, PoolProps, TooManyReplacements};
+pub use stand_in::{BackoffSupervisorRef, PoolRef, StandIn, StandInRef};
+pub use template::{Blueprint, BlueprintUnder};
+
+use crate::actor::{Actor, Context, TypedRef};
+use crate::base::UserValue;
+use crate::failure::Failure;
+use crate::supervision::{ChildInfo, Directive, Time, default_decider};
+
+/// Decides the failures of a pattern's children.
+type Decider = UserValue<Box<dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + Sync>>;
+
+fn decider(
+    decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + Sync + 'static,
+) -> Decider {
+    UserValue::new(Box::new(decide))
+}
+
+/// A decider that leaves what it has no opinion on to the default table.
+fn partial_decider(decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Decider {
+    decider(move |failure, _| Ok(decide(failure).unwrap_or_else(|| default_decider(failure))))
+}
+
+/// The time that limits and delays are counted in.
+fn system_time<A: Actor>(ctx: &Context<A>) -> Time {
+    ctx.me().actor_ref().core().system.now()
+}

@@ -1,0 +1,113 @@
+//! The plan of a coordinated shutdown: which phases there are, which tasks they have, and how far a run has come. And what is
+//! registered for the end of a system. Nothing here runs an actor; `shutdown` performs it.
+
+mod phases;
+mod progress;
+mod settings;
+mod state;
+mod termination;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use crate::failure::Failure;
+
+pub use self::phases::{InvalidPhases, Phase};
+pub(crate) use self::phases::{OnFailure, Planned};
+pub use self::settings::{InvalidShutdown, ShutdownSettings};
+pub(crate) use self::state::{ShutdownState, Task};
+pub(crate) use self::termination::Termination;
+pub use self::termination::{SystemTerminated, TerminationHook};
+
+/// The name of a phase or a task.
+pub(crate) type Name = Cow<'static, str>;
+
+/// Why a system shuts down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ShutdownReason {
+    /// [`ActorSystem::terminate`](crate::ActorSystem::terminate) was called.
+    Terminate,
+    /// The process got this signal.
+    Signal(&'static str),
+    /// Something else.
+    Other(Cow<'static, str>),
+}
+
+impl From<&'static str> for ShutdownReason {
+    fn from(reason: &'static str) -> Self {
+        Self::Other(Cow::Borrowed(reason))
+    }
+}
+
+impl From<String> for ShutdownReason {
+    fn from(reason: String) -> Self {
+        Self::Other(Cow::Owned(reason))
+    }
+}
+
+impl fmt::Display for ShutdownReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Terminate => f.write_str("the actor system terminates"),
+            Self::Signal(signal) => write!(f, "the process got {signal}"),
+            Self::Other(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// There is no shutdown phase of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no shutdown phase `{phase}`; there are: {}", known.join(", "))]
+pub struct UnknownPhase {
+    /// The name.
+    pub phase: String,
+    /// The phases there are.
+    pub known: Vec<String>,
+}
+
+/// Why a task could not be added.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddTaskError {
+    /// There is no such phase.
+    #[error(transparent)]
+    UnknownPhase(#[from] UnknownPhase),
+    /// The phase has begun, is over, or never runs because the system ended without it.
+    #[error("the shutdown phase `{phase}` has begun and takes no more tasks")]
+    TooLate {
+        /// The phase.
+        phase: String,
+    },
+}
+
+/// Why a coordinated shutdown did not come to its end.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShutdownError {
+    /// There is no phase to begin with.
+    #[error(transparent)]
+    UnknownPhase(#[from] UnknownPhase),
+    /// A task failed in a phase that aborts on failure.
+    #[error("the coordinated shutdown was aborted in `{phase}`: the task `{task}` failed: {failure}")]
+    TaskFailed {
+        /// The phase.
+        phase: String,
+        /// The task.
+        task: String,
+        /// Why it failed.
+        #[source]
+        failure: Failure,
+    },
+    /// The tasks of a phase that aborts on failure took too long.
+    #[error("the coordinated shutdown was aborted in `{phase}`: not done after {timeout:?}: {}", tasks.join(", "))]
+    TimedOut {
+        /// The phase.
+        phase: String,
+        /// How long it had.
+        timeout: Duration,
+        /// The tasks that were not done.
+        tasks: Vec<String>,
+    },
+}

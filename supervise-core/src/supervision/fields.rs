@@ -1,0 +1,444 @@
+//! Declared children: those that an actor's type names as fields. They start, restart and stop one after another,
+//! each step awaited, where other children are merely told.
+//!
+//! ```text
+//!                 the instance declares it                Started
+//!     Down ─────────────► Due ─────────────► Starting ─────────────────────► Up ───► Ending ───► Down
+//!                          ▲                  ▲     │ Failed                 │
+//!     EndedUnexpectedly ───┘                  │     ▼            its group   │
+//!      ▲   granted, or resumed                └── Prepared ◄── Preparing ◄── ToRestart
+//!      └───── a permanent child ended by itself
+//! ```
+//!
+//! One rule moves the fields, [`next_step`](Fields::next_step): while one is on its way, wait; else prepare the last that is
+//! to restart; else start the first that is down and may start; else let the instance go on. A first start, a group
+//! restart, and the retry of a start that failed in one are all this rule.
+//!
+//! 1. At most one field is `Preparing` or `Starting` by the rule.
+//! 2. `pending_resumes` is how many suspensions the restart of a child that is `ToRestart` or `Prepared` has to undo. Zero: no
+//!    restart was granted.
+//! 3. A child in `line` is dying, and its stop request is sent when all that were asked before it have ended.
+//! 4. The name of a field is taken whether or not its child is there.
+//!
+//! The fields only say what is to be done; `protocol/declared` does it.
+//!
+//! Rules 14.2, 14.3, 14.4 and 14.5.
+
+mod answers;
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::mem::take;
+
+pub(super) use self::answers::{Ended, Failed, Granted, NextStep, Preparation, Start, Stop, Temporary};
+use super::child_spec::{ChildSpec, RestartType};
+use super::settings::AutoShutdown;
+use super::vocabulary::ChildId;
+use crate::base::ActorName;
+
+/// The fields of one actor.
+#[derive(Debug, Clone, Hash)]
+pub(super) struct Fields<C> {
+    all: Vec<Field>,
+    auto_shutdown: AutoShutdown,
+    /// The field that the instance under construction declares next.
+    cursor: Option<usize>,
+    /// Why those that are `ToRestart`, `Preparing` or `Prepared` restart.
+    cause: Option<C>,
+    /// Invariant 3.
+    line: VecDeque<ChildId>,
+}
+
+#[derive(Debug, Clone, Hash)]
+pub(super) struct Field {
+    name: ActorName,
+    spec: ChildSpec,
+    /// The child in the table; where the field is `EndedUnexpectedly` or `Due` for a new incarnation, the one that ended.
+    child: Option<ChildId>,
+    state: State,
+    /// Invariant 2.
+    pending_resumes: u32,
+    /// Preparations that the child has not reported. One from before a restart of the parent may be on its way still.
+    preparations: u32,
+    /// A temporary child failed, and ends for that reason rather than its supervisor's.
+    gives_up: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum State {
+    /// No child: not started yet, or ended for good.
+    Down,
+    /// No child, until its turn comes.
+    Due,
+    /// Ended by itself, and nobody has decided yet.
+    EndedUnexpectedly,
+    Starting,
+    Up,
+    /// Its stop was requested.
+    Ending,
+    /// Up or starting, and to be prepared for its restart when its turn comes.
+    ToRestart,
+    Preparing,
+    /// Without an instance, suspended.
+    Prepared,
+}
+
+impl<C: Clone> Fields<C> {
+    pub(super) fn new(specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
+        let all = specs.iter().map(Field::new).collect();
+        Self { all, auto_shutdown, cursor: None, cause: None, line: VecDeque::new() }
+    }
+
+    // ---- queries -------------------------------------------------------------------------------------------------
+
+    pub(super) fn field_of(&self, child: ChildId) -> Option<usize> {
+        self.all.iter().position(|field| field.child == Some(child))
+    }
+
+    fn field(&self, child: ChildId) -> Option<&Field> {
+        self.all.iter().find(|field| field.child == Some(child))
+    }
+
+    /// Invariant 4.
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.all.iter().any(|field| *field.name == *name)
+    }
+
+    /// The child of a field that a former instance declared.
+    pub(super) fn child_at(&self, at: usize) -> Option<ChildId> {
+        self.all.get(at)?.child
+    }
+
+    /// The children of the fields from `first` on, but those that are told to stop.
+    pub(super) fn children_from(&self, first: usize) -> impl Iterator<Item = ChildId> {
+        let fields = self.all[first..].iter().filter(|field| field.state != State::Ending);
+        fields.filter_map(|field| field.child)
+    }
+
+    /// The field that the instance under construction declares next.
+    pub(super) fn cursor(&self) -> Option<usize> {
+        self.cursor
+    }
+
+    /// The one rule.
+    pub(super) fn next_step(&self) -> NextStep {
+        let on_its_way = |field: &Field| matches!(field.state, State::Preparing | State::Starting);
+        let down = |field: &Field| matches!(field.state, State::Due | State::EndedUnexpectedly | State::Prepared);
+        if self.all.iter().any(on_its_way) {
+            return NextStep::Wait;
+        }
+        if let Some(at) = self.all.iter().rposition(|field| field.state == State::ToRestart) {
+            return NextStep::Prepare(at);
+        }
+        if let Some(at) = self.all.iter().position(down) {
+            return NextStep::Start(at);
+        }
+        match self.cursor {
+            Some(next) if next < self.all.len() => NextStep::Declare,
+            Some(_) => NextStep::FinishInstance,
+            None => NextStep::Wait,
+        }
+    }
+
+    /// Whether this is a permanent child that ended by itself, and nobody has decided about that.
+    pub(super) fn ended_unexpectedly(&self, child: ChildId) -> bool {
+        self.field(child).is_some_and(|field| field.state == State::EndedUnexpectedly)
+    }
+
+    pub(super) fn is_temporary(&self, child: ChildId) -> bool {
+        self.field(child).is_some_and(|field| field.spec.restart == RestartType::Temporary)
+    }
+
+    /// Whether a restart of its group has not reached the failed child yet, and answers this failure too.
+    pub(super) fn awaits_group_restart(&self, child: ChildId) -> bool {
+        self.field(child).is_some_and(|field| {
+            let awaits = matches!(field.state, State::ToRestart | State::Preparing | State::Prepared);
+            awaits && field.pending_resumes > 0
+        })
+    }
+
+    /// Whether the actor ends with a significant child that ended by itself. As in `do_auto_shutdown` of OTP's
+    /// `supervisor.erl`: where all of them have to end, it does not matter how the others did. `makes_anew`: the next instance
+    /// declares all fields again.
+    pub(super) fn shuts_down(&self, makes_anew: bool) -> bool {
+        match self.auto_shutdown {
+            AutoShutdown::Never => false,
+            AutoShutdown::AnySignificant => true,
+            AutoShutdown::AllSignificant => {
+                let starts_later = |at| makes_anew || self.cursor.is_some_and(|next| next <= at);
+                let mut fields = self.all.iter().enumerate();
+                !fields.any(|(at, it)| it.spec.significant && (it.state != State::Down || starts_later(at)))
+            }
+        }
+    }
+
+    // ---- a new instance ------------------------------------------------------------------------------------------
+
+    /// A new instance is about to be made. Gives the children that have ended and are to be forgotten.
+    #[must_use]
+    pub(super) fn begin_instance(&mut self) -> Vec<ChildId> {
+        self.cursor = Some(0);
+        let mut forgotten = Vec::new();
+        for field in &mut self.all {
+            match field.state {
+                // Whatever was going on with survivors, the restart of this actor answers it.
+                State::Starting | State::ToRestart | State::Preparing | State::Prepared => field.state = State::Up,
+                State::Due | State::EndedUnexpectedly => {
+                    forgotten.extend(field.child);
+                    field.down();
+                }
+                State::Down | State::Up | State::Ending => {}
+            }
+        }
+        forgotten
+    }
+
+    /// The instance under construction has declared this field.
+    pub(super) fn declared(&mut self, at: usize) {
+        let Some(field) = self.all.get_mut(at) else { return };
+        self.cursor = Some(at + 1);
+        // Otherwise it survived the restart.
+        if field.state == State::Down {
+            field.state = State::Due;
+        }
+    }
+
+    /// No instance is under construction any more. Gives where it was.
+    pub(super) fn end_construction(&mut self) -> Option<usize> {
+        self.cursor.take()
+    }
+
+    pub(super) fn at_mut(&mut self, at: usize) -> Option<&mut Field> {
+        self.all.get_mut(at)
+    }
+
+    // ---- restarts ------------------------------------------------------------------------------------------------
+
+    fn field_mut(&mut self, child: ChildId) -> Option<&mut Field> {
+        self.all.iter_mut().find(|field| field.child == Some(child))
+    }
+
+    /// Prepares the restart of a field's child. `None`: there is nothing to restart.
+    pub(super) fn prepare(&mut self, at: usize) -> Option<Preparation<C>> {
+        let field = self.all.get_mut(at)?;
+        let (child, cause) = (field.child?, self.cause.clone()?);
+        field.state = State::Preparing;
+        Some(if field.spec.restart == RestartType::Temporary {
+            field.pending_resumes = 0;
+            Preparation::Stop(child)
+        } else {
+            field.preparations += 1;
+            Preparation::Restart(child, cause)
+        })
+    }
+
+    /// Starts the child of a field.
+    pub(super) fn start(&mut self, at: usize) -> Start<C> {
+        let Some(field) = self.all.get_mut(at) else { return Start::NotYet };
+        match (field.state, field.pending_resumes, field.child, &self.cause) {
+            (State::Due, ..) => {
+                field.state = State::Starting;
+                field.gives_up = false;
+                Start::New
+            }
+            (State::Prepared, 1.., Some(child), Some(cause)) => {
+                field.state = State::Starting;
+                Start::Restart { child, cause: cause.clone(), pending_resumes: take(&mut field.pending_resumes) }
+            }
+            _ => Start::NotYet,
+        }
+    }
+
+    /// A restart of this child was granted: alone, or with its group.
+    pub(super) fn grant_restart(
+        &mut self,
+        at: usize,
+        cause: &C,
+        pending_resumes: u32,
+        with_group: bool,
+    ) -> Granted {
+        let field = &mut self.all[at];
+        match field.state {
+            State::EndedUnexpectedly => {
+                field.state = State::Due;
+                if with_group { Granted::Later } else { Granted::StartNow }
+            }
+            State::Ending | State::Down | State::Due => Granted::Later,
+            _ if with_group => {
+                field.pending_resumes = pending_resumes;
+                if matches!(field.state, State::Up | State::Starting) {
+                    field.state = State::ToRestart;
+                }
+                self.cause = Some(cause.clone());
+                Granted::Later
+            }
+            _ => {
+                field.state = match field.state {
+                    State::Prepared => State::Starting,
+                    // This restart, which does not wait for its turn, takes the place of the group's.
+                    State::ToRestart | State::Preparing => State::Up,
+                    state => state,
+                };
+                Granted::RestartNow
+            }
+        }
+    }
+
+    /// Another failure of this child is answered by the restart of its group.
+    pub(super) fn add_pending_resume(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child) {
+            field.pending_resumes += 1;
+        }
+    }
+
+    /// Takes the resumes that a restart of its group has still to send to this child.
+    pub(super) fn take_pending_resumes(&mut self, child: ChildId) -> u32 {
+        self.field_mut(child).map_or(0, |field| take(&mut field.pending_resumes))
+    }
+
+    // ---- what children report ------------------------------------------------------------------------------------
+
+    pub(super) fn started(&mut self, child: ChildId) {
+        let Some(field) = self.field_mut(child) else { return };
+        field.state = match field.state {
+            State::Starting => State::Up,
+            State::Prepared if field.pending_resumes == 0 => State::Up,
+            // A resume from above has given it an instance, and its group still restarts.
+            State::Prepared => State::ToRestart,
+            state => state,
+        };
+    }
+
+    pub(super) fn prepared(&mut self, child: ChildId) {
+        let Some(field) = self.field_mut(child) else { return };
+        field.preparations = field.preparations.saturating_sub(1);
+        if field.state == State::Preparing && field.preparations == 0 {
+            field.state = State::Prepared;
+        }
+    }
+
+    pub(super) fn failed(&mut self, child: ChildId) -> Failed {
+        let Some(at) = self.field_of(child) else { return Failed::Child };
+        let field = &mut self.all[at];
+        if field.state == State::Starting {
+            if self.cursor == Some(at + 1) {
+                return Failed::Instance;
+            }
+            // The fields after it wait for what is decided.
+            field.state = State::Prepared;
+        }
+        Failed::Child
+    }
+
+    /// A temporary child failed and is stopped for it.
+    pub(super) fn gives_up(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child) {
+            field.gives_up = true;
+        }
+    }
+
+    /// The delay of a restart is over, and this actor is about to restart the child anyway: nobody waits for it before.
+    /// A child that ended by itself is made anew for the `instance_under_construction`.
+    pub(super) fn leave_to_parent(&mut self, child: ChildId, instance_under_construction: bool) {
+        match self.field_mut(child) {
+            Some(field) if field.state == State::Prepared => field.state = State::Up,
+            Some(field) if field.state == State::EndedUnexpectedly && instance_under_construction => {
+                field.state = State::Due;
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// The failure of a child was escalated, and resumed. A permanent child that ended by itself has nothing to resume: it
+    /// is made anew.
+    pub(super) fn resumed(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child)
+            && field.state == State::EndedUnexpectedly
+        {
+            field.state = State::Due;
+        }
+    }
+
+    /// A child ended. `asked`: its stop was requested; `stopping`: its parent ends.
+    pub(super) fn ended(&mut self, child: ChildId, asked: bool, stopping: bool) -> Ended {
+        self.line.retain(|waiting| *waiting != child);
+        let Some(field) = self.field_mut(child) else { return Ended::Finally };
+        if field.spec.restart == RestartType::Permanent && !asked && !stopping {
+            field.state = State::EndedUnexpectedly;
+            field.pending_resumes = 0;
+            return Ended::Unexpectedly;
+        }
+        let by_itself = !asked || field.gives_up;
+        let significant = field.spec.significant && by_itself;
+        field.down();
+        if significant { Ended::Significant } else { Ended::Finally }
+    }
+
+    // ---- stops ---------------------------------------------------------------------------------------------------
+
+    /// Notes that the child of a field is to end.
+    pub(super) fn mark_stopping(&mut self, at: usize) -> Stop {
+        let field = &mut self.all[at];
+        if matches!(field.state, State::EndedUnexpectedly | State::Due) {
+            field.down();
+            return Stop::Forget;
+        }
+        field.pending_resumes = 0;
+        field.state = State::Ending;
+        Stop::Request
+    }
+
+    /// Lets a child that is to end wait for its turn. [Sort](Self::sort_line) the line when the last one stands in it.
+    pub(super) fn wait_in_line(&mut self, child: ChildId) {
+        self.line.push_back(child);
+    }
+
+    /// The last field stops first. With those that are in line already, where a group of them was to stop before.
+    pub(super) fn sort_line(&mut self) {
+        let Self { all, line, .. } = self;
+        let place = |id: &ChildId| all.iter().position(|field| field.child == Some(*id));
+        line.make_contiguous().sort_unstable_by_key(|id| Reverse(place(id)));
+    }
+
+    /// Whose stop is requested next, if all that were asked have ended: `dying` children are to end. Invariant 3.
+    #[must_use]
+    pub(super) fn next_in_line(&mut self, dying: usize) -> Option<ChildId> {
+        if dying == self.line.len() { self.line.pop_front() } else { None }
+    }
+}
+
+impl Field {
+    fn new(spec: &ChildSpec) -> Self {
+        Self {
+            name: ActorName::from(spec.name),
+            spec: *spec,
+            child: None,
+            state: State::Down,
+            pending_resumes: 0,
+            preparations: 0,
+            gives_up: false,
+        }
+    }
+
+    pub(super) fn name(&self) -> &ActorName {
+        &self.name
+    }
+
+    /// Takes the child whose place a new incarnation takes.
+    #[must_use]
+    pub(super) fn take_child(&mut self) -> Option<ChildId> {
+        self.child.take()
+    }
+
+    /// A new incarnation stands in the table.
+    pub(super) fn put_child(&mut self, child: ChildId) {
+        self.child = Some(child);
+        self.preparations = 0;
+    }
+
+    fn down(&mut self) {
+        self.child = None;
+        self.state = State::Down;
+        self.pending_resumes = 0;
+    }
+}

@@ -1,0 +1,158 @@
+//! What the performer may ask a protocol, and command it besides its inputs.
+
+use std::hash::Hash;
+
+use super::{Instance, Phase, Protocol, SpawnRefusal};
+use crate::base::ActorName;
+use crate::supervision::children::{Children, Marked};
+use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMessage};
+use crate::supervision::watch::WatchKind;
+
+impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
+    // ---- what the performer may ask ------------------------------------------------------------------------------
+
+    /// Whether the next user message may be handled. Invariant 4.
+    pub fn accepts_messages(&self) -> bool {
+        self.suspended == 0
+            && matches!(self.phase, Phase::Running)
+            && self.instance == Instance::Live
+            && self.out.is_none()
+            && self.pending.is_none()
+            && !self.is_deciding()
+    }
+
+    /// Whether the actor ended.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    /// Whether the actor was told to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.is_terminating() || self.stop_is_pending()
+    }
+
+    /// How many suspensions are not answered yet.
+    pub fn suspensions(&self) -> u32 {
+        self.suspended
+    }
+
+    /// How many system messages wait for a better moment.
+    pub fn deferrals(&self) -> usize {
+        self.deferred.as_ref().map_or(0, |deferred| deferred.failures.len() + deferred.control.len())
+    }
+
+    /// How many restarts that its parent sent this actor has begun.
+    pub fn restarts(&self) -> u32 {
+        self.restarts
+    }
+
+    /// Whether a failure of this actor has not been answered yet.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// The children in start order, those that are ending included.
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = (ChildId, &R)> {
+        Children::of(self.children.as_deref()).map(|(id, child)| (id, &child.target))
+    }
+
+    /// The child of this name.
+    pub fn child_named(&self, name: &str) -> Option<&R> {
+        self.children.as_ref()?.named(name).map(|child| &child.target)
+    }
+
+    /// A child's name, and how many restarts its limit has counted.
+    pub fn child_info(&self, id: ChildId) -> Option<(ActorName, u32)> {
+        let child = self.children.as_ref()?.find(id)?;
+        Some((child.name.clone(), child.restarts()))
+    }
+
+    /// The watched actors.
+    pub fn watched(&self) -> impl Iterator<Item = &R> {
+        self.watch.iter().flat_map(|watch| watch.watched())
+    }
+
+    /// Those who asked to be told of the actor's end.
+    pub fn watchers(&self) -> impl Iterator<Item = &R> {
+        self.watch.iter().flat_map(|watch| watch.watchers())
+    }
+
+    // ---- commands, answered at once ------------------------------------------------------------------------------
+
+    /// Adds a child. `make` gets its id and the number of suspensions it inherits, and runs only if the name is free.
+    ///
+    /// # Errors
+    ///
+    /// If the name is taken or the actor is ending.
+    ///
+    /// Rules 2.3 and 5.1.
+    pub fn spawn(&mut self, name: &ActorName, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
+        if self.is_terminating() {
+            return Err(SpawnRefusal::Stopping);
+        }
+        let inherited = self.suspended;
+        let reserved = self.fields.as_ref().is_some_and(|fields| fields.has_name(name));
+        if reserved {
+            return Err(SpawnRefusal::NameTaken);
+        }
+        let children = self.children.get_or_insert_default();
+        let added = children.add(name, |id| make(id, inherited));
+        added.map(|(_, target)| target).ok_or(SpawnRefusal::NameTaken)
+    }
+
+    /// Adds a child under a made-up name, which `make` gets too.
+    ///
+    /// # Errors
+    ///
+    /// If the actor is ending.
+    pub fn spawn_anonymous(
+        &mut self,
+        make: impl FnOnce(&ActorName, ChildId, u32) -> R,
+    ) -> Result<R, SpawnRefusal> {
+        if self.is_terminating() {
+            return Err(SpawnRefusal::Stopping);
+        }
+        let inherited = self.suspended;
+        let children = self.children.get_or_insert_default();
+        Ok(children.add_anonymous(|name, id| make(name, id, inherited)))
+    }
+
+    /// Requests the stop of a child.
+    pub fn stop_child(&mut self, id: ChildId, effects: &mut Vec<Effect<R, C>>) {
+        if self.mark_stopping(id) == Marked::Now {
+            self.send_to(id, SystemMessage::Terminate, effects);
+        }
+    }
+
+    /// Unwatches and stops all children, the last one first: the default of `pre_restart`.
+    pub fn stop_children(&mut self, effects: &mut Vec<Effect<R, C>>) {
+        self.stop_children_from(ChildId(0), effects);
+    }
+
+    /// Watches an actor. Answers the kind of an earlier watch, which stays as it is.
+    pub fn watch(&mut self, subject: &R, kind: WatchKind, effects: &mut Vec<Effect<R, C>>) -> Option<WatchKind> {
+        if self.is_terminating() {
+            return None;
+        }
+        let earlier = self.watch_tables().watch(subject, kind);
+        if earlier.is_none() {
+            effects.push(Effect::Watch(subject.clone()));
+        }
+        earlier
+    }
+
+    /// Takes back a watch, with news that is queued already.
+    pub fn unwatch(&mut self, subject: &R, effects: &mut Vec<Effect<R, C>>) {
+        if let Some(watch) = &mut self.watch
+            && watch.unwatch(subject)
+        {
+            effects.push(Effect::Unwatch(subject.clone()));
+        }
+    }
+
+    /// The queued news of an actor's end is about to be delivered. `None`: it is not watched any more.
+    #[must_use]
+    pub fn dequeued(&mut self, subject: &R) -> Option<(WatchKind, HowEnded)> {
+        self.watch.as_mut()?.dequeued(subject)
+    }
+}

@@ -1,0 +1,105 @@
+//! Delayed restarts, until their delay is over.
+
+use std::hash::{Hash, Hasher};
+
+use super::strategy::Affected;
+use super::vocabulary::ChildId;
+
+/// One delayed restart of a child and those its strategy takes along.
+#[derive(Debug, Clone, Hash)]
+pub(crate) struct ScheduledRestart<C> {
+    pub(crate) id: u64,
+    pub(crate) answer: Answer,
+    pub(crate) cause: C,
+    pub(crate) affected: Affected,
+    /// Whether declared children restart one after another.
+    pub(crate) with_group: bool,
+}
+
+/// What a scheduled restart tells its children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Answer {
+    Restart,
+    Resume,
+}
+
+/// The delayed restarts of one supervisor.
+#[derive(Debug, Clone)]
+pub(super) struct Schedule<C> {
+    restarts: Vec<ScheduledRestart<C>>,
+    /// How many children the restarts name, those counted that do not wait any more.
+    named: usize,
+    last_id: u64,
+}
+
+/// So many names are not worth looking through.
+const LITTLE: usize = 16;
+
+impl<C> Default for Schedule<C> {
+    fn default() -> Self {
+        Self { restarts: Vec::new(), named: 0, last_id: 0 }
+    }
+}
+
+/// The count of names follows from the rest.
+impl<C: Hash> Hash for Schedule<C> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { restarts, named: _, last_id } = self;
+        (restarts, last_id).hash(state);
+    }
+}
+
+impl<C> Schedule<C> {
+    /// An id that no restart had before.
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Whether a child that waits for this one is to be restarted, rather than resumed.
+    pub(super) fn restarts(&self, id: u64) -> bool {
+        self.restarts.iter().any(|restart| restart.id == id && restart.answer == Answer::Restart)
+    }
+
+    /// Lets a restart wait for its delay. Gives the restarts that no child waits for any more. `waits_for` tells which one a
+    /// child waits for, and `children` how many there are.
+    ///
+    /// A child waits for one restart at most. Children that a later restart has taken over, or that ended, are dropped from the
+    /// list when they outnumber the others, so the list stays within the number of children, however many restarts come.
+    #[must_use]
+    pub(super) fn add(
+        &mut self,
+        restart: ScheduledRestart<C>,
+        children: usize,
+        waits_for: impl Fn(ChildId) -> Option<u64>,
+    ) -> Vec<u64> {
+        self.named += restart.affected.len();
+        self.restarts.push(restart);
+        let mut idle = Vec::new();
+        if self.named <= LITTLE.max(2 * children) {
+            return idle;
+        }
+        self.restarts.retain_mut(|restart| {
+            let waits = |id: &ChildId| waits_for(*id) == Some(restart.id);
+            match &mut restart.affected {
+                Affected::One(id) if waits(id) => return true,
+                Affected::Many(ids) => ids.retain(waits),
+                Affected::One(_) => restart.affected = Affected::Many(Vec::new()),
+            }
+            if restart.affected.is_empty() {
+                idle.push(restart.id);
+            }
+            !restart.affected.is_empty()
+        });
+        self.named = self.restarts.iter().map(|restart| restart.affected.len()).sum();
+        idle
+    }
+
+    /// The delay of a restart is over.
+    pub(super) fn take(&mut self, id: u64) -> Option<ScheduledRestart<C>> {
+        let at = self.restarts.iter().position(|restart| restart.id == id)?;
+        let due = self.restarts.swap_remove(at);
+        self.named -= due.affected.len();
+        Some(due)
+    }
+}

@@ -1,0 +1,212 @@
+//! What a strategy may say: which children a failure affects, and how often restarts are granted. Plain data.
+
+use std::time::Duration;
+
+use super::backoff::Backoff;
+
+/// Which children a directive reaches.
+///
+/// Rule 7.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The failed child alone.
+    OneForOne,
+    /// All children.
+    AllForOne,
+    /// The failed child and those started after it.
+    RestForOne,
+}
+
+/// How failures are counted against `within`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// A window opens at a failure and the count starts anew at the first failure after it has passed.
+    Tumbling,
+    /// The failures of the last `within`, at any moment.
+    Sliding,
+}
+
+/// What happens when a restart is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLimit {
+    /// The affected children stop, the supervisor stays.
+    Stop,
+    /// The supervisor fails with the child's cause.
+    Escalate,
+}
+
+/// Whose restarts a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// Each child has its own count.
+    Child,
+    /// One count for all children; a restart of several siblings is one event.
+    Supervisor,
+}
+
+/// Whether the end of significant children ends their parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AutoShutdown {
+    /// Never.
+    Never,
+    /// As soon as one significant child ended by itself.
+    AnySignificant,
+    /// As soon as one significant child ended by itself and no other one is left, however those ended.
+    AllSignificant,
+}
+
+/// How loudly decisions are logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Log {
+    /// Restart and Stop as errors, Resume as a warning, Escalate not at all.
+    Default,
+    /// Nothing.
+    Off,
+    /// Every decision at this level.
+    At(LogLevel),
+}
+
+/// The levels of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Errors.
+    Error,
+    /// Warnings.
+    Warn,
+    /// Information.
+    Info,
+    /// Debugging.
+    Debug,
+    /// Tracing.
+    Trace,
+}
+
+/// The strategy of a supervisor, without its table.
+///
+/// ```
+/// use std::time::Duration;
+/// use supervise_core::Strategy;
+///
+/// let strategy = Strategy::one_for_one().max_retries(10).within(Duration::from_secs(60));
+/// assert_eq!(strategy.limit.max_retries, Some(10));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Strategy {
+    /// Who is affected.
+    pub scope: Scope,
+    /// How many restarts are granted.
+    pub limit: Limit,
+    /// What happens at the limit.
+    pub on_limit: OnLimit,
+    /// Whose restarts are counted.
+    pub count: Count,
+    /// Whether significant children end their parent.
+    pub auto_shutdown: AutoShutdown,
+    /// The delay of every plain `Restart`.
+    pub backoff: Option<Backoff>,
+    /// How loudly decisions are logged.
+    pub log: Log,
+}
+
+/// How many restarts are granted.
+///
+/// With neither field set, any number. With `within` alone, one restart per window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limit {
+    /// Restarts granted within the window, or for good where there is no window.
+    pub max_retries: Option<u32>,
+    /// The length of the window. Never zero.
+    pub within: Option<Duration>,
+    /// How the window moves.
+    pub window: Window,
+}
+
+impl Limit {
+    /// Any number of restarts.
+    pub const UNLIMITED: Self = Self { max_retries: None, within: None, window: Window::Tumbling };
+
+    /// Whether any restart can ever be refused.
+    pub const fn is_unlimited(&self) -> bool {
+        self.max_retries.is_none() && self.within.is_none()
+    }
+}
+
+impl Strategy {
+    /// Directives reach the failed child alone.
+    pub const fn one_for_one() -> Self {
+        Self {
+            scope: Scope::OneForOne,
+            limit: Limit::UNLIMITED,
+            on_limit: OnLimit::Stop,
+            count: Count::Child,
+            auto_shutdown: AutoShutdown::Never,
+            backoff: None,
+            log: Log::Default,
+        }
+    }
+
+    /// Restart and Stop reach all children.
+    pub const fn all_for_one() -> Self {
+        Self { scope: Scope::AllForOne, ..Self::one_for_one() }
+    }
+
+    /// Restart and Stop reach the failed child and those started after it.
+    pub const fn rest_for_one() -> Self {
+        Self { scope: Scope::RestForOne, ..Self::one_for_one() }
+    }
+
+    /// Grants at most `retries` restarts: in each window where [`within`](Self::within) is set, else for good.
+    pub const fn max_retries(mut self, retries: u32) -> Self {
+        self.limit.max_retries = Some(retries);
+        self
+    }
+
+    /// Sets the length of the window. Without [`max_retries`](Self::max_retries) one restart per window is granted.
+    ///
+    /// # Panics
+    ///
+    /// If `window` is zero.
+    pub const fn within(mut self, window: Duration) -> Self {
+        assert!(!window.is_zero(), "a restart window must be longer than zero");
+        self.limit.within = Some(window);
+        self
+    }
+
+    /// Sets how the window moves.
+    pub const fn window(mut self, window: Window) -> Self {
+        self.limit.window = window;
+        self
+    }
+
+    /// Sets what happens when a restart is refused.
+    pub const fn on_limit(mut self, on_limit: OnLimit) -> Self {
+        self.on_limit = on_limit;
+        self
+    }
+
+    /// Sets whose restarts are counted.
+    pub const fn count(mut self, count: Count) -> Self {
+        self.count = count;
+        self
+    }
+
+    /// Sets whether the end of significant children ends their parent.
+    pub const fn auto_shutdown(mut self, auto_shutdown: AutoShutdown) -> Self {
+        self.auto_shutdown = auto_shutdown;
+        self
+    }
+
+    /// Delays every plain `Restart`.
+    pub const fn backoff(mut self, backoff: Backoff) -> Self {
+        self.backoff = Some(backoff);
+        self
+    }
+
+    /// Sets how loudly decisions are logged.
+    pub const fn log(mut self, log: Log) -> Self {
+        self.log = log;
+        self
+    }
+}

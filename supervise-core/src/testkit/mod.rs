@@ -1,0 +1,410 @@
+//! Testing actors: a private system per test on a paused clock.
+//!
+//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. To the clock, a
+//! socket, a pipe or another thread that somebody waits for is nothing that happens: let a test's actors talk to a stand-in, or
+//! run on a real clock.
+//!
+//! A test that cannot come to an end fails instead of hanging:
+//!
+//! | the test | ends |
+//! |---|---|
+//! | waits for something that does not happen | after a virtual hour; what [`TestSystem::advance`] moves does not count, but it moves the clock a million times at most |
+//! | has actors that are always busy: one that tells itself something again and again, or yields in a loop | after two million turns without a moment of rest while the test itself waits; they are named |
+//! | has another task that yields in a loop, or does so itself | after a minute of real time without a moment of rest |
+//! | waits for a task of `spawn_blocking` that does not return | after five minutes of real time in which nothing happens |
+//! | blocks its thread: a handler waits for a lock, a channel of `std` or another thread, sleeps with `std`, or computes | after five minutes of real time in one piece; the actor is named on standard error and *the process is aborted*, because nothing else can end it |
+//!
+//! Shorter pauses of real time are only that: the test takes so much longer.
+//!
+//! ```
+//! # use supervise_core::testkit;
+//! # use std::time::Duration;
+//! testkit::run(async |system| {
+//!     let probe = system.probe::<u32>();
+//!     let handle = probe.handle();
+//!     tokio::spawn(async move {
+//!         tokio::time::sleep(Duration::from_secs(10)).await;
+//!         handle.note(7);
+//!     });
+//!     system.advance(Duration::from_secs(9)).await;
+//!     probe.expect_none().await;
+//!     system.advance(Duration::from_secs(1)).await;
+//!     probe.expect(7).await;
+//! });
+//! ```
+//!
+//! What it deliberately does not do: run on several threads. Races are for the simulator and the stress tests.
+
+mod patience;
+mod probe;
+mod settle;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::ops::Deref;
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use self::patience::Patience;
+pub use self::probe::{ProbeHandle, TestProbe};
+use self::watch::{Limits, Signs, Watch};
+
+use crate::actor::{ActorSystem, ActorSystemBuilder, TypedRef};
+use crate::base::{ActorPath, contained};
+use crate::failure::Failure;
+use crate::observe::{DeadLetter, Event, Events};
+use crate::supervision::{Directive, HowEnded, Outcome};
+
+/// How long a test may wait, in virtual time, before it is taken to hang.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Rounds in which no actor did anything, before all are taken to be idle. More than one, because an actor may wait
+/// for a task that is not an actor.
+const QUIET_ROUNDS: u32 = 8;
+
+/// Runs a test on a runtime of its own, with a paused clock and a private system. What `#[supervise::test]` expands to.
+///
+/// # Panics
+///
+/// If the test does, or if it leaves a failure or a dead letter that it neither expected nor allowed, or if it
+/// [cannot come to an end](self).
+pub fn run<T>(test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
+    run_with(ActorSystem::builder("test"), test)
+}
+
+/// Like [`run`], with settings of the system's own.
+///
+/// # Panics
+///
+/// As [`run`].
+pub fn run_with<T>(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
+    run_within(Limits::GENEROUS, watch::abort, settings, test)
+}
+
+/// Like [`run_with`]; `blocked` is called while nothing can end the test.
+fn run_within<T>(
+    limits: Limits,
+    blocked: impl FnMut(&str) + Send + 'static,
+    settings: ActorSystemBuilder,
+    test: impl AsyncFnOnce(&TestSystem) -> T,
+) -> T {
+    let signs = Arc::new(Signs::default());
+    let resting = Arc::clone(&signs);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .on_thread_park(move || resting.rest())
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => panic!("no runtime for the test: {error}"),
+    };
+    let mut watch = None;
+    let outcome = contained(|| {
+        runtime.block_on(async {
+            let system = TestSystem::start(settings);
+            let (watching, mut hangs) = Watch::begin(limits, &signs, system.activity(), blocked);
+            watch = Some(watching);
+            let patience = system.patience.clone();
+            let test = patience.within(PATIENCE, async {
+                let outcome = test(&system).await;
+                system.finish().await;
+                outcome
+            });
+            let mut test = pin!(test);
+            let in_time = poll_fn(|cx| {
+                let unsettled = system.activity().unsettled();
+                if let Poll::Ready(in_time) = test.as_mut().poll(cx) {
+                    return Poll::Ready(in_time);
+                }
+                if system.activity().unsettled() == unsettled {
+                    signs.progress();
+                }
+                match Pin::new(&mut hangs).poll(cx) {
+                    Poll::Ready(Ok(why)) => panic!("{why}"),
+                    _ => Poll::Pending,
+                }
+            });
+            in_time.await.unwrap_or_else(|| {
+                panic!(
+                    "the test waited a virtual hour: what it waits for does not happen, or not on the paused clock \
+                     (sockets and other threads do not hold it), or later (`advance` waits as long as it is told to)"
+                )
+            })
+        })
+    });
+    signs.test_is_over();
+    match outcome {
+        Ok(outcome) => {
+            drop(runtime);
+            outcome
+        }
+        Err(payload) => {
+            // Without waiting for a blocking task, which may be why the test failed.
+            runtime.shutdown_background();
+            resume_unwind(payload.into_inner())
+        }
+    }
+}
+
+/// How many suspensions of an actor are not answered yet. It handles messages at zero.
+pub fn suspensions<R: TypedRef>(actor: &R) -> u32 {
+    actor.actor_ref().core().protocol().suspensions()
+}
+
+/// How many decisions and orders an actor has put off until it is well itself.
+pub fn deferrals<R: TypedRef>(actor: &R) -> usize {
+    actor.actor_ref().core().protocol().deferrals()
+}
+
+/// A system under test. Everything an [`ActorSystem`] can do, and to wait and look without a clock.
+pub struct TestSystem {
+    system: ActorSystem,
+    log: Rc<RefCell<Log>>,
+    patience: Patience,
+}
+
+/// The events so far that no expectation has taken.
+struct Log {
+    events: Events,
+    unseen: Vec<Event>,
+    /// How the last actor at each path ended.
+    ends: HashMap<ActorPath, HowEnded>,
+    failures_allowed: bool,
+    dead_letters_allowed: bool,
+}
+
+impl Deref for TestSystem {
+    type Target = ActorSystem;
+
+    fn deref(&self) -> &ActorSystem {
+        &self.system
+    }
+}
+
+impl TestSystem {
+    fn start(settings: ActorSystemBuilder) -> Self {
+        let system = match settings.event_capacity(1 << 16).start() {
+            Ok(system) => system,
+            Err(error) => panic!("{error}"),
+        };
+        let events = system.events().subscribe();
+        let log = Log {
+            events,
+            unseen: Vec::new(),
+            ends: HashMap::new(),
+            failures_allowed: false,
+            dead_letters_allowed: false,
+        };
+        Self { system, log: Rc::new(RefCell::new(log)), patience: Patience::default() }
+    }
+
+    /// Runs until every actor is idle, without moving time.
+    pub async fn settle(&self) {
+        settle::settle(&self.system).await;
+    }
+
+    /// Moves time, timer by timer, and lets the actors settle. What waits meanwhile waits so much longer before it fails.
+    ///
+    /// # Panics
+    ///
+    /// At the millionth call in one test.
+    pub async fn advance(&self, duration: Duration) {
+        self.patience.moves(duration);
+        self.settle().await;
+        tokio::time::sleep(duration).await;
+        self.settle().await;
+    }
+
+    /// A probe: what actors note on its handles, the test expects from it.
+    pub fn probe<T: Send + 'static>(&self) -> TestProbe<T> {
+        TestProbe::new(self.system.clone(), self.patience.clone())
+    }
+
+    /// Lets actors fail without the test expecting each failure.
+    pub fn allow_failures(&self) {
+        self.log.borrow_mut().failures_allowed = true;
+    }
+
+    /// Lets messages become dead letters without the test expecting each.
+    pub fn allow_dead_letters(&self) {
+        self.log.borrow_mut().dead_letters_allowed = true;
+    }
+
+    /// Waits until an actor has ended, and says how; also when it had ended before. Of several that ended at one path it
+    /// knows the last one.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end.
+    pub async fn expect_terminated<R: TypedRef>(&self, actor: &R) -> HowEnded {
+        match self.patience.within(PATIENCE / 2, self.system.ended(actor)).await {
+            Some(how) => {
+                self.settle().await;
+                let mut log = self.log.borrow_mut();
+                log.read();
+                match log.ends.get(&actor.actor_ref().path()) {
+                    Some(seen) if how == HowEnded::AlreadyGone => *seen,
+                    _ => how,
+                }
+            }
+            None => panic!("expected {} to end, it did not", actor.actor_ref().path()),
+        }
+    }
+
+    /// Settles, and takes the decision about a failure of this actor.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect_decision<R: TypedRef>(&self, actor: &R) -> Decision {
+        let path = actor.actor_ref().path();
+        self.expect(&format!("a decision about {path}"), |event| match event {
+            Event::Decided { supervisor, child, failure, directive, outcome } if *child == path => {
+                Some(Decision {
+                    supervisor: supervisor.clone(),
+                    failure: failure.clone(),
+                    directive: *directive,
+                    outcome: *outcome,
+                })
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// Settles, and takes `times` restarts of this actor, with the decisions that led to them.
+    ///
+    /// # Panics
+    ///
+    /// If it was restarted more or less often.
+    pub async fn expect_restarts<R: TypedRef>(&self, actor: &R, times: usize) {
+        let path = actor.actor_ref().path();
+        let restarts =
+            self.take_all(|event| matches!(event, Event::Restarted { actor, .. } if *actor == path)).await;
+        assert_eq!(restarts.len(), times, "restarts of {path}");
+        self.take_all(|event| matches!(event, Event::Decided { child, .. } if *child == path)).await;
+    }
+
+    /// Settles, and takes a failure of this actor that its supervisor escalated.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect_escalated<R: TypedRef>(&self, actor: &R) -> Failure {
+        let path = actor.actor_ref().path();
+        self.expect(&format!("an escalated failure of {path}"), |event| match event {
+            Event::Decided { child, failure, outcome: Outcome::Escalated, .. } if *child == path => {
+                Some(failure.clone())
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// Settles, and takes a dead letter for this actor.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> DeadLetter {
+        let path = actor.actor_ref().path();
+        self.expect(&format!("a dead letter for {path}"), |event| match event {
+            Event::DeadLetter(letter) if letter.recipient == path => Some(letter.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Settles, and takes the first event that `pick` picks.
+    ///
+    /// # Panics
+    ///
+    /// If there was none.
+    pub async fn expect<T>(&self, what: &str, mut pick: impl FnMut(&Event) -> Option<T>) -> T {
+        self.settle().await;
+        let mut log = self.log.borrow_mut();
+        log.read();
+        let found = log.unseen.iter().enumerate().find_map(|(at, event)| Some((at, pick(event)?)));
+        match found {
+            Some((at, picked)) => {
+                log.unseen.remove(at);
+                picked
+            }
+            None => panic!("expected {what}; what happened: {:#?}", log.unseen),
+        }
+    }
+
+    /// Settles, and takes all events that `pick` picks.
+    pub async fn take_all(&self, mut pick: impl FnMut(&Event) -> bool) -> Vec<Event> {
+        self.settle().await;
+        let mut log = self.log.borrow_mut();
+        log.read();
+        let (picked, rest) = std::mem::take(&mut log.unseen).into_iter().partition(|event| pick(event));
+        log.unseen = rest;
+        picked
+    }
+
+    /// Ends the system and looks for what the test should have expected.
+    async fn finish(&self) {
+        self.settle().await;
+        self.log.borrow_mut().read();
+        self.system.terminate().await;
+        let log = self.log.borrow();
+        for event in &log.unseen {
+            match event {
+                Event::Decided { child, failure, .. } if !log.failures_allowed => panic!(
+                    "{child} failed and the test did not expect it: {failure}\n\
+                     (`expect_decision`, `expect_restarts`, or `allow_failures` say that it should)"
+                ),
+                Event::DeadLetter(letter) if !log.dead_letters_allowed => panic!(
+                    "`{}` to {} became a dead letter and the test did not expect it\n\
+                     (`expect_dead_letter` or `allow_dead_letters` say that it should)",
+                    letter.message, letter.recipient
+                ),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Log {
+    fn read(&mut self) {
+        while let Some(event) = self.events.try_recv() {
+            assert!(!matches!(event, Event::Missed(_)), "more events than a test can hold");
+            if let Event::Stopped { actor, how } = &event {
+                self.ends.insert(actor.clone(), *how);
+            }
+            self.unseen.push(event);
+        }
+    }
+}
+
+impl fmt::Debug for TestSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestSystem").field("system", &self.system).finish_non_exhaustive()
+    }
+}
+
+/// What a supervisor decided, and what came of it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Decision {
+    /// Who decided.
+    pub supervisor: ActorPath,
+    /// About what.
+    pub failure: Failure,
+    /// What the table said.
+    pub directive: Directive,
+    /// What came of it.
+    pub outcome: Outcome,
+}

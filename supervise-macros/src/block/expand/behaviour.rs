@@ -1,0 +1,215 @@
+//! Writes `impl Actor`: it dispatches messages to handlers, and turns what they return into replies and failures.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use syn::{Path, Type};
+
+use super::message::never_arm;
+use super::{call, hooks, message};
+use crate::block::model::{Block, Fallible, Handler, Reply};
+use crate::generics::derivation;
+use crate::spans::{self, located};
+
+/// `impl Actor`, with everything the runtime calls.
+pub(super) fn actor(block: &Block) -> TokenStream {
+    let Block { krate, actor, message, generics, .. } = block;
+    let mixed = Span::mixed_site();
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let mut members = quote_spanned!(mixed=> type Message = #message #ty_generics;);
+    members.extend(handlers(block));
+    for hook in &block.hooks {
+        members.extend(hooks::hook_method(block, hook));
+    }
+    members.extend(hooks::terminated(block));
+    if let Some(stash) = &block.stash {
+        let (ident, cfgs) = (&stash.ident, &stash.cfgs);
+        members.extend(quote_spanned! {mixed=>
+            #cfgs
+            fn stash_while(&self, message: &#message #ty_generics) -> ::core::primitive::bool {
+                Self::#ident(self, message)
+            }
+        });
+    }
+    members.extend(quote_spanned! {mixed=>
+        fn message_name(message: &#message #ty_generics) -> &'static ::core::primitive::str {
+            message_name(message)
+        }
+    });
+    members.extend(message::is_activity(block));
+    members.extend(message::redelivery(block));
+    // rustc reports mistakes of the actor as a whole at its name, once, because it drops a second error for the same place.
+    // `Self::Message` in a signature would be another place.
+    let at_name = spans::path_at(krate, block.name.span());
+    let as_actor = quote_spanned!(block.name.span()=> #at_name::Actor);
+    derivation(generics, as_actor, actor, members)
+}
+
+/// `handle` for async handlers, `handle_now` for the others.
+fn handlers(block: &Block) -> TokenStream {
+    let (mut waiting, mut prompt) = (TokenStream::new(), TokenStream::new());
+    for handler in &block.handlers {
+        let arms = if handler.is_async { &mut waiting } else { &mut prompt };
+        arms.extend(arm(block, handler));
+    }
+    let mut methods = TokenStream::new();
+    if !waiting.is_empty() {
+        let rest = if prompt.is_empty() {
+            never_arm(block)
+        } else {
+            quote_spanned!(Span::mixed_site()=> _ => ::core::unreachable!("`handle_now` has handled it"),)
+        };
+        methods.extend(handle(block, &waiting, &rest));
+    }
+    if !prompt.is_empty() {
+        methods.extend(handle_now(block, &prompt));
+    }
+    methods
+}
+
+fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream {
+    let (tiers, parameters) = (tiers(&block.krate), parameters(block));
+    let at_name = spans::path_at(&block.krate, block.name.span());
+    let returns = quote_spanned! {block.name.span()=>
+        -> ::core::result::Result<(), #at_name::Failure>
+    };
+    quote_spanned! {Span::mixed_site()=>
+        async fn handle(#parameters) #returns {
+            #tiers
+            match message {
+                #arms
+                #rest
+            }
+        }
+    }
+}
+
+fn handle_now(block: &Block, arms: &TokenStream) -> TokenStream {
+    let Block { krate, message, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let (tiers, parameters) = (tiers(krate), parameters(block));
+    quote_spanned! {Span::mixed_site()=>
+        fn handle_now(
+            #parameters
+        ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
+            #tiers
+            let _ = &__ctx;
+            #[allow(unreachable_patterns)]
+            ::core::ops::ControlFlow::Break(match message {
+                #arms
+                message => return ::core::ops::ControlFlow::Continue(message),
+            })
+        }
+    }
+}
+
+fn parameters(block: &Block) -> TokenStream {
+    let Block { krate, message, generics, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    quote_spanned! {Span::mixed_site()=>
+        &mut self,
+        message: #message #ty_generics,
+        __ctx: &mut #krate::Context<Self>,
+    }
+}
+
+/// Imports the traits for the conversion of errors.
+pub(super) fn tiers(krate: &Path) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        #[allow(unused_imports)]
+        use #krate::__private::{AnError as _, ErrorLike as _, IntoError as _, PlainReply as _, ReportedError as _};
+    }
+}
+
+/// The arm for one handler. Our own names begin with `__`, because the user chooses the names of the fields.
+fn arm(block: &Block, handler: &Handler) -> TokenStream {
+    let Block { krate, message, .. } = block;
+    let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
+    let mixed = Span::mixed_site();
+    if !handler.is_sound() {
+        return quote_spanned!(mixed=> #cfgs #message::#variant { .. } => ::core::result::Result::Ok(()),);
+    }
+    let (mut fields, mut checked) = (TokenStream::new(), TokenStream::new());
+    for field in &handler.fields {
+        let (ident, ty) = (located(&field.ident), &field.ty);
+        fields.extend(quote_spanned!(mixed=> #ident,));
+        if may_be_unsendable(ty) {
+            let span = spans::of(ty);
+            let krate = spans::path_at(krate, span);
+            checked.extend(quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);));
+        }
+    }
+    let at = handler.reply.span();
+    let hold = spans::path_at(krate, at);
+    let reply = handler.reply.ty(krate);
+    let hold = quote_spanned!(at=> #hold::__private::hold::<_, #reply>);
+    let answer = answer(handler, krate);
+    quote_spanned! {mixed=>
+        #cfgs
+        #message::#variant { #fields __reply } => {
+            #checked
+            let __held = #hold(__ctx, __reply);
+            #answer
+        }
+    }
+}
+
+/// Calls the handler's method and answers with what it returns.
+fn answer(handler: &Handler, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let call = call(&handler.ident, &handler.call, handler.is_async, krate);
+    let nothing = matches!(handler.reply, Reply::Unit);
+    let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
+    let answered = quote_spanned! {mixed=>
+        __held.answer(__ctx, #reply);
+        ::core::result::Result::Ok(())
+    };
+    match &handler.reply {
+        // The returned value may be `#[must_use]`.
+        Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
+        Reply::Plain(ty) => {
+            let mut probe = TokenStream::new();
+            if matches!(ty, Type::Path(_)) {
+                let span = spans::of(ty);
+                let at = spans::path_at(krate, span);
+                probe = quote_spanned!(span=> #at::__private::plain_reply(#at::__private::Probe::<#ty>::reply()););
+            }
+            quote_spanned!(mixed=> #probe let reply = #call; #answered)
+        }
+        Reply::Wrapped(_) => quote_spanned!(mixed=> let #krate::Reply(reply) = #call; #answered),
+        Reply::Fallible(fallible) => {
+            matched(fallible, &call, &reply, &quote_spanned!(mixed=> { #answered }), krate)
+        }
+    }
+}
+
+/// Continues with the value that `call` returns, or turns the error into a failure.
+pub(super) fn matched(
+    fallible: &Fallible,
+    call: &TokenStream,
+    value: &TokenStream,
+    then: &TokenStream,
+    krate: &Path,
+) -> TokenStream {
+    let (result, err) = (fallible.result(call, krate), fallible.err(krate));
+    let at = spans::path_at(krate, fallible.err_span());
+    let error_value = quote_spanned!(fallible.err_span()=> #at::__private::error_value::<#err>);
+    quote_spanned! {Span::mixed_site()=>
+        match #result {
+            ::core::result::Result::Ok(#value) => #then
+            ::core::result::Result::Err(error) => ::core::result::Result::Err({
+                let error = #error_value(error);
+                (&&&&#krate::__private::Tier::of(&error)).failure(error)
+            }),
+        }
+    }
+}
+
+/// Whether `ty` may not be `Send`. A check of each common type would take build time.
+fn may_be_unsendable(ty: &Type) -> bool {
+    const PLAIN: &[&str] = &[
+        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
+        "f32", "f64", "String", "Duration",
+    ];
+    let Type::Path(path) = ty else { return true };
+    path.path.get_ident().is_none_or(|name| !PLAIN.contains(&name.to_string().as_str()))
+}

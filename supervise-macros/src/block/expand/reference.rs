@@ -1,0 +1,63 @@
+//! Writes the methods of the actor's ref.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+use super::with_default_doc;
+use crate::block::model::{Block, Handler, Mistake};
+use crate::spans::located;
+
+/// The methods of `FeedRef`.
+pub(super) fn reference(block: &Block) -> TokenStream {
+    let Block { reference, generics, .. } = block;
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let mut methods = TokenStream::new();
+    for handler in &block.handlers {
+        // The ref's own method of this name remains.
+        if handler.mistake != Some(Mistake::Name) {
+            methods.extend(request(block, handler));
+        }
+    }
+    quote_spanned! {Span::mixed_site()=>
+        #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+        #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+        impl #impl_generics #reference #where_clause {
+            #methods
+        }
+    }
+}
+
+fn request(block: &Block, handler: &Handler) -> TokenStream {
+    let Block { krate, actor, message, .. } = block;
+    let Handler { ident, variant, docs, .. } = handler;
+    let mixed = Span::mixed_site();
+    let variant = located(variant);
+    let docs = with_default_doc(docs, &format!("A request for `{ident}`."));
+    let (mut names, mut parameters) = (TokenStream::new(), TokenStream::new());
+    for field in &handler.fields {
+        let (name, ty) = (located(&field.ident), &field.ty);
+        names.extend(quote_spanned!(mixed=> #name,));
+        parameters.extend(quote_spanned!(mixed=> , #name: #ty));
+    }
+    let reply = handler.reply.ty(krate);
+    let inline = if handler.arguments.inline.value.is_some() {
+        quote_spanned!(mixed=> .inline())
+    } else {
+        TokenStream::new()
+    };
+    quote_spanned! {mixed=>
+        #docs
+        pub fn #ident(&self #parameters) -> #krate::Request<'_, #actor, #reply> {
+            #krate::Request::new(
+                self.actor_ref(),
+                #message::#variant { #names __reply: #krate::ReplyTo::nowhere() },
+                |message, reply| {
+                    if let #message::#variant { __reply, .. } = message {
+                        *__reply = reply;
+                    }
+                },
+            )
+            #inline
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Reads a `#[handler]` method.
+
+use heck::ToUpperCamelCase;
+use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+use syn::parse::Parse;
+use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, PatType, ReturnType, Signature, Type};
+
+use super::check_signature;
+use super::types::{
+    borrowed, check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self,
+};
+use crate::attributes;
+use crate::block::model::{Fallible, Field, Handler, Mistake, Reply, reported};
+use crate::errors::Errors;
+use crate::grammar::Arguments;
+use crate::grammar::arguments::HandlerArguments;
+use crate::settings::Setting;
+use crate::spans::located;
+
+/// The methods that a ref has already.
+const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
+
+/// Reads a handler. A handler with mistakes still has a message and a request.
+pub(super) fn handler(
+    attribute: &Attribute,
+    attrs: &[Attribute],
+    signature: &Signature,
+    (actor, mistakes): (&Type, &Ident),
+    errors: &mut Errors,
+) -> Handler {
+    let arguments = arguments(attribute, errors);
+    if let (Some(()), Some(keyword)) = (arguments.inline.value, &signature.asyncness) {
+        let message =
+            "an inline handler cannot be async, because it runs within the ask: remove `async` or `inline`";
+        errors.at(keyword, message);
+    }
+    let before = errors.count();
+    check_signature("handler", signature, errors);
+    check_receiver(signature, errors);
+    let (mut fields, call) = inputs(signature, actor, mistakes, errors);
+    let mut reply = output(signature, actor, mistakes, errors);
+    let mut mistake = (errors.count() > before).then_some(Mistake::Signature);
+    if !signature.generics.params.is_empty() {
+        for field in &mut fields {
+            field.ty = reported(mistakes, &field.ty);
+        }
+        reply = Reply::Plain(reported(mistakes, &signature.output));
+    }
+    let ident = signature.ident.clone();
+    let name = ident.unraw().to_string();
+    if RESERVED.contains(&name.as_str()) {
+        let message = format!("the actor's ref has a method `{name}` already: give the handler another name");
+        errors.at(&ident, message);
+        mistake = Some(Mistake::Name);
+    }
+    Handler {
+        variant: variant(&ident),
+        docs: shared_attributes(attrs),
+        cfgs: attributes::cfgs(attrs),
+        is_async: signature.asyncness.is_some(),
+        fields,
+        call,
+        reply,
+        arguments,
+        mistake,
+        ident,
+    }
+}
+
+fn arguments(attribute: &Attribute, errors: &mut Errors) -> HandlerArguments {
+    match &attribute.meta {
+        Meta::Path(_) => HandlerArguments::default(),
+        Meta::List(list) => HandlerArguments::read(list.tokens.clone(), errors),
+        Meta::NameValue(_) => {
+            errors.at(attribute, "write `#[handler]` or `#[handler(redeliver = 3)]`");
+            HandlerArguments::default()
+        }
+    }
+}
+
+/// Reads `redeliver = 3`.
+pub(crate) fn redeliveries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<u32> {
+    let number = setting.value(LitInt::parse, example)?;
+    match number.base10_parse()? {
+        0 => Err(syn::Error::new(number.span(), "`redeliver = 0` has no effect: remove it")),
+        times => Ok(times),
+    }
+}
+
+fn check_receiver(signature: &Signature, errors: &mut Errors) {
+    match signature.receiver() {
+        None => {
+            let message = "a handler is a method of the actor: make `&self` or `&mut self` its first parameter";
+            errors.at(&signature.ident, message);
+        }
+        Some(receiver) if borrowed(receiver).is_none() => {
+            let message = "a handler borrows the actor, which outlives the message: write `&self` or `&mut self`";
+            errors.at(receiver, message);
+        }
+        Some(_) => {}
+    }
+}
+
+/// The fields of the message, and what generated code calls the method with.
+fn inputs(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> (Vec<Field>, Vec<Ident>) {
+    let (mut fields, mut call) = (Vec::new(), Vec::new());
+    let mut context = false;
+    for input in &signature.inputs {
+        let FnArg::Typed(input) = input else { continue };
+        if is_context(&input.ty) {
+            check_context(&input.ty, errors);
+            if std::mem::replace(&mut context, true) {
+                errors.at(input, "a handler takes the context only once");
+            }
+            call.push(Ident::new("__ctx", Span::mixed_site()));
+            continue;
+        }
+        let field = field(input, fields.len(), actor, mistakes, errors);
+        call.push(located(&field.ident));
+        fields.push(field);
+    }
+    (fields, call)
+}
+
+fn field(input: &PatType, at: usize, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Field {
+    if let Some(attribute) = input.attrs.iter().find(|attribute| attribute.path().is_ident("cfg")) {
+        let message = "a message has the same fields in every build: put `#[cfg]` on the handler";
+        errors.at(attribute, message);
+    }
+    let unnamed = || Ident::new(&format!("argument{at}"), Span::mixed_site());
+    let ident = match &*input.pat {
+        Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => ident.ident.clone(),
+        Pat::Wild(wild) => {
+            errors.at(wild, "this parameter becomes a field of the message and needs a name, such as `_name`");
+            unnamed()
+        }
+        pattern => {
+            let message = "this parameter becomes a field of the message and needs a name: \
+                           write a name here and the pattern in the handler's body";
+            errors.at(pattern, message);
+            unnamed()
+        }
+    };
+    Field { ident, ty: owned(without_self(&input.ty, actor), Place::Argument, mistakes, errors) }
+}
+
+fn output(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Reply {
+    let ReturnType::Type(_, ty) = &signature.output else { return Reply::Unit };
+    let ty = owned(without_self(ty, actor), Place::Reply, mistakes, errors);
+    if let Some(fallible) = fallible(&ty) {
+        return Reply::Fallible(Box::new(fallible));
+    }
+    match last_segment(&ty) {
+        Some((name, types)) if name == "Reply" => {
+            if let [inner] = types.as_slice() {
+                return Reply::Wrapped((*inner).clone());
+            }
+            errors.at(&ty, "`Reply` needs the type of the reply: write `Reply<T>`");
+            Reply::Plain(reported(mistakes, &ty))
+        }
+        _ if is_unit(&ty) => Reply::Unit,
+        _ => Reply::Plain(ty),
+    }
+}
+
+/// Reads a return type, if it is a `Result` by name.
+pub(super) fn fallible(ty: &Type) -> Option<Fallible> {
+    let (name, types) = last_segment(ty)?;
+    if name != "Result" {
+        return None;
+    }
+    let sides = match types.as_slice() {
+        [ok, err] => Some(((*ok).clone(), (*err).clone())),
+        _ => None,
+    };
+    Some(Fallible { returned: ty.clone(), sides })
+}
+
+/// The name of the message for a handler.
+fn variant(handler: &Ident) -> Ident {
+    let camel = handler.unraw().to_string().to_upper_camel_case();
+    let name = match camel.chars().next() {
+        Some(first) if first.is_alphabetic() && camel != "Self" => camel,
+        _ => format!("Message{camel}"),
+    };
+    Ident::new(&name, handler.span())
+}
+
+/// The attributes of a handler that also concern its message.
+fn shared_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
+    let mut shared = Vec::new();
+    for attribute in attrs {
+        let innermost = attributes::innermost(attribute);
+        let path = innermost.path();
+        if path.is_ident("doc") || path.is_ident("cfg") || path.is_ident("deprecated") {
+            shared.push(attribute.clone());
+        }
+    }
+    shared
+}
+
+// ---- types that a message can hold ---------------------------------------------------------------------------------
+
+#[derive(Clone, Copy)]
+enum Place {
+    Argument,
+    Reply,
+}
+
+/// Refuses a type that borrows or has no name, because messages and replies move to other tasks.
+fn owned(ty: Type, place: Place, mistakes: &Ident, errors: &mut Errors) -> Type {
+    let before = errors.count();
+    check_owned(&ty, place, errors);
+    if errors.count() == before { ty } else { reported(mistakes, &ty) }
+}
+
+fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
+    match ty {
+        Type::Reference(reference)
+            if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
+        {
+            let message = match place {
+                Place::Argument => {
+                    "a message moves to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
+                }
+                Place::Reply => {
+                    "a reply moves to another task and cannot borrow from the actor: return an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, or a clone)"
+                }
+            };
+            errors.at(reference, message);
+            return;
+        }
+        Type::ImplTrait(opaque) => {
+            let message = match place {
+                Place::Argument => {
+                    "a message needs a concrete type instead of `impl Trait`: write it out, or take a `Box<dyn Trait + Send>`"
+                }
+                Place::Reply => {
+                    "a reply needs a concrete type instead of `impl Trait`: write it out, or return a `Box<dyn Trait + Send>`"
+                }
+            };
+            errors.at(opaque, message);
+        }
+        Type::Path(path) => {
+            each_argument(&path.path, &mut |argument| {
+                if let GenericArgument::Lifetime(lifetime) = argument
+                    && lifetime.ident == "_"
+                {
+                    errors.at(lifetime, "a message moves to another task and cannot borrow: write `'static` or take an owned value");
+                }
+            });
+        }
+        _ => {}
+    }
+    each_held(ty, &mut |inner| check_owned(inner, place, errors));
+}

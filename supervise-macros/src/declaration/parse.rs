@@ -1,0 +1,197 @@
+//! Reads `#[actor(..)]` on a type into a [`Declaration`].
+
+mod child;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Data, DeriveInput, LitInt, Meta, Path};
+
+pub(crate) use child::child_name;
+
+use super::is;
+use super::model::{Declaration, Mailbox};
+use crate::attributes;
+use crate::errors::Errors;
+use crate::grammar::arguments::{ActorArguments, BoundedArguments};
+use crate::grammar::words::{MailboxKind, Overflow};
+use crate::grammar::{Arguments, Word};
+use crate::settings::{self, Setting};
+use crate::spelling::unknown;
+use crate::supervise::HANDED_DOWN;
+use crate::supervise::model::Table;
+use crate::supervise::parse::table;
+use crate::syntax;
+
+/// Reads the attribute and the item below it.
+pub(crate) fn declaration(arguments: TokenStream, mut item: DeriveInput, errors: &mut Errors) -> Declaration {
+    check_type(&item, errors);
+    let tables =
+        attributes::take(&mut item.attrs, &|attribute| is(attribute, "supervise") || is(attribute, HANDED_DOWN));
+    if let Some(second) = attributes::take(&mut item.attrs, &|attribute| is(attribute, "actor")).first() {
+        errors.at(second, "this type has an `#[actor]` already: remove the second one");
+    }
+    let table = table_of(&tables, &item, errors);
+    let children = child::children(&mut item.data, errors);
+    let arguments = ActorArguments::read(arguments, errors);
+    let mut below = Vec::new();
+    for table in &tables {
+        if !is(table, HANDED_DOWN) {
+            below.push(table.path().clone());
+        }
+    }
+    let declaration = Declaration {
+        reference: format_ident!("{}Ref", item.ident),
+        cfgs: attributes::cfgs(&item.attrs),
+        krate: arguments.krate.value.clone().unwrap_or_else(facade),
+        arguments,
+        table,
+        below,
+        children,
+        item,
+    };
+    declaration.check_children(errors);
+    declaration
+}
+
+fn check_type(item: &DeriveInput, errors: &mut Errors) {
+    if let Data::Union(data) = &item.data {
+        let message = "a union cannot be an actor: write `#[actor]` on a struct or an enum";
+        errors.at_span(data.union_token.span, message);
+    }
+    for parameter in item.generics.lifetimes() {
+        let message = format!(
+            "an actor outlives the code that spawns it and cannot borrow: own the data, or share it in an `Arc`, \
+             instead of `{}`",
+            parameter.lifetime
+        );
+        errors.at(parameter, message);
+    }
+}
+
+fn table_of(tables: &[Attribute], item: &DeriveInput, errors: &mut Errors) -> Option<Table> {
+    if let Some(second) = tables.get(1) {
+        errors.at(second, "an actor has one table: merge this `#[supervise(..)]` into the first");
+    }
+    let attribute = tables.first()?;
+    let tokens = match &attribute.meta {
+        Meta::List(list) => list.tokens.clone(),
+        Meta::Path(_) => TokenStream::new(),
+        Meta::NameValue(_) => {
+            errors.at(attribute, "write `#[supervise(one_for_one, on(_) = Restart)]`");
+            TokenStream::new()
+        }
+    };
+    let table = table(tokens, &item.generics, errors);
+    table.check(&item.generics, errors);
+    Some(table)
+}
+
+/// Reads the arguments of `#[actor]` on an impl block: `crate = path` only.
+pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
+    let mut read = ActorArguments::default();
+    for setting in &settings::parse(arguments, errors) {
+        if setting.name == "crate" {
+            read.set(setting, errors);
+        } else if ActorArguments::WORDS.contains(&setting.name.to_string().as_str()) {
+            let message = format!(
+                "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
+                setting.name
+            );
+            errors.add(setting.error(message));
+        } else {
+            errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
+        }
+    }
+    read.krate.value.unwrap_or_else(facade)
+}
+
+/// Where generated code finds what it calls.
+fn facade() -> Path {
+    syntax::read(quote!(::supervise), Path::parse).expect("a path of ours")
+}
+
+/// Reads `crate = path`.
+pub(crate) fn module(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Path> {
+    let path = setting.value(Path::parse_mod_style, example)?;
+    for segment in &path.segments {
+        if segment.ident == "Self" {
+            let message = format!("a type does not contain a crate: write `{example}`");
+            return Err(syn::Error::new(segment.ident.span(), message));
+        }
+    }
+    Ok(path)
+}
+
+/// Reads `stash = 100`.
+pub(crate) fn stash(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<usize> {
+    let capacity = setting.value(LitInt::parse, example)?;
+    match capacity.base10_parse()? {
+        0 => {
+            let message =
+                "a stash needs room for at least 1 message: write `stash = 1` or more, or remove `#[stash_while]`";
+            Err(syn::Error::new(capacity.span(), message))
+        }
+        capacity => Ok(capacity),
+    }
+}
+
+/// Reads `mailbox = unbounded` or `mailbox = bounded(1000, overflow = fail)`.
+pub(crate) fn mailbox(setting: &Setting, example: &'static str, errors: &mut Errors) -> syn::Result<Mailbox> {
+    let kind = |input: ParseStream<'_>| {
+        if let Ok(capacity) = input.fork().parse::<LitInt>() {
+            let message = format!("write the capacity in `bounded(..)`: `mailbox = bounded({capacity})`");
+            return Err(syn::Error::new(capacity.span(), message));
+        }
+        let kind: Ident = input.parse().map_err(|error| {
+            syn::Error::new(error.span(), "expected a mailbox: write `unbounded` or `bounded(1000)`")
+        })?;
+        let value = MailboxKind::read(&kind)?;
+        let mut bound = None;
+        if value == MailboxKind::Bounded && input.peek(syn::token::Paren) {
+            let inner;
+            syn::parenthesized!(inner in input);
+            bound = Some(inner.call(capacity)?);
+        }
+        Ok((kind, value, bound))
+    };
+    match setting.value(kind, example)? {
+        (_, MailboxKind::Unbounded, _) => Ok(Mailbox::Unbounded),
+        (kind, MailboxKind::Bounded, None) => {
+            Err(syn::Error::new(kind.span(), "a bounded mailbox needs a capacity: write `bounded(1000)`"))
+        }
+        (_, MailboxKind::Bounded, Some((capacity, rest))) => {
+            Ok(Mailbox::Bounded { capacity, overflow: overflow(rest, errors)? })
+        }
+    }
+}
+
+/// Reads the capacity, and leaves the rest of the arguments.
+fn capacity(input: ParseStream<'_>) -> syn::Result<(usize, TokenStream)> {
+    let capacity: LitInt = input.parse().map_err(|error| {
+        syn::Error::new(error.span(), "a bounded mailbox needs a capacity first: write `bounded(1000)`")
+    })?;
+    let size = capacity.base10_parse()?;
+    if size == 0 {
+        let message = "a mailbox needs room for at least 1 message";
+        return Err(syn::Error::new(capacity.span(), message));
+    }
+    if !input.is_empty() {
+        <syn::Token![,]>::parse(input)?;
+    }
+    Ok((size, input.parse()?))
+}
+
+fn overflow(arguments: TokenStream, errors: &mut Errors) -> syn::Result<Overflow> {
+    let mut read = BoundedArguments::default();
+    for setting in &settings::parse(arguments, errors) {
+        let word = setting.name.to_string();
+        if Overflow::named(&word).is_some() {
+            return Err(setting.error(format!("write `overflow = {word}`")));
+        }
+        if !read.set(setting, errors) {
+            return Err(unknown(BoundedArguments::KIND, &setting.name, BoundedArguments::WORDS));
+        }
+    }
+    Ok(read.overflow.value.unwrap_or(Overflow::Fail))
+}

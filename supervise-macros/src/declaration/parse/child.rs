@@ -1,0 +1,179 @@
+//! Reads `#[child(..)]` on fields.
+
+use proc_macro2::TokenStream;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, PathArguments, Type};
+
+use crate::attributes::{self, Given};
+use crate::declaration::is;
+use crate::declaration::model::Child;
+use crate::errors::Errors;
+use crate::grammar::Arguments;
+use crate::grammar::arguments::ChildArguments;
+use crate::settings::{Setting, written};
+use crate::spans;
+use crate::syntax;
+
+const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
+
+/// Takes the attributes off the fields and reads them.
+pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
+    let fields = match data {
+        Data::Struct(data) => match &mut data.fields {
+            fields @ Fields::Named(_) => fields,
+            fields => {
+                refuse(fields, "a child takes its name from its field: give the struct named fields", errors);
+                return Vec::new();
+            }
+        },
+        Data::Enum(data) => {
+            let mend =
+                "only the fields of a struct can be children: spawn the children of an enum in `#[pre_start]`";
+            for variant in &mut data.variants {
+                refuse(&mut variant.fields, mend, errors);
+            }
+            return Vec::new();
+        }
+        Data::Union(_) => return Vec::new(),
+    };
+    let mut children = Vec::new();
+    for field in fields.iter_mut() {
+        let attributes = take(field, errors);
+        let [attribute, rest @ ..] = attributes.as_slice() else { continue };
+        if let Some(second) = rest.first() {
+            errors.at(second, "a field has one child: merge this `#[child(..)]` into the first");
+        }
+        if let Some(child) = child(field, attribute, errors) {
+            children.push(child);
+        }
+    }
+    children
+}
+
+fn refuse(fields: &mut Fields, mend: &str, errors: &mut Errors) {
+    for field in fields.iter_mut() {
+        for attribute in &take(field, errors) {
+            errors.at(attribute, mend);
+        }
+    }
+}
+
+/// Takes the `#[child]`s off a field.
+fn take(field: &mut Field, errors: &mut Errors) -> Vec<Attribute> {
+    attributes::unfold(&mut field.attrs);
+    let mut taken = Vec::new();
+    for Given { attribute, cfg } in attributes::take_given(&mut field.attrs, &|attribute| is(attribute, "child")) {
+        if cfg.is_some() {
+            let message = "a field that is a child in some builds cannot be used in the others: \
+                           put `#[cfg]` on the field, and write `#[child(..)]` without a condition";
+            errors.at(&attribute, message);
+        }
+        taken.push(attribute);
+    }
+    taken
+}
+
+fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Child> {
+    let ident = field.ident.clone()?;
+    let actor = actor_of(&field.ty);
+    if actor.is_none() {
+        let message = format!(
+            "the type of a child's field is `Child<..>`: write `{ident}: Child<{}>`",
+            meant_actor(&field.ty)
+        );
+        errors.at(&field.ty, message);
+    }
+    let tokens = match &attribute.meta {
+        Meta::List(list) if !list.tokens.is_empty() => list.tokens.clone(),
+        _ => {
+            errors.at(attribute, format!("`#[child]` needs a closure that makes the child: write {EXAMPLE}"));
+            return None;
+        }
+    };
+    let (make, rest) = errors.keep(syntax::read(tokens, parts))?;
+    if make.inputs.len() != 1 {
+        let message = "the first closure takes the parent, runs once for each of its instances, and returns the child's \
+                       factory: write `|this| || Reader::new()`, or `|_| ..` if it does not use the parent";
+        errors.at_span(spans::of(&make), message);
+    }
+    let child = Child {
+        cfgs: attributes::cfgs(&field.attrs),
+        actor: actor?,
+        make,
+        arguments: ChildArguments::read(rest, errors),
+        field: ident,
+    };
+    let name = child.field.unraw().to_string();
+    if child.arguments.name.given().is_none() && !is_name(&name) {
+        let message = format!("`{name}` cannot be the name of an actor: add `name = \"..\"`");
+        errors.at_span(child.field.span(), message);
+    }
+    Some(child)
+}
+
+/// The `A` of `Child<A>`.
+fn actor_of(ty: &Type) -> Option<Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(actor)) if last.ident == "Child" && arguments.args.len() == 1 => {
+            Some(actor.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The actor that the user probably means by a field of another type: `Feed` in `FeedRef`, `Option<FeedRef>`, `ActorRef<Feed>`.
+fn meant_actor(ty: &Type) -> String {
+    let segment = match ty {
+        Type::Path(path) => path.path.segments.last(),
+        _ => None,
+    };
+    let mut whole = written(ty);
+    let Some(segment) = segment else { return whole };
+    if let PathArguments::AngleBracketed(arguments) = &segment.arguments
+        && arguments.args.len() == 1
+    {
+        return match arguments.args.first() {
+            Some(GenericArgument::Type(inner)) => meant_actor(inner),
+            _ => whole,
+        };
+    }
+    let name = segment.ident.to_string();
+    if name.len() > "Ref".len() && name.ends_with("Ref") && whole.ends_with("Ref") {
+        whole.truncate(whole.len() - "Ref".len());
+    }
+    whole
+}
+
+/// Reads the closure, and leaves the arguments after it.
+fn parts(input: ParseStream<'_>) -> syn::Result<(ExprClosure, TokenStream)> {
+    let closure = input.peek(syn::Token![|]) || input.peek(syn::Token![||]) || input.peek(syn::Token![move]);
+    if !closure {
+        let message = format!("the closure that makes the child comes first: write {EXAMPLE}");
+        return Err(input.error(message));
+    }
+    let make = input.parse()?;
+    if !input.is_empty() {
+        <syn::Token![,]>::parse(input)?;
+    }
+    Ok((make, input.parse()?))
+}
+
+/// Reads `name = "reader-1"`.
+pub(crate) fn child_name(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<LitStr> {
+    let name = setting.value(<LitStr as Parse>::parse, example)?;
+    if is_name(&name.value()) {
+        Ok(name)
+    } else {
+        let message = "a name consists of letters, digits, `-` and `_`, such as `\"reader-1\"`";
+        Err(syn::Error::new(name.span(), message))
+    }
+}
+
+/// Whether `text` can be the name of an actor.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.*+:@&=,!~';".contains(c))
+}

@@ -1,0 +1,111 @@
+//! The arguments. A row has the name (or several), the field and its type, the function that reads it, an example, and the meaning.
+//! The last column is the list of the words that may be the value.
+
+use std::time::Duration;
+
+use syn::{LitStr, Path};
+
+use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
+use crate::block::parse::handler::redeliveries;
+use crate::declaration::model::Mailbox;
+use crate::declaration::parse::{child_name, mailbox, module, stash};
+use crate::settings::{duration, flag, word};
+use crate::supervise::model::{Backoff, Log, Reset};
+use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
+
+arguments! {
+    /// The arguments of `#[actor(..)]` on a type.
+    ActorArguments, "setting of `#[actor]`", actor_arguments {
+        "mailbox" => mailbox: Mailbox = mailbox, "mailbox = unbounded | bounded(1000)",
+            "How many messages may wait. `bounded(1000, overflow = ..)` says what happens when they are too many. Default: `unbounded`.", mailboxes_list;
+        "stash" => stash: usize = stash, "stash = 100",
+            "How many messages `#[stash_while]` may set aside; one more fails the actor. Default: any number.";
+        "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"5s\"",
+            "How long a running handler may continue after a stop request. Default: 5 s.";
+        "crate" => krate: Path = module, "crate = path::to::supervise",
+            "The path of this crate, if it was renamed. Default: `::supervise`.";
+    }
+
+    /// The arguments of `bounded(..)` behind the capacity.
+    BoundedArguments, "setting of a bounded mailbox", bounded_arguments {
+        "overflow" => overflow: Overflow = word, "overflow = ..",
+            "What happens when a bounded mailbox is full. Default: `fail`.", overflows_list;
+    }
+
+    /// The arguments of `#[handler(..)]`.
+    HandlerArguments, "setting of `#[handler]`", handler_arguments {
+        "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
+            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later. Default: never.";
+        "not_influencing" => not_influencing: () = flag, "not_influencing",
+            "The message does not reset the receive timeout.";
+        "inline" => inline: () = flag, "inline",
+            "An ask that finds the actor idle runs the handler itself, in its first poll, and wakes no worker. For handlers that return at once; not for an `async fn`. Everything else in the asker's task waits meanwhile: its timeouts, and asks joined with this one.";
+    }
+
+    /// The arguments of `#[child(..)]` behind the closure.
+    ChildArguments, "option of `#[child]`", child_arguments {
+        "restart" => restart: RestartType = word, "restart = ..",
+            "What restarts the child. Default: `transient`.", restart_types_list;
+        "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"2s\"",
+            "How long the child may take to stop. Default: what the child's own type says.";
+        "significant" => significant: () = flag, "significant",
+            "The end of the child can end the parent, as the strategy's `auto_shutdown` says.";
+        "name" => name: LitStr = child_name, "name = \"reader-1\"",
+            "The child's name. Default: the field's name.";
+    }
+
+    /// The arguments of `backoff(..)`.
+    ExponentialArguments, "argument of a backoff", exponential_arguments {
+        "min" => min: Duration = duration, "min = \"100ms\"",
+            "The first delay. Required.";
+        "max" => max: Duration = duration, "max = \"10s\"",
+            "The longest delay. Required.";
+        "jitter" => jitter: f64 = jitter, "jitter = 0.2",
+            "A random share of up to this much on top of each delay, from 0.0 to 1.0. Default: 0.0.";
+        "reset_after" => reset_after: Reset = reset_after, "reset_after = \"1m\"",
+            "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `min`.";
+    }
+
+    /// The arguments of `linear_backoff(..)`.
+    LinearArguments, "argument of `linear_backoff`", linear_arguments {
+        "window" => window: Duration = duration, "window = \"10s\"",
+            "How long a child must not fail before the delay starts again at `initial`. Required.";
+        "initial" => initial: Duration = duration, "initial = \"100ms\"",
+            "The first delay, and by how much each further one is longer. Required.";
+    }
+
+    /// The arguments of `Restart(..)`.
+    RestartArguments, "argument of `Restart`", restart_arguments {
+        "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
+            "How long to wait before this restart.", backoffs_list;
+    }
+}
+
+macro_rules! strategy_table {
+    ($($rows:tt)*) => {
+        arguments! {
+            /// The arguments of a strategy. Each is a method of `supervise::Strategy`.
+            StrategyArguments, "argument of a strategy", strategy_arguments { $($rows)* }
+        }
+        calls! { StrategyArguments { $($rows)* } }
+    };
+}
+
+strategy_table! {
+    "max_retries" => max_retries: u32 = max_retries, "max_retries = 10",
+        "How many restarts the strategy grants. Default: any number.";
+    "within" => within: Duration = duration, "within = \"60s\"",
+        "The window in which restarts count. Default: the child's whole life.";
+    "window" => window: Window = word, "window = ..",
+        "How the window moves. Default: `tumbling`.", windows_list;
+    "on_limit" => on_limit: OnLimit = word, "on_limit = ..",
+        "What happens when the strategy refuses a restart. Default: `Stop`.", on_limit_list;
+    "count" => count: Count = word, "count = ..",
+        "Whose restarts count towards `max_retries`. Default: `child`.", counts_list;
+    "auto_shutdown" => auto_shutdown: AutoShutdown = word, "auto_shutdown = ..",
+        "Which ends of significant children end their parent. Default: none.", shutdowns_list;
+    "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
+        "How long every plain `Restart` waits. Default: not at all.", backoffs_list;
+    "log" => log: Log = log, "log = ..",
+        "How decisions are logged. Default: `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all.", log_levels_list;
+}

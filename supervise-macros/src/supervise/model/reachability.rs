@@ -1,0 +1,157 @@
+//! Refuses rules that never match, and guards after which a failure may be left undecided.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::{Generics, Type};
+
+use super::{Pattern, Rule, keys};
+use crate::errors::Errors;
+use crate::generics::is_type_parameter;
+use crate::grammar::Word;
+use crate::grammar::words::{Directive, FailureKind};
+use crate::settings::written;
+use crate::spelling::closest;
+
+const NEVER: &str = "this rule never matches";
+
+/// Looks at the rules in their order.
+pub(super) fn check(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
+    let mut earlier = Earlier::default();
+    for rule in rules {
+        earlier.check(rule, errors);
+    }
+    if !earlier.any {
+        earlier.check_guards(errors);
+        check_overlap(rules, generics, errors);
+    }
+    check_resumed_panics(rules, errors);
+}
+
+/// What the rules so far match.
+#[derive(Default)]
+struct Earlier<'a> {
+    /// The patterns of rules without a guard.
+    patterns: Vec<String>,
+    /// The types that a rule without a guard matches whole.
+    whole: Vec<String>,
+    /// The types that rules with a guard match.
+    guarded: Vec<&'a TokenStream>,
+    /// Whether there was a `_`.
+    any: bool,
+}
+
+impl<'a> Earlier<'a> {
+    fn check(&mut self, rule: &'a Rule, errors: &mut Errors) {
+        let Rule { pattern, tokens, guard, .. } = rule;
+        if self.any {
+            let message = format!("{NEVER}: `on(_)` before it matches every failure; move `on(_)` to the end");
+            errors.at(tokens, message);
+            return;
+        }
+        if let Some((word, kind)) = misspelled_kind(pattern) {
+            let message = format!(
+                "unknown kind of failure `{word}`: did you mean `{kind}`? (If `{word}` is an error type, write `self::{word}`.)"
+            );
+            errors.at(word, message);
+            return;
+        }
+        let text = written(tokens);
+        let Some(key) = pattern.key() else {
+            if let Some(guard) = guard {
+                let message = format!(
+                    "`{text}` takes no guard, because a guard needs an error of one type: name the type, or \
+                     write the table as a function with `decider = path`"
+                );
+                errors.at_span(guard.span(), message);
+                return;
+            }
+            self.add(rule, text, errors);
+            return;
+        };
+        let key = written(&key);
+        if self.whole.contains(&key) {
+            let mend = if text == key { String::new() } else { format!("; move `on({text})` before that rule") };
+            errors.at(tokens, format!("{NEVER}: an earlier rule matches every `{key}`{mend}"));
+            return;
+        }
+        if matches!(pattern, Pattern::Type(_)) {
+            match guard {
+                Some(_) => self.guarded.push(tokens),
+                None => self.whole.push(key),
+            }
+        }
+        if guard.is_none() {
+            self.add(rule, text, errors);
+        }
+    }
+
+    /// Remembers a rule without a guard.
+    fn add(&mut self, rule: &Rule, text: String, errors: &mut Errors) {
+        if self.patterns.contains(&text) {
+            let message = format!("{NEVER}: an earlier rule matches `{text}`; remove one of them");
+            errors.at(&rule.tokens, message);
+        }
+        self.patterns.push(text);
+        self.any = matches!(rule.pattern, Pattern::Any);
+    }
+
+    fn check_guards(&self, errors: &mut Errors) {
+        for tokens in &self.guarded {
+            let key = written(tokens);
+            if !self.whole.contains(&key) {
+                let message = format!(
+                    "if the guard returns `false`, no rule decides `{key}`: add `on({key}) = ..` after this rule, or \
+                     `on(_) = ..` at the end"
+                );
+                errors.at(tokens, message);
+            }
+        }
+    }
+}
+
+/// Refuses to resume after a panic unless a rule says so for panics.
+fn check_resumed_panics(rules: &[Rule], errors: &mut Errors) {
+    for rule in rules {
+        match (&rule.pattern, rule.answer.directive) {
+            (Pattern::Kind(FailureKind::Panic), _) => return,
+            (Pattern::Any, Directive::Resume) => {
+                let message = "this would resume a child after a panic, with state that may be inconsistent: decide \
+                               `on(Panic)` before `on(_)`";
+                errors.at_span(rule.answer.span, message);
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Refuses tables for which rustc would report overlapping impls: `T::Error` may be any other type of the table.
+fn check_overlap(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
+    let keys = keys(rules);
+    if keys.len() < 2 {
+        return;
+    }
+    if let Some(key) = keys.iter().find(|key| mentions_parameter(key, generics)) {
+        let message = format!(
+            "`{}` depends on a type parameter and may be the same as another type of this table: add `on(_) = ..` at the end",
+            written(key)
+        );
+        errors.at(key, message);
+    }
+}
+
+fn mentions_parameter(tokens: &TokenStream, generics: &Generics) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(word) => is_type_parameter(generics, &word),
+        TokenTree::Group(group) => mentions_parameter(&group.stream(), generics),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
+/// A type that is probably a misspelled kind of failure, and the kind.
+fn misspelled_kind(pattern: &Pattern) -> Option<(&Ident, &'static str)> {
+    let Pattern::Type(ty) = pattern else { return None };
+    let Type::Path(path) = &**ty else { return None };
+    let word = path.path.get_ident()?;
+    closest(&word.to_string(), FailureKind::WORDS).map(|kind| (word, kind))
+}

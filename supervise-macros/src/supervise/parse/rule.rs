@@ -1,0 +1,276 @@
+//! Rules: `on(PATTERN | .. if GUARD) = DIRECTIVE`.
+
+use heck::ToUpperCamelCase;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{ExprClosure, Generics, Pat, Path, Token, Type};
+
+use super::strategy;
+use crate::errors::Errors;
+use crate::generics::is_type_parameter;
+use crate::grammar::arguments::RestartArguments;
+use crate::grammar::words::{Directive, FailureKind};
+use crate::grammar::{Arguments, Word};
+use crate::settings::{self, Setting, split, written};
+use crate::spelling::listed;
+use crate::supervise::model::{Answer, Backoff, Pattern, Rule};
+use crate::syntax;
+
+/// Reads a setting called `on`: a rule for each alternative.
+pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors) -> syn::Result<Vec<Rule>> {
+    let (Some(arguments), Some(value)) = (&setting.arguments, &setting.value) else {
+        return Err(setting.error("a rule needs a pattern and a directive: write `on(MyError) = Restart`"));
+    };
+    let (alternatives, guard) = split_guard(arguments.clone());
+    if alternatives.is_empty() {
+        let message = "a rule needs a pattern: write `on(MyError)`, `on(Panic)` or `on(_)`";
+        return Err(setting.error(message));
+    }
+    let mut patterns = Vec::new();
+    for alternative in split(alternatives, '|') {
+        patterns.push((pattern(alternative.clone(), generics)?, alternative));
+    }
+    let guard = match guard {
+        Some((keyword, tokens)) => Some(closure(keyword, tokens)?),
+        None => None,
+    };
+    let (name, arguments) = syntax::read(value.clone(), directive)?;
+    let answer = Answer { backoff: None, directive: Directive::Default, span: name.span(), text: written(value) };
+    // A table with an error is not expanded, so any directive may stand in for an unreadable one.
+    let answer = match read_directive(&name, arguments, errors) {
+        Some((directive, backoff)) => Answer { directive, backoff, ..answer },
+        None => answer,
+    };
+    let mut rules = Vec::new();
+    for (pattern, tokens) in patterns {
+        rules.push(Rule { pattern, tokens, guard: guard.clone(), answer: answer.clone() });
+    }
+    Ok(rules)
+}
+
+/// Separates `PATTERN | ..` from the tokens after `if`.
+fn split_guard(tokens: TokenStream) -> (TokenStream, Option<(Span, TokenStream)>) {
+    let mut tokens = tokens.into_iter();
+    let mut patterns = TokenStream::new();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(word) if word == "if" => {
+                let mut guard = TokenStream::new();
+                guard.extend(tokens);
+                return (patterns, Some((word.span(), guard)));
+            }
+            token => token.to_tokens(&mut patterns),
+        }
+    }
+    (patterns, None)
+}
+
+fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
+    let mend = "a guard is a closure that takes the error: write `if |error| error.is_transient()`";
+    if tokens.is_empty() {
+        return Err(syn::Error::new(keyword, mend));
+    }
+    match syntax::read(tokens.clone(), ExprClosure::parse) {
+        Ok(closure) if closure.inputs.len() == 1 => Ok(closure),
+        _ => Err(syn::Error::new_spanned(&tokens, mend)),
+    }
+}
+
+// ---- patterns ------------------------------------------------------------------------------------------------------
+
+fn pattern(tokens: TokenStream, generics: &Generics) -> syn::Result<Pattern> {
+    // A path with parentheses after it is a pattern. syn would read it as a type like `Fn(..)`.
+    if let Ok(pattern) = syntax::read(tokens.clone(), Pat::parse_single) {
+        let path = match &pattern {
+            Pat::Wild(_) => return Ok(Pattern::Any),
+            Pat::Struct(shape) if shape.qself.is_none() => Some(&shape.path),
+            Pat::TupleStruct(shape) if shape.qself.is_none() => Some(&shape.path),
+            _ => None,
+        };
+        if let Some(path) = path {
+            let of = enum_of(path, generics).unwrap_or_else(|| path.clone());
+            return Ok(Pattern::Variant { of, pattern: tokens });
+        }
+    }
+    let Ok(ty) = syntax::read(tokens.clone(), Type::parse) else {
+        return Err(unreadable(&tokens));
+    };
+    if let Type::Path(path) = &ty {
+        if let Some(kind) = path.path.get_ident().and_then(|word| FailureKind::named(&word.to_string())) {
+            return Ok(Pattern::Kind(kind));
+        }
+        if let (None, Some(of)) = (&path.qself, enum_of(&path.path, generics)) {
+            return Ok(Pattern::Variant { of, pattern: tokens });
+        }
+    }
+    Ok(Pattern::Type(Box::new(ty)))
+}
+
+fn unreadable(tokens: &TokenStream) -> syn::Error {
+    let message = if let Some(ty) = with_binding(tokens) {
+        format!("a rule names the type only, `on({ty})`; a guard can look at the error, `on({ty} if |error| ..)`")
+    } else if split(tokens.clone(), ',').len() > 1 {
+        "separate alternatives with `|`: write `on(DbError::Timeout | DbError::Closed) = Restart`".to_owned()
+    } else {
+        format!("expected an error type, a pattern of an error enum, {} or `_`", listed(FailureKind::WORDS))
+    };
+    syn::Error::new_spanned(tokens, message)
+}
+
+/// The enum of which `path` names a variant: the path without its last segment, if that is spelled like a type.
+fn enum_of(path: &Path, generics: &Generics) -> Option<Path> {
+    let mut of = path.clone();
+    of.segments.pop()?;
+    // Popping leaves the `::` after the segment before.
+    let last = of.segments.pop()?;
+    let name = last.ident.to_string();
+    let bare = name.strip_prefix("r#").unwrap_or(&name);
+    let is_type = bare == bare.to_upper_camel_case() || bare.starts_with(char::is_uppercase);
+    let is_parameter = of.segments.is_empty() && is_type_parameter(generics, &last.ident);
+    of.segments.push_value(last);
+    (is_type && !is_parameter && bare != "Self").then_some(of)
+}
+
+/// The type in `error: Type`, which is how a function would declare a parameter.
+fn with_binding(tokens: &TokenStream) -> Option<String> {
+    let parameter = |input: ParseStream<'_>| {
+        Pat::parse_single(input)?;
+        input.parse::<Token![:]>()?;
+        input.parse::<Type>()
+    };
+    syntax::read(tokens.clone(), parameter).ok().map(|ty| written(&ty))
+}
+
+// ---- directives ----------------------------------------------------------------------------------------------------
+
+/// The name of a directive, and the content of the parentheses after it.
+fn directive(input: ParseStream<'_>) -> syn::Result<(Ident, Option<TokenStream>)> {
+    if input.peek(Token![>]) {
+        return Err(input.error("a rule has `=` before its directive: write `on(MyError) = Restart`"));
+    }
+    let name = input.parse::<Ident>().map_err(|error| {
+        let message = format!("expected a directive: one of {}", listed(Directive::WORDS));
+        syn::Error::new(error.span(), message)
+    })?;
+    if input.peek(Token![::]) {
+        let path: TokenStream = input.parse()?;
+        let mut last = name.clone();
+        for token in path.clone() {
+            if let TokenTree::Ident(word) = token {
+                last = word;
+            }
+        }
+        let message = format!("a directive has no path: write `{last}`");
+        return Err(syn::Error::new_spanned(&quote!(#name #path), message));
+    }
+    let arguments = if input.peek(syn::token::Paren) {
+        let inner;
+        syn::parenthesized!(inner in input);
+        Some(inner.parse()?)
+    } else {
+        None
+    };
+    if input.is_empty() { Ok((name, arguments)) } else { Err(input.error("expected `,` after a directive")) }
+}
+
+const RESTART_AFTER: &str = "write `Restart(backoff(min = \"100ms\", max = \"10s\"))`";
+
+/// Words that users may write in `Restart(..)` when they mean a delay.
+const DELAYS: &[&str] = &["delay", "after", "wait", "min", "max", "initial", "jitter"];
+
+fn read_directive(
+    name: &Ident,
+    arguments: Option<TokenStream>,
+    errors: &mut Errors,
+) -> Option<(Directive, Option<Backoff>)> {
+    if strategy::is_backoff(&name.to_string()) {
+        errors.at(name, format!("a backoff belongs to `Restart`: write `Restart({name}(..))`"));
+        return None;
+    }
+    let directive = errors.keep(Directive::read(name))?;
+    let Some(arguments) = arguments else {
+        return Some((directive, None));
+    };
+    if !matches!(directive, Directive::Restart) {
+        errors.at(name, format!("`{name}` takes no arguments"));
+        return None;
+    }
+    let settings = settings::parse(arguments.clone(), errors);
+    for setting in &settings {
+        let word = setting.name.to_string();
+        if strategy::WORDS.contains(&word.as_str()) && !strategy::is_backoff(&word) {
+            let message =
+                format!("`{word}` is an argument of the strategy: write `one_for_one({})`", written(&arguments));
+            errors.add(setting.error(message));
+            return None;
+        }
+        if DELAYS.contains(&word.as_str()) {
+            errors.add(setting.error(format!("a delay before a restart is a backoff: {RESTART_AFTER}")));
+            return None;
+        }
+    }
+    if settings.is_empty() {
+        errors.at(name, format!("`Restart(..)` takes a backoff: {RESTART_AFTER}"));
+        return None;
+    }
+    let backoff = RestartArguments::read(arguments, errors).backoff.value?;
+    Some((directive, Some(backoff)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rules of a table as text: pattern, whether there is a guard, directive.
+    fn read(table: &str) -> Result<Vec<(String, bool, String)>, String> {
+        let tokens = table.parse().expect("the input lexes");
+        let mut errors = Errors::new();
+        let mut read = Vec::new();
+        for setting in settings::parse(tokens, &mut errors).iter().filter(|setting| setting.name == "on") {
+            let rules = rules(setting, &Generics::default(), &mut errors);
+            for rule in errors.keep(rules).unwrap_or_default() {
+                read.push((written(&rule.tokens), rule.guard.is_some(), rule.answer.text));
+            }
+        }
+        errors.finish().map_or(Ok(read), |error| Err(error.to_string()))
+    }
+
+    #[test]
+    fn a_rule_has_alternatives_and_a_guard() {
+        let rules = read(
+            "one_for_one, on(Panic | a::Error | B::C { d: 1 | 2 } if |e| e.f() | true) = Restart(backoff(min = 1s, max = 2s)),",
+        );
+        let patterns = ["Panic", "a::Error", "B::C { d : 1 | 2 }"];
+        let directive = "Restart(backoff(min = 1s, max = 2s))";
+        assert_eq!(rules, Ok(patterns.map(|pattern| (pattern.to_owned(), true, directive.to_owned())).to_vec()));
+    }
+
+    #[test]
+    fn types_with_generics_are_patterns() {
+        let rules = read("on(Box<dyn Error + Send>) = Stop, on(Query<A, B>) = Stop, on(_) = Stop")
+            .map(|rules| rules.len());
+        assert_eq!(rules, Ok(3));
+    }
+
+    #[test]
+    fn incomplete_rules_are_errors_with_a_correction() {
+        for (table, text) in [
+            ("on", "needs a pattern and a directive"),
+            ("on(X)", "needs a pattern and a directive"),
+            ("on() = Stop", "a rule needs a pattern"),
+            ("on(X) =", "the value is missing"),
+            ("on(X if) = Stop", "a guard is a closure"),
+            ("on(1) = Stop", "expected an error type"),
+            ("on(A::B, A::C) = Stop", "separate alternatives with `|`"),
+            ("on(error: a::Error) = Stop", "names the type only, `on(a::Error)`"),
+            ("on(X) = Directive::Stop", "has no path: write `Stop`"),
+            ("on(X) = 1", "expected a directive"),
+            ("on(X) = Stop now", "after a directive"),
+            ("= 1", "expected a setting"),
+        ] {
+            let error = read(table).unwrap_err();
+            assert!(error.contains(text), "{table}: {error}");
+        }
+    }
+}
