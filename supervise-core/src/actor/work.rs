@@ -24,10 +24,11 @@ mod task;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use self::body::{Body, Cancel, Driver};
+use self::body::{Body, BoxedFuture, Cancel, Driver};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
@@ -210,7 +211,7 @@ impl Marks {
 
     /// Runs a future as a task of tokio's.
     fn drive(self, future: impl Future<Output = ()> + Send + 'static) -> Cancel {
-        let body = Body::new(Box::pin(future) as _);
+        let body = Body::new(Box::pin(future) as BoxedFuture);
         let task = dispatch::start(&self.actor.core().system, Driver::new(&body));
         Cancel::new(body, task)
     }
@@ -218,10 +219,10 @@ impl Marks {
     /// Runs a closure on tokio's pool for code that blocks.
     fn block(self, closure: impl FnOnce() + Send + 'static) -> Cancel {
         let body = Body::new(Box::new(closure) as Box<dyn FnOnce() + Send>);
-        let runs = body.clone();
+        let runs = Arc::clone(&body);
         let task = self.actor.core().system.runtime().spawn_blocking(move || {
             if let Some(closure) = runs.take() {
-                closure();
+                (closure.into_inner())();
             }
         });
         Cancel::new(body, task.abort_handle())

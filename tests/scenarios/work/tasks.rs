@@ -215,6 +215,55 @@ async fn a_task_that_cannot_fail_needs_no_rule(system: &TestSystem) {
     assert_eq!(seen.all().await, [Seen::Got(1, 1)]);
 }
 
+/// Rule 17.7: a loop needs no type, and a kill is a failure as for any child.
+#[supervise::test]
+async fn a_task_may_loop_for_ever(system: &TestSystem) {
+    #[actor]
+    #[supervise(on(Killed) = Restart)]
+    struct Host(ProbeHandle<Seen>);
+    #[actor]
+    impl Host {
+        #[pre_start]
+        fn begin(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+            let seen = self.0.clone();
+            let mut life = 0;
+            ctx.spawn_task("task", move || {
+                life += 1;
+                let seen = seen.clone();
+                async move {
+                    for round in 1.. {
+                        tokio::time::sleep(SECOND).await;
+                        seen.note(Seen::Got(life, round));
+                    }
+                }
+            })?;
+            ctx.spawn_task("loop", || async {
+                loop {
+                    tokio::time::sleep(SECOND).await;
+                }
+            })?;
+            Ok(())
+        }
+        #[handler]
+        fn kill(&mut self, ctx: &mut Context<Self>) {
+            ctx.child("task").unwrap().kill();
+        }
+    }
+    let seen = system.probe();
+    let handle = seen.handle();
+    let host = system.spawn("host", move || Host(handle.clone())).unwrap();
+    system.advance(2 * SECOND).await;
+    assert_eq!(seen.all().await, [Seen::Got(1, 1), Seen::Got(1, 2)]);
+    host.kill().await.unwrap();
+    system.advance(SECOND).await;
+    assert_eq!(seen.all().await, [Seen::Got(2, 1)]);
+    let killed = system.take_all(|event| matches!(event, supervise::Event::Decided { .. })).await;
+    assert!(
+        matches!(&killed[..], [supervise::Event::Decided { directive: Directive::Restart, .. }]),
+        "{killed:?}"
+    );
+}
+
 /// Rule 17.7.
 #[supervise::test]
 async fn ten_thousand_tasks_at_once(system: &TestSystem) {

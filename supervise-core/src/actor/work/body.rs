@@ -7,61 +7,27 @@ use std::task::{Context as TaskContext, Poll};
 
 use tokio::task::AbortHandle;
 
-use crate::base::drop_contained;
+use crate::base::UserValue;
 
-/// A future, or a closure. Whoever runs it takes it out meanwhile, so that no user code runs under the lock, and so that
-/// whoever cancels it drops it at once unless it is running.
-///
-/// ```text
-///            take               put_back
-///   waiting ──────► running ──────────────► waiting
-///      │ cancel        │ cancel
-///      ▼               ▼          put_back
-///   cancelled ◄──── cancelled ◄────────────  given back, to be dropped
-/// ```
+/// A future, or a closure. Whoever runs it takes it out meanwhile, so that no user code runs under the lock. Whoever cancels it
+/// takes it out too and drops it at once, unless it is running.
 ///
 /// Rule 17.5.
-pub(super) struct Body<T>(Mutex<State<T>>);
-
-enum State<T> {
-    Waiting(T),
-    Running,
-    Cancelled,
-}
+pub(super) struct Body<T: 'static>(Mutex<Option<UserValue<T>>>);
 
 impl<T> Body<T> {
     pub(super) fn new(body: T) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State::Waiting(body))))
+        Arc::new(Self(Mutex::new(Some(UserValue::new(body)))))
     }
 
-    fn replace(&self, replace: impl FnOnce(State<T>) -> (State<T>, Option<T>)) -> Option<T> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, out) = replace(std::mem::replace(&mut *state, State::Cancelled));
-        *state = next;
-        out
+    /// Takes it out, unless it is running or was cancelled.
+    pub(super) fn take(&self) -> Option<UserValue<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Takes it out to run it, unless it was cancelled.
-    pub(super) fn take(&self) -> Option<T> {
-        self.replace(|state| match state {
-            State::Waiting(body) => (State::Running, Some(body)),
-            state => (state, None),
-        })
-    }
-
-    /// Puts it back for its next run. Given back if it was cancelled meanwhile.
-    fn put_back(&self, body: T) -> Option<T> {
-        self.replace(|state| match state {
-            State::Running => (State::Waiting(body), None),
-            state => (state, Some(body)),
-        })
-    }
-
-    fn cancel(&self) -> Option<T> {
-        self.replace(|state| match state {
-            State::Waiting(body) => (State::Cancelled, Some(body)),
-            _ => (State::Cancelled, None),
-        })
+    /// Puts it back for its next run.
+    fn put_back(&self, body: UserValue<T>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
     }
 }
 
@@ -72,7 +38,7 @@ trait Cancellable: Send + Sync {
 
 impl<T: Send> Cancellable for Body<T> {
     fn cancel(&self) {
-        drop_contained(self.cancel());
+        drop(self.take());
     }
 }
 
@@ -91,14 +57,14 @@ impl Cancel {
 impl Drop for Cancel {
     fn drop(&mut self) {
         self.body.cancel();
-        // What is left of the task is empty.
+        // Tokio drops its task: an empty one, or, where the body is being polled, with the body after that poll.
         self.task.abort();
     }
 }
 
-type BoxedFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(super) type BoxedFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Polls a body. What its future runs of the user's is contained there.
+/// Polls a body.
 pub(super) struct Driver(Arc<Body<BoxedFuture>>);
 
 impl Driver {
@@ -112,17 +78,10 @@ impl Future for Driver {
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Some(mut future) = self.0.take() else { return Poll::Ready(()) };
-        if future.as_mut().poll(cx).is_pending() {
-            let Some(cancelled) = self.0.put_back(future) else { return Poll::Pending };
-            drop_contained(cancelled);
+        let poll = future.as_mut().poll(cx);
+        if poll.is_pending() {
+            self.0.put_back(future);
         }
-        Poll::Ready(())
-    }
-}
-
-/// The runtime goes away.
-impl Drop for Driver {
-    fn drop(&mut self) {
-        drop_contained(self.0.cancel());
+        poll
     }
 }

@@ -71,12 +71,11 @@ impl<C> fmt::Debug for Task<C> {
     }
 }
 
-/// What the future of a [`Task`] may return: nothing, or `Result<(), E>`.
+/// What the future of a [`Task`] may return: `()` or `Result<(), E>`. One that loops for ever returns `!`.
 #[diagnostic::on_unimplemented(
     message = "a task returns `()` or `Result<(), E>`, not `{Self}`",
     label = "nobody receives this value",
-    note = "to send a value to the actor itself, use `ctx.pipe(future, |me, value| me.handler(value))`",
-    note = "a future that loops for ever needs a type: `async move {{ loop {{ .. }} #[allow(unreachable_code)] Ok::<(), E>(()) }}`"
+    note = "to send a value to the actor itself, use `ctx.pipe(future, |me, value| me.handler(value))`"
 )]
 pub trait TaskOutput {
     /// Stands for what the task can fail with, see [`DecidedBy`].
@@ -95,6 +94,27 @@ impl TaskOutput for () {
 
     fn into_result(self) -> Result<(), Failure> {
         Ok(())
+    }
+}
+
+/// `!`, which stable Rust can only name as what a function returns. It is the output of an `async` block that ends with `loop`.
+type Never = <fn() -> ! as Returns>::Output;
+
+/// What a function returns.
+pub trait Returns {
+    /// Its type.
+    type Output;
+}
+
+impl<T> Returns for fn() -> T {
+    type Output = T;
+}
+
+impl TaskOutput for Never {
+    type Cause = NeverFails;
+
+    fn into_result(self) -> Result<(), Failure> {
+        self
     }
 }
 
