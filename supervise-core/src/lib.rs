@@ -56,8 +56,8 @@ pub use actor::{
     DecidesAll, Declare, DefaultTable, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, NeverFails,
     NeverRestarts, Props, RefOf, Reply, ReplyTo, Request, Rule, RuntimeGone, SendError, SendErrorReason,
     SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
-    Supervisor, Task, TaskOutput, Terminated, TimerKey, TypedRef, Unchecked, UndeclaredChild, WatchableBy,
-    Watches, WorkId,
+    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
+    WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};

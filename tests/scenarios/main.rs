@@ -16,6 +16,7 @@ mod port;
 mod redelivery;
 mod runtime;
 mod stash;
+mod tables;
 mod testkit;
 mod thread_end;
 mod timers;

@@ -481,31 +481,40 @@ fn a_blocking_closure_that_has_not_begun_does_not_begin_after_the_stop() {
         let system = ActorSystem::new("blocked");
         let (go_on, wait) = blocking::channel::<()>();
         let (began, has_begun) = oneshot::channel();
-        let (_unused, mut unused) = mpsc::unbounded_channel::<()>();
-        let rig = system.spawn("rig", || Quiet).unwrap();
-        let dropped = saw.clone();
-        rig.with(Box::new(move |ctx| {
-            ctx.blocking(
-                move || {
-                    began.send(()).unwrap();
-                    wait.recv().unwrap();
-                },
-                |me, ()| me.done(),
-            );
-            ctx.blocking(move || saw.send("began").unwrap(), |me, ()| me.done());
-        }))
-        .await
-        .unwrap();
+        let quiet = system.spawn("quiet", || Quiet).unwrap();
+        let says = Says(saw.clone());
+        quiet
+            .with(Box::new(move |ctx| {
+                ctx.blocking(
+                    move || {
+                        began.send(()).unwrap();
+                        wait.recv().unwrap();
+                    },
+                    |me, ()| me.done(),
+                );
+                ctx.blocking(move || says.0.send("began").unwrap(), |me, ()| me.done());
+            }))
+            .await
+            .unwrap();
         has_begun.await.unwrap();
-        rig.actor_ref().stop();
-        system.ended(&rig).await;
-        dropped.send("ended").unwrap();
+        quiet.actor_ref().stop();
+        system.ended(&quiet).await;
+        saw.send("ended").unwrap();
+        drop(saw);
         go_on.send(()).unwrap();
         system.terminate().await;
-        assert!(unused.try_recv().is_err());
     });
     drop(runtime);
-    assert_eq!(seen.iter().collect::<Vec<_>>(), ["ended"]);
+    assert_eq!(seen.iter().collect::<Vec<_>>(), ["dropped", "ended"]);
+}
+
+/// Says when it is dropped.
+pub(super) struct Says(pub(super) blocking::Sender<&'static str>);
+
+impl Drop for Says {
+    fn drop(&mut self) {
+        self.0.send("dropped").unwrap();
+    }
 }
 
 /// Has no probe: for runtimes of a test's own.

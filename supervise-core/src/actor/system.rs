@@ -16,13 +16,13 @@ use tokio::time::Instant;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::cell::{AnyCell, Cell, Core, NewName, SpawnError, System};
-use crate::actor::definition::{Actor, Built, DecidesAll, RefOf};
+use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::Props;
-use crate::actor::table::{StoppingTable, SupervisionTable};
+use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
 use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
@@ -245,7 +245,7 @@ impl ActorSystemBuilder {
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It sees that each
     /// of them is decided. A failure that the table escalates ends the system (rule 9.2).
     #[must_use]
-    pub fn supervised_by<T: SupervisionTable + DecidesAll>(mut self) -> Self {
+    pub fn supervised_by<T: TotalTable>(mut self) -> Self {
         self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
         self
     }

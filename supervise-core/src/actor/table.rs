@@ -46,6 +46,17 @@ impl<S: Supervisor> SupervisionTable for S {
     }
 }
 
+/// A table that decides every failure: it has an `on(_)`, or no rules at all.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not decide every failure",
+    label = "a table that is chosen here has to decide whatever a child fails with",
+    note = "add `on(_) = Restart` (or `Resume`, `Stop`, `Escalate`) to the `#[supervise(..)]` of `{Self}`"
+)]
+pub trait TotalTable: SupervisionTable {}
+
+#[diagnostic::do_not_recommend]
+impl<T: SupervisionTable + DecidesAll> TotalTable for T {}
+
 /// The default table: one-for-one without a limit. An actor that could not start, was killed, or broke a death pact stops;
 /// everything else restarts. It decides every failure and escalates none.
 ///

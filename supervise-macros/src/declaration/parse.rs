@@ -83,6 +83,9 @@ fn table_of(tables: &[Attribute], item: &DeriveInput, errors: &mut Errors) -> Op
         }
     };
     let table = table(tokens, &item.generics, errors);
+    if let Some(krate) = table.krate.given() {
+        errors.add(krate.error("an actor says this in its `#[actor(crate = ..)]`"));
+    }
     table.check(&item.generics, errors);
     Some(table)
 }
@@ -107,7 +110,7 @@ pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
 }
 
 /// Where generated code finds what it calls.
-fn facade() -> Path {
+pub(crate) fn facade() -> Path {
     syntax::read(quote!(::supervise), Path::parse).expect("a path of ours")
 }
 

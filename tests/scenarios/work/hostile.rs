@@ -183,13 +183,7 @@ fn a_poll_under_way_is_let_finish() {
         let (go_on, wait) = blocking::channel::<()>();
         quiet
             .with(Box::new(move |ctx| {
-                struct Sends(blocking::Sender<&'static str>);
-                impl Drop for Sends {
-                    fn drop(&mut self) {
-                        self.0.send("dropped").unwrap();
-                    }
-                }
-                let sends = Sends(drops);
+                let says = Says(drops);
                 let mut began = Some(began);
                 ctx.pipe(
                     poll_fn(move |_| {
@@ -197,9 +191,9 @@ fn a_poll_under_way_is_let_finish() {
                         if let Some(began) = began {
                             began.send(()).unwrap();
                             wait.recv().unwrap();
-                            sends.0.send("polled").unwrap();
+                            says.0.send("polled").unwrap();
                         } else {
-                            sends.0.send("polled again").unwrap();
+                            says.0.send("polled again").unwrap();
                         }
                         Poll::<()>::Pending
                     }),
