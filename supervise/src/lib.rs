@@ -7,6 +7,7 @@
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
+//! - [`docs::cookbook`] shows what services need as programs that run.
 //! - [`docs::architecture`] explains the code base to contributors.
 
 pub use supervise_core::*;
@@ -17,6 +18,11 @@ pub mod docs {
     pub mod semantics {}
     #[doc = include_str!("../docs/reliability.md")]
     pub mod reliability {}
+    /// Programs for what services need, which compile and run as tests.
+    pub mod cookbook {
+        #[doc = include_str!("../docs/cookbook/tasks.md")]
+        pub mod tasks {}
+    }
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }

@@ -40,6 +40,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use pin_project_lite::pin_project;
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::AbortHandle;
 
 use self::crew::Crew;
 use self::only_queue::OnlyQueue;
@@ -172,12 +173,11 @@ pub(crate) fn woke_a_cell() {
     WOKE_ELSEWHERE.set(false);
 }
 
-/// Lets what a system does besides run until it ends.
-pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send + 'static) {
+/// Lets what a system does besides run until it ends, or is aborted.
+pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
     #[cfg(feature = "testkit")]
     let future = super::activity::Counted::new(system.activity(), future);
-    // The task needs no owner: it ends by itself.
-    drop(system.runtime().spawn(future));
+    system.runtime().spawn(future).abort_handle()
 }
 
 impl Dispatcher {

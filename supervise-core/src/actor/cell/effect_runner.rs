@@ -395,7 +395,9 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // Whoever waits for its answer learns that there is none.
             Entry::Control(Control::Visit(visit)) => drop_contained(visit),
-            Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+            Entry::Control(
+                Control::Terminated(_) | Control::PoisonPill | Control::Tick(_) | Control::Outcome(_),
+            ) => {}
         }
     }
 }
