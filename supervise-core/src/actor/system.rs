@@ -252,7 +252,7 @@ pub struct RuntimeGone {
 
 impl ActorSystemBuilder {
     /// How `/user` supervises the top-level actors: by a table, which decides every failure (it has an `on(_)`). By
-    /// default: [`DefaultTable`].
+    /// default: [`DefaultTable`](crate::DefaultTable).
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It sees that each
     /// of them is decided. A failure that the table escalates ends the system (rule 9.2).
