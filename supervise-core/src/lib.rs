@@ -13,7 +13,7 @@
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
 //! | `shutdown` | [`CoordinatedShutdown`] and signals; waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
-//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives it its turns |
+//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives it its turns, `work` is what it has running beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
 //! | `observe` | [`Event`], [`DeadLetter`] and the log: what happened, for whoever listens |
 //! | `mailbox` | two lanes, parking, closing; does not know what it carries |
@@ -36,11 +36,8 @@ mod base;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
-/// What the macros expand to still calls the trait by its former name.
 #[doc(hidden)]
-pub mod habits {
-    pub use crate::generated::migration_hints::{MigrationHints as Habits, TakesMessages};
-}
+pub use generated::migration_hints;
 mod inspect;
 mod keyed;
 mod mailbox;
@@ -58,7 +55,8 @@ pub use actor::{
     DecidesAll, Declare, DefaultTable, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, NeverFails,
     NeverRestarts, Props, RefOf, Reply, ReplyTo, Request, Rule, RuntimeGone, SendError, SendErrorReason,
     SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
-    Supervisor, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
+    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
+    WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};

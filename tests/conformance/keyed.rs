@@ -1,6 +1,6 @@
 //! KEY: one child for each key, made when it is wanted and passivated when it is idle.
 //!
-//! Rules 17.1 to 17.8.
+//! Rules 18.1 to 18.8.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -180,7 +180,7 @@ async fn customers(system: &TestSystem, plan: &Plan) -> (ShopRef<u64>, Children<
     open(system, move || plan.sessions().idle(IDLE)).await
 }
 
-/// Rule 17.1.
+/// Rule 18.1.
 #[supervise::test]
 async fn key_01_a_key_has_one_child_which_sees_the_key(system: &TestSystem) {
     let probe = system.probe();
@@ -207,7 +207,7 @@ async fn key_01_a_key_has_one_child_which_sees_the_key(system: &TestSystem) {
     assert_eq!(sessions.len(), 2);
 }
 
-/// Rule 17.1.
+/// Rule 18.1.
 #[supervise::test]
 async fn key_02_a_key_is_a_name_whatever_it_is_shown_as(system: &TestSystem) {
     let probe = system.probe();
@@ -221,7 +221,7 @@ async fn key_02_a_key_is_a_name_whatever_it_is_shown_as(system: &TestSystem) {
     assert_eq!(sessions.len(), 2);
 }
 
-/// Rule 17.6.
+/// Rule 18.6.
 #[supervise::test]
 async fn key_03_an_idle_child_is_passivated_and_one_in_use_is_not(system: &TestSystem) {
     let probe = system.probe();
@@ -250,7 +250,7 @@ async fn key_03_an_idle_child_is_passivated_and_one_in_use_is_not(system: &TestS
     assert!(sessions.is_empty());
 }
 
-/// Rule 17.6.
+/// Rule 18.6.
 #[supervise::test]
 async fn key_04_a_child_that_handles_or_keeps_a_message_is_not_idle(system: &TestSystem) {
     let probe = system.probe();
@@ -266,7 +266,7 @@ async fn key_04_a_child_that_handles_or_keeps_a_message_is_not_idle(system: &Tes
     assert_eq!(probe.next().await, "1.1 stops");
 }
 
-/// Rules 17.3, 17.4.
+/// Rules 18.3, 18.4.
 #[supervise::test]
 async fn key_05_what_arrives_during_a_passivation_waits_for_the_successor_in_order(system: &TestSystem) {
     let probe = system.probe();
@@ -293,7 +293,7 @@ async fn key_05_what_arrives_during_a_passivation_waits_for_the_successor_in_ord
     assert_eq!(sessions.get(&1).unwrap().actor_ref().path(), session.actor_ref().path());
 }
 
-/// Rule 17.4.
+/// Rule 18.4.
 #[supervise::test]
 async fn key_06_a_kept_ref_brings_back_the_child_of_its_key(system: &TestSystem) {
     let probe = system.probe();
@@ -315,7 +315,7 @@ async fn key_06_a_kept_ref_brings_back_the_child_of_its_key(system: &TestSystem)
     system.settle().await;
 }
 
-/// Rule 17.5.
+/// Rule 18.5.
 #[supervise::test]
 async fn key_07_a_stopped_child_leaves_its_entry_free(system: &TestSystem) {
     let probe = system.probe();
@@ -345,7 +345,7 @@ async fn key_07_a_stopped_child_leaves_its_entry_free(system: &TestSystem) {
     assert!(sessions.is_empty(), "nobody has asked for the child of this key");
 }
 
-/// Rule 17.5.
+/// Rule 18.5.
 #[supervise::test]
 async fn key_08_who_asks_for_a_child_that_is_being_stopped_gets_its_successor(system: &TestSystem) {
     let probe = system.probe();
@@ -371,7 +371,7 @@ async fn key_08_who_asks_for_a_child_that_is_being_stopped_gets_its_successor(sy
     assert_eq!(sessions.get_or_spawn(1).unwrap().order(5).await.unwrap(), 4);
 }
 
-/// Rules 17.2, 17.5.
+/// Rules 18.2, 18.5.
 #[supervise::test]
 async fn key_09_the_table_of_the_owner_decides(system: &TestSystem) {
     let probe = system.probe();
@@ -388,7 +388,7 @@ async fn key_09_the_table_of_the_owner_decides(system: &TestSystem) {
     assert_eq!(sessions.get_or_spawn(1).unwrap().order(2).await.unwrap(), 3);
 }
 
-/// Rule 17.7.
+/// Rule 18.7.
 #[supervise::test]
 async fn key_10_what_the_table_escalates_the_owner_decides_again(system: &TestSystem) {
     system.allow_failures();
@@ -405,7 +405,7 @@ async fn key_10_what_the_table_escalates_the_owner_decides_again(system: &TestSy
     assert_eq!(sessions.get_or_spawn(1).unwrap().order(1).await.unwrap(), 3);
 }
 
-/// Rule 17.3.
+/// Rule 18.3.
 #[supervise::test]
 async fn key_11_a_bound_holds_for_what_waits_for_the_successor(system: &TestSystem) {
     let probe = system.probe();
@@ -430,7 +430,7 @@ async fn key_11_a_bound_holds_for_what_waits_for_the_successor(system: &TestSyst
     }
 }
 
-/// Rule 17.3.
+/// Rule 18.3.
 #[supervise::test]
 async fn key_12_what_was_set_aside_goes_to_the_successor_first(system: &TestSystem) {
     let probe = system.probe();
@@ -450,7 +450,7 @@ async fn key_12_what_was_set_aside_goes_to_the_successor_first(system: &TestSyst
     }
 }
 
-/// Rule 17.8.
+/// Rule 18.8.
 #[supervise::test]
 async fn key_13_the_end_of_the_owner_ends_them_all_and_every_ask(system: &TestSystem) {
     system.allow_dead_letters();
@@ -472,7 +472,7 @@ async fn key_13_the_end_of_the_owner_ends_them_all_and_every_ask(system: &TestSy
     assert!(matches!(sessions.get_or_spawn(1), Err(SpawnError::Stopping { .. })));
 }
 
-/// Rule 17.3.
+/// Rule 18.3.
 #[supervise::test]
 async fn key_14_a_child_whose_end_hangs_is_aborted_and_succeeded(system: &TestSystem) {
     let probe = system.probe();
@@ -488,7 +488,7 @@ async fn key_14_a_child_whose_end_hangs_is_aborted_and_succeeded(system: &TestSy
     system.advance(Duration::from_secs(60)).await;
 }
 
-/// Rule 17.2.
+/// Rule 18.2.
 #[supervise::test]
 async fn key_15_a_factory_that_panics_is_the_childs_failure(system: &TestSystem) {
     system.allow_failures();
@@ -546,7 +546,7 @@ impl fmt::Display for Treacherous {
     }
 }
 
-/// Rule 17.1.
+/// Rule 18.1.
 #[supervise::test]
 async fn key_16_keys_of_one_hash_have_children_of_their_own(system: &TestSystem) {
     let probe = system.probe();
@@ -566,7 +566,7 @@ async fn key_16_keys_of_one_hash_have_children_of_their_own(system: &TestSystem)
     assert_eq!(sessions.len(), 3);
 }
 
-/// Rule 17.1.
+/// Rule 18.1.
 #[supervise::test]
 async fn key_17_a_key_that_panics_or_changes_harms_nobody_else(system: &TestSystem) {
     system.allow_dead_letters();
@@ -601,7 +601,7 @@ async fn key_17_a_key_that_panics_or_changes_harms_nobody_else(system: &TestSyst
     assert_eq!(sessions.get(&good), Some(fine));
 }
 
-/// Rule 17.6.
+/// Rule 18.6.
 #[supervise::test]
 async fn key_18_ten_thousand_idle_children_are_passivated_together(system: &TestSystem) {
     let probe = system.probe();
@@ -617,7 +617,7 @@ async fn key_18_ten_thousand_idle_children_are_passivated_together(system: &Test
     assert_eq!(sessions.len(), 100);
 }
 
-/// Rules 17.3, 17.6.
+/// Rules 18.3, 18.6.
 #[supervise::test]
 async fn key_19_a_suspended_child_is_passivated_when_it_is_well(system: &TestSystem) {
     let probe = system.probe();

@@ -1,7 +1,7 @@
 //! Keyed children that are passivated, restarted and asked for at random while many senders send to them: every message is
 //! handled once, in order for each sender and key, and no two children of a key are there at once.
 //!
-//! Rules 17.2, 17.3, 17.4 and 17.5.
+//! Rules 18.2, 18.3, 18.4 and 18.5.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -238,7 +238,7 @@ fn key_11_no_message_is_lost_while_children_with_little_room_come_and_go() {
     every_message_is_handled_once_and_in_order(mailbox, fastrand::u64(..1_000_000));
 }
 
-/// Rule 17.1.
+/// Rule 18.1.
 #[test]
 fn key_01_all_who_ask_for_a_new_key_at_once_get_the_same_child() {
     const ROUNDS: usize = 2_000;
@@ -270,7 +270,7 @@ fn key_01_all_who_ask_for_a_new_key_at_once_get_the_same_child() {
     runtime.block_on(system.terminate());
 }
 
-/// Rules 6.6, 17.8.
+/// Rules 6.6, 18.8.
 #[test]
 fn key_13_every_ask_resolves_when_the_runtime_goes_away() {
     for _ in 0..20 {

@@ -126,6 +126,11 @@ impl<A: Actor> ActorRef<A> {
         self.mailbox().pending()
     }
 
+    /// Whether this waker wakes the actor itself: then its own code is what waits.
+    pub(crate) fn is_woken_by(&self, waker: &Waker) -> bool {
+        waker.data() == Arc::as_ptr(&self.cell).cast()
+    }
+
     #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
         let guard = self.mailbox().enter();
@@ -196,7 +201,7 @@ impl<A: Actor> ActorRef<A> {
 
     /// Sends a message that found this actor's mailbox closed to the successor, and gives it back if there is none.
     ///
-    /// Rule 17.4.
+    /// Rule 18.4.
     #[cold]
     fn pass_to_successor(
         &self,

@@ -19,6 +19,7 @@ mod reply;
 mod request;
 mod system;
 mod table;
+mod work;
 
 #[cfg(feature = "testkit")]
 pub(crate) use self::activity::Activity;
@@ -43,3 +44,4 @@ pub use self::reply::{Answer, Reply, ReplyTo};
 pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
+pub use self::work::{Task, TaskOutput, WorkId};

@@ -1,7 +1,7 @@
 //! Supervision tables apart from actors: one table can serve an actor, a pattern and the guardian.
 //!
 //! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
-//! [`EscalationsDecidedBy`]. Rules 3.1 and 9.2.
+//! [`EscalationsDecidedBy`]. Rule 3.8.
 
 use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Supervisor};
 use crate::actor::description::{DeciderTable, Rule};

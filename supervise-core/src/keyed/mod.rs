@@ -18,7 +18,7 @@
 //! 3. What is sent to a child whose messages a successor gets stays in the child's own mailbox, under its own bound, until
 //!    the successor is there. There is no other buffer.
 //!
-//! Rules 17.1 to 17.8.
+//! Rules 18.1 to 18.8.
 
 mod registry;
 mod seat;
@@ -50,7 +50,7 @@ impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 ///
 /// A handle to be kept and cloned; it may go to siblings and out of the system. A ref from it is the child's own, and sending costs
 /// what it costs everywhere. It may be kept: what is sent after the child was passivated goes to its successor, which is made
-/// for it, and nothing is lost or overtaken in between (rules 17.3, 17.4).
+/// for it, and nothing is lost or overtaken in between (rules 18.3, 18.4).
 ///
 /// ```
 /// use std::time::Duration;
@@ -122,7 +122,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     /// The child of this key, which is made if there is none. At once, from anywhere.
     ///
     /// The child may be ending, because it was stopped or its parent gave it up. Then what is sent from now on waits for its
-    /// successor (rule 17.5).
+    /// successor (rule 18.5).
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     }
 
     /// Passivates the child of this key, if there is one: it handles what it was sent before and ends, and what is sent from then on
-    /// waits for its successor (rule 17.3).
+    /// waits for its successor (rule 18.3).
     ///
     /// # Panics
     ///
@@ -242,7 +242,7 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     /// `#[handler(not_influencing)]` do not count. `after` is four milliseconds at least. Without this, no child is passivated
     /// unless somebody says so.
     ///
-    /// Rule 17.6.
+    /// Rule 18.6.
     pub fn idle(mut self, after: Duration) -> Self {
         self.idle = Some(after);
         self
@@ -255,7 +255,7 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     }
 
     /// Makes the parent of the children to be, as a child of this actor. It supervises them with the strategy and the table that
-    /// this actor's type declares, and fails with what that table escalates (rule 17.7).
+    /// this actor's type declares, and fails with what that table escalates (rule 18.7).
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@
 //!    asked for the child of this key while it was ending. Its lane stays open until its end is known, and then moves over in one
 //!    step, with the closing of the lane, under the seat's lock. Who finds the lane closed finds the successor here.
 //!
-//! Rules 17.3, 17.4 and 17.5.
+//! Rules 18.3, 18.4 and 18.5.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -164,14 +164,14 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
 
     /// The key as a name: what a name cannot have is written as `%hh`.
     ///
-    /// Rule 17.1.
+    /// Rule 18.1.
     fn name(&self) -> String {
         escaped(&self.key.to_string())
     }
 
     /// Nobody supervises a child any more.
     ///
-    /// Rule 17.8.
+    /// Rule 18.8.
     pub(super) fn close(&self) {
         let left = {
             let _hold = Hold::new();

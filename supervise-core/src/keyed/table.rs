@@ -17,7 +17,7 @@ use crate::base::{Hold, UserValue};
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 
-/// Makes the instance of a child, the first one and after each restart. Rule 17.2.
+/// Makes the instance of a child, the first one and after each restart. Rule 18.2.
 pub(super) type Template<K, C> = Box<dyn Fn(&K) -> Result<C, Failure> + Send + Sync>;
 
 /// What all seats share.

@@ -338,15 +338,17 @@ impl<A: Actor> EffectRunner<A> {
 
     fn note(&self, note: Note<Failure>) {
         let core = &self.cell.core;
-        if let Note::Decided { child, cause, outcome: Outcome::Escalated, .. } = &note {
+        if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
             cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
         }
         let observer = core.system.observer();
         if !observer.is_heard() {
             return;
         }
+        let strategy = self.strategy();
+        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
         let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &self.strategy());
+        observer.note(core.path(), child, note, &strategy, attempt);
     }
 
     fn path_of(&self, child: ChildId) -> Option<ActorPath> {
@@ -359,7 +361,7 @@ impl<A: Actor> EffectRunner<A> {
     /// Closes the user lane. What is left goes to dead letters, in order; where this child has a key, it may be left to its
     /// successor, unless this is `for_good`.
     ///
-    /// Rules 6.3, 17.3.
+    /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) {
         self.unstash_all();
         // Here only where the runtime goes away between an inline turn and the worker's.
@@ -430,7 +432,11 @@ impl<A: Actor> EffectRunner<A> {
             // Whoever waits for its answer learns that there is none.
             Entry::Control(Control::Visit(visit)) => drop_contained(visit),
             Entry::Control(
-                Control::Terminated(_) | Control::PoisonPill | Control::Passivate | Control::Tick(_),
+                Control::Terminated(_)
+                | Control::PoisonPill
+                | Control::Passivate
+                | Control::Tick(_)
+                | Control::Outcome(_),
             ) => {}
         }
     }

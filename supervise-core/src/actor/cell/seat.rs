@@ -1,6 +1,6 @@
 //! What a cell knows of the key it was made for. Its occupants come and go; the key stays.
 //!
-//! Rules 17.3 and 17.4.
+//! Rules 18.3 and 18.4.
 
 use std::sync::Arc;
 
