@@ -80,7 +80,8 @@ async fn a_message_that_was_not_taken_fits_into_a_boxed_error(system: &TestSyste
     system.stop(&taker);
     system.expect_terminated(&taker).await;
     assert_eq!(tell(&taker, 2).unwrap_err().to_string(), "the actor has stopped");
-    let TakerMessage::Take { once, .. } = taker.take(std::cell::Cell::new(3)).tell().unwrap_err().into_message();
+    let refused = taker.take(std::cell::Cell::new(3)).tell().unwrap_err();
+    let TakerMessage::Take { once } = refused.into_message().into_message();
     assert_eq!(once.get(), 3);
 }
 
