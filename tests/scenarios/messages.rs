@@ -247,7 +247,7 @@ async fn an_answer_of_the_wrong_type_panics_and_frees_the_asker(system: &TestSys
     system.allow_failures();
 }
 
-/// Rule 13.2.
+/// Rules 1.7 and 13.1.
 #[supervise::test]
 async fn a_broadcasting_pool_clones_messages(system: &TestSystem) {
     let probe = system.probe();
@@ -255,7 +255,7 @@ async fn a_broadcasting_pool_clones_messages(system: &TestSystem) {
     let pool = pattern::Pool::broadcasting(3, move || Order { open: true, seen: seen.clone() }).props();
     let pool = system.spawn_with("pool", pool).unwrap();
     pool.tell(place(1)).unwrap();
-    pool.place("milk".to_owned(), 2).tell().unwrap();
+    assert_eq!(pool.place("milk".to_owned(), 2).await.unwrap(), 2, "one of the workers answers");
     let mut seen = probe.all().await;
     seen.sort_unstable();
     assert_eq!(seen, ["1 tea", "1 tea", "1 tea", "2 milk", "2 milk", "2 milk"]);

@@ -7,6 +7,7 @@
 
 use std::any::type_name;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::actor::definition::Actor;
@@ -112,18 +113,26 @@ impl ReplySlot {
     }
 
     #[inline]
-    pub(crate) fn into_erased(mut self) -> Option<Arc<dyn ErasedSlot>> {
-        self.0.take()
+    pub(crate) fn into_erased(self) -> Option<Arc<dyn ErasedSlot>> {
+        // What is left has nothing to drop.
+        ManuallyDrop::new(self).0.take()
     }
 }
 
 impl Drop for ReplySlot {
+    // Most messages are told.
+    #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            // The asker holds the other one.
-            slot.fail(why_unanswered(Arc::strong_count(&slot) > 1));
+            unanswered(&slot);
         }
     }
+}
+
+#[cold]
+fn unanswered(slot: &Arc<dyn ErasedSlot>) {
+    // The asker holds the other one.
+    slot.fail(why_unanswered(Arc::strong_count(slot) > 1));
 }
 
 impl fmt::Debug for ReplySlot {

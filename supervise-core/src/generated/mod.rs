@@ -43,7 +43,7 @@ pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) {
 pub fn request<A, M, T>(to: &ActorRef<A>, message: M) -> Request<'_, A, T>
 where
     A: Actor<Message = Envelope<M>>,
-    T: Send + 'static,
+    T: Sendable,
 {
     Request::new(to, Envelope::from(message), Envelope::attach)
 }

@@ -75,6 +75,25 @@ struct Plan<C: Actor> {
     unwanted: Mutex<HashSet<String>>,
 }
 
+/// A message that a [broadcasting](Pool::broadcasting) pool can copy: whatever is `Clone`.
+#[diagnostic::on_unimplemented(
+    message = "a broadcasting pool clones its messages, and these are not `Clone`",
+    label = "`{Self}` is not `Clone`",
+    note = "let the workers' impl block say `#[actor(message(derive(Clone)))]`, or call `broadcast` on the ref of another pool"
+)]
+pub trait ForEveryWorker {
+    /// A clone.
+    #[doc(hidden)]
+    fn copy(&self) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<M: Clone> ForEveryWorker for M {
+    fn copy(&self) -> Self {
+        self.clone()
+    }
+}
+
 /// Who gets a message.
 enum Routing<M> {
     RoundRobin,
@@ -112,8 +131,9 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::SmallestMailbox)
     }
 
-    /// Each message goes to every worker. Messages that can be asked are not `Clone`, since an asker waits for one
-    /// reply: for those see [`broadcast`](ActorRef::broadcast).
+    /// Each message goes to every worker, as a clone of which nobody waits for the reply; an asker gets the reply of the youngest. The messages of an `#[actor]` are `Clone` if
+    /// its impl block says so: `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
+    /// worker, see [`broadcast`](ActorRef::broadcast).
     ///
     /// `template` makes each worker, and each of their instances.
     ///
@@ -123,9 +143,9 @@ impl<C: Actor> Pool<C> {
     pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
-        C::Message: Clone,
+        C::Message: ForEveryWorker,
     {
-        PoolProps::new(size, Template::new(template), Routing::Broadcast(Clone::clone))
+        PoolProps::new(size, Template::new(template), Routing::Broadcast(ForEveryWorker::copy))
     }
 }
 

@@ -39,7 +39,7 @@ arguments! {
     /// The arguments of `message(..)`.
     MessageArguments, "setting of the messages", message_arguments {
         "name" => name: Ident = name, "name = OrderCommand",
-            "The name of the enum. Default: the actor's name and `Message`.";
+            "The name of the enum. Default: the actor's name and `Message`. Give another one where a type of yours has that name.";
         "vis" => vis: Visibility = visibility, "vis = pub(crate)",
             "The visibility of the enum. It cannot be less than that of the actor. Default: `pub`.";
         "derive" => derive: Vec<Path> = derives, "derive(Clone, PartialEq)",

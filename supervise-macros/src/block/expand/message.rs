@@ -107,9 +107,10 @@ pub(super) fn never_arm(block: &Block) -> TokenStream {
 
 /// What travels to the actor: the message in an envelope.
 pub(super) fn envelope(block: &Block) -> TokenStream {
-    let Block { krate, message, generics, .. } = block;
+    let Block { krate, message, generics, name, .. } = block;
     let (_, ty_generics, _) = generics.split_for_impl();
-    quote_spanned!(Span::mixed_site()=> #krate::Envelope<#message #ty_generics>)
+    let at_name = spans::path_at(krate, name.span());
+    quote_spanned!(name.span()=> #at_name::Envelope<#message #ty_generics>)
 }
 
 /// The message's `Debug`, which shows the name and the arguments, unless the user derives another.
