@@ -12,7 +12,7 @@
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `shutdown` | [`CoordinatedShutdown`] and signals; waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
-//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives it its turns |
+//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives it its turns, `work` is what it has running beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
 //! | `observe` | [`Event`], [`DeadLetter`] and the log: what happened, for whoever listens |
 //! | `mailbox` | two lanes, parking, closing; does not know what it carries |
@@ -35,11 +35,8 @@ mod base;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
-/// What the macros expand to still calls the trait by its former name.
 #[doc(hidden)]
-pub mod habits {
-    pub use crate::generated::migration_hints::{MigrationHints as Habits, TakesMessages};
-}
+pub use generated::migration_hints;
 mod inspect;
 mod mailbox;
 mod observe;
@@ -56,8 +53,8 @@ pub use actor::{
     DeciderTable, Decides, DecidesAll, Declare, DefaultTable, Envelope, EscalationsDecidedBy, FailsWith,
     FailuresDecidedBy, MessageFor, NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request,
     Rule, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
-    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Terminated, TimerKey, TypedRef, Unchecked,
-    UndeclaredChild, WatchableBy, Watches,
+    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
+    TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};

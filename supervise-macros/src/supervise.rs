@@ -6,10 +6,11 @@ pub(crate) mod parse;
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::DeriveInput;
 use syn::parse::Parse;
+use syn::{Data, DeriveInput, Fields};
 
-use crate::errors::beside;
+use crate::declaration::parse::facade;
+use crate::errors::{Errors, beside};
 use crate::{attributes, syntax};
 
 /// The attribute that carries a table from a `#[supervise]` above an `#[actor]` to that `#[actor]`.
@@ -30,16 +31,39 @@ pub(crate) fn attribute(arguments: &TokenStream, item: &TokenStream) -> TokenStr
         return TokenStream::new();
     }
     let mend = "`#[supervise(..)]` says what an actor does about its failed children: \
-                write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`";
+                write it beside `#[actor]` on a struct or enum, `#[actor] #[supervise(on(_) = Restart)] struct Parent { .. }`, \
+                or on a unit struct, whose table several supervisors can use: `#[supervise(on(_) = Restart)] struct Storage;`";
     let Ok(mut declared) = syntax::read(item.clone(), DeriveInput::parse) else {
         return beside(item, syn::Error::new_spanned(first_line(item), mend));
     };
+    if is_table(&declared) {
+        return own_table(arguments.clone(), &declared);
+    }
     if !declared.attrs.iter().any(|attribute| crate::declaration::is(attribute, "actor")) {
         return beside(item, syn::Error::new_spanned(&declared.ident, mend));
     }
     let handed_down = Ident::new(HANDED_DOWN, Span::mixed_site());
     declared.attrs.extend(attributes::ours(quote!(#[#handed_down(#arguments)])));
     quote!(#declared)
+}
+
+/// Whether this is a table of its own: a unit struct without parameters that is not an actor.
+fn is_table(item: &DeriveInput) -> bool {
+    let is_unit = matches!(&item.data, Data::Struct(data) if matches!(data.fields, Fields::Unit));
+    is_unit && item.generics.params.is_empty() && !item.attrs.iter().any(|it| crate::declaration::is(it, "actor"))
+}
+
+/// Expands the attribute on a unit struct: the struct has this table.
+fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
+    let mut errors = Errors::new();
+    let table = parse::table(arguments, &item.generics, &mut errors);
+    table.check(&item.generics, &mut errors);
+    let krate = table.krate.value.clone().unwrap_or_else(facade);
+    match errors.finish() {
+        None => expand::own_table(&table, item, &krate),
+        // A table that decides everything remains, so that code that uses it has no errors.
+        Some(error) => beside(&expand::own_table(&model::Table::default(), item, &krate), error),
+    }
 }
 
 /// The tokens before an item's body, as a place for errors.

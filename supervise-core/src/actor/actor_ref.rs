@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::{Poll, Waker, ready};
 
 use tokio::task::coop::consume_budget;
 
@@ -109,6 +109,11 @@ impl<A: Actor> ActorRef<A> {
     /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
     pub(crate) fn pending(&self) -> usize {
         self.mailbox().pending()
+    }
+
+    /// Whether this waker wakes the actor itself: then its own code is what waits.
+    pub(crate) fn is_woken_by(&self, waker: &Waker) -> bool {
+        waker.data() == Arc::as_ptr(&self.cell).cast()
     }
 
     #[inline]

@@ -18,7 +18,9 @@ use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
+use crate::actor::work::{WorkId, Works};
 use crate::base::{ActorPath, UserValue};
+use crate::failure::Failure;
 use crate::supervision::{Protocol, WatchKind};
 
 /// An actor's view of itself and its surroundings.
@@ -26,15 +28,18 @@ pub struct Context<A: Actor> {
     cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
-    /// What comes instead of `Terminated`. Appears with the first.
-    #[expect(
-        clippy::box_collection,
-        reason = "few actors watch with messages, and every actor pays for the room"
-    )]
-    watch_messages: Option<Box<HashMap<AnyActorRef, WatchMessage<A::Message>>>>,
+    /// What few actors have, and every actor would pay the room for. Appears with the first of it.
+    rare: Option<Box<Rare<A>>>,
     aborted: bool,
     /// Appears with the first timer.
     timers: Option<Box<ActorTimers<A::Message>>>,
+}
+
+/// See [`Context::rare`].
+struct Rare<A: Actor> {
+    /// What comes instead of `Terminated`.
+    watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
+    works: Works<A>,
 }
 
 /// What an instance wants to be sent when an actor ends.
@@ -46,7 +51,7 @@ struct WatchMessage<M: 'static> {
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
-        Self { cell, held: None, watch_messages: None, aborted: false, timers: None }
+        Self { cell, held: None, rare: None, aborted: false, timers: None }
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
@@ -296,21 +301,21 @@ impl<A: Actor> Context<A> {
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
         let earlier = self.watch_as(&subject, WatchKind::Message);
-        let kept = self.watch_messages.as_ref().and_then(|messages| messages.get(&subject));
+        let kept = self.rare.as_ref().and_then(|rare| rare.watch_messages.get(&subject));
         let inherited = kept.is_some_and(|message| message.inherited);
         if earlier.is_some() && !inherited {
             return Err(AlreadyWatched { subject: subject.path() });
         }
         let message = WatchMessage { message: UserValue::new(message.into_message()), inherited: false };
-        self.watch_messages.get_or_insert_default().insert(subject, message);
+        self.rare().watch_messages.insert(subject, message);
         Ok(())
     }
 
     /// Takes a watch back. News of the actor's end that is on its way is not delivered.
     pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
         let subject = subject.actor_ref().to_any();
-        if let Some(messages) = &mut self.watch_messages {
-            messages.remove(&subject);
+        if let Some(rare) = &mut self.rare {
+            rare.watch_messages.remove(&subject);
         }
         self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
     }
@@ -341,7 +346,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.as_mut()?.remove(subject).map(|message| message.message.into_inner())
+        self.rare.as_mut()?.watch_messages.remove(subject).map(|message| message.message.into_inner())
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -371,10 +376,34 @@ impl<A: Actor> Context<A> {
         self.timers.as_deref_mut()
     }
 
-    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody.
-    pub(crate) fn cancel_all_timers(&mut self) {
+    fn rare(&mut self) -> &mut Rare<A> {
+        self.rare.get_or_insert_with(|| Box::new(Rare { watch_messages: HashMap::new(), works: Works::new() }))
+    }
+
+    pub(crate) fn works(&mut self) -> &mut Works<A> {
+        &mut self.rare().works
+    }
+
+    pub(crate) fn works_so_far(&self) -> Option<&Works<A>> {
+        self.rare.as_ref().map(|rare| &rare.works)
+    }
+
+    /// The mark of an outcome came up: its message or failure, unless the work was cancelled.
+    pub(crate) fn take_outcome(&mut self, work: WorkId) -> Option<Result<A::Message, Failure>> {
+        let me = self.me();
+        self.rare.as_mut()?.works.take(work, &me)
+    }
+
+    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody, and what it began would
+    /// run for nobody.
+    ///
+    /// Rules 4.7 and 17.1.
+    pub(crate) fn cancel_timers_and_work(&mut self) {
         if let Some(timers) = &mut self.timers {
             timers.cancel_all();
+        }
+        if let Some(rare) = &mut self.rare {
+            rare.works.cancel_all();
         }
     }
 
@@ -382,10 +411,11 @@ impl<A: Actor> Context<A> {
     ///
     /// Rule 8.4.
     pub(crate) fn clear(&mut self) {
-        self.cancel_all_timers();
+        self.cancel_timers_and_work();
         self.held = None;
         self.aborted = false;
-        if let Some(messages) = &mut self.watch_messages {
+        if let Some(rare) = &mut self.rare {
+            let messages = &mut rare.watch_messages;
             let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
             messages.retain(|subject, _| watched.contains(subject));
             for message in messages.values_mut() {

@@ -4,6 +4,7 @@ use super::actor_ref::AnyActorRef;
 use super::actor_timers::Generation;
 use super::cell::{System, Visit};
 use super::dispatch::Task;
+use super::work::WorkId;
 use crate::mailbox::Mailbox;
 
 /// The mailbox of an actor that takes messages `M`.
@@ -20,6 +21,8 @@ pub(crate) enum Control {
     Kill,
     /// A timer of the actor's own is due.
     Tick(Generation),
+    /// A future, a stream or a blocking closure of the actor's own has come to something.
+    Outcome(WorkId),
     /// Code of the runtime's own, for a pattern.
     Visit(Visit),
 }

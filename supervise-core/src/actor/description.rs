@@ -18,8 +18,8 @@ pub enum DeciderTable {
     Rules(&'static [Rule]),
     /// A function decides; this is how the attribute names it.
     Function(&'static str),
-    /// A function that was given when the actor was spawned, in [`Props::supervision`](crate::Props::supervision) or
-    /// [`ActorSystemBuilder::guardian`](crate::ActorSystemBuilder::guardian).
+    /// A function that was given when the actor was spawned, in [`Props::supervision_unchecked`](crate::Props::supervision_unchecked) or
+    /// [`ActorSystemBuilder::guardian_unchecked`](crate::ActorSystemBuilder::guardian_unchecked).
     AtRunTime,
 }
 

@@ -20,6 +20,7 @@ mod reply;
 mod request;
 mod system;
 mod table;
+mod work;
 
 #[cfg(feature = "testkit")]
 pub(crate) use self::activity::Activity;
@@ -43,4 +44,5 @@ pub(crate) use self::reply::answer;
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
-pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, Unchecked};
+pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
+pub use self::work::{Task, TaskOutput, WorkId};

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::actor::cell::CellProtocol;
-use crate::actor::definition::{Actor, Built, DecidesAll, NeverFails};
+use crate::actor::definition::{Actor, Built, NeverFails};
 use crate::actor::description::{ActorDescription, DeciderTable};
-use crate::actor::table::{SupervisionTable, Unchecked};
+use crate::actor::table::{TotalTable, Unchecked};
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -75,7 +75,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// Lets the actor supervise its children by another table than its type's. The children were checked against that one, so the
     /// other one decides every failure (it has an `on(_)`). What it escalates is checked where the actor is spawned.
     #[must_use]
-    pub fn supervised_by<S: SupervisionTable + DecidesAll>(self) -> Props<A, C, S> {
+    pub fn supervised_by<S: TotalTable>(self) -> Props<A, C, S> {
         self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
     }
 

@@ -17,6 +17,7 @@ use tokio::task::coop::consume_budget;
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::reply::{Answer, ReplyTo};
+use crate::base::ActorPath;
 use crate::failure::Failure;
 
 /// One message to one actor, not sent yet.
@@ -154,6 +155,11 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
         let (to, inline) = (request.to, request.inline);
+        if to.is_woken_by(cx.waker()) {
+            let path = Box::new(to.path());
+            self.0 = AskState::Done;
+            return Poll::Ready(Err(AskError::AskedItself(path)));
+        }
         if inline && pin!(consume_budget()).poll(cx).is_pending() {
             // Whoever asks again and again and is answered at once would never let others have their turn.
             return Poll::Pending;
@@ -279,6 +285,10 @@ pub enum AskError {
     /// No answer came in time.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
+    /// A handler or hook of this actor awaited an answer of the same actor. The actor answers only when that handler has returned, so
+    /// nothing was sent.
+    #[error("{0} asked itself: the answer would wait for the handler that waits for it")]
+    AskedItself(Box<ActorPath>),
 }
 
 impl From<SendErrorReason> for AskError {

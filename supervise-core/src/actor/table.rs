@@ -1,7 +1,7 @@
 //! Supervision tables apart from actors: one table can serve an actor, a pattern and the guardian.
 //!
 //! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
-//! [`EscalationsDecidedBy`]. Rules 3.1 and 9.2.
+//! [`EscalationsDecidedBy`]. Rule 3.8.
 
 use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Supervisor};
 use crate::actor::description::{DeciderTable, Rule};
@@ -45,6 +45,17 @@ impl<S: Supervisor> SupervisionTable for S {
         S::decide(failure, child)
     }
 }
+
+/// A table that decides every failure: it has an `on(_)`, or no rules at all.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not decide every failure",
+    label = "a table that is chosen here has to decide whatever a child fails with",
+    note = "add `on(_) = Restart` (or `Resume`, `Stop`, `Escalate`) to the `#[supervise(..)]` of `{Self}`"
+)]
+pub trait TotalTable: SupervisionTable {}
+
+#[diagnostic::do_not_recommend]
+impl<T: SupervisionTable + DecidesAll> TotalTable for T {}
 
 /// The default table: one-for-one without a limit. An actor that could not start, was killed, or broke a death pact stops;
 /// everything else restarts. It decides every failure and escalates none.

@@ -227,7 +227,7 @@ impl Cell {
         noted(&self.ended_as).push((message, fate));
     }
 
-    fn note_entry(&self, entry: Entry<u32>, fate: Fate) {
+    fn note_entry(&self, entry: Entry<u32, Control>, fate: Fate) {
         match entry {
             Entry::Message(message) => self.note(message, fate),
             Entry::Control(_) => self.note(Self::CONTROL, fate),

@@ -97,7 +97,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [`stopping`](BackoffSupervisorProps::stopping) every failure does.
     ///
     /// `template` makes the child, for each life and each restart in place. `delays` says how long to wait, and whether
-    /// the count starts anew after a quiet time (by default when a child lived as long as the shortest delay) or
+    /// the count starts anew after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     ///
     /// # Panics
@@ -127,7 +127,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// default includes a failed start.
     ///
     /// `template` makes the child, once for each life. `delays` says how long to wait, and whether the count starts
-    /// anew after a quiet time (by default when a child lived as long as the shortest delay) or
+    /// anew after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     pub fn on_failure<B>(
         name: impl Into<String>,

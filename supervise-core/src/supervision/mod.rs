@@ -8,7 +8,7 @@
 //! | `strategy` | whom a directive reaches: one-for-one, all-for-one, rest-for-one |
 //! | `settings`, `directive`, `child_spec` | what a strategy, a table and a field may say: data |
 //! | `vocabulary` | inputs, effects, system messages: data |
-//! | `protocol` | the state machine; `protocol/fault` failures and decisions, `protocol/lifecycle` creation, restart, stop, `protocol/declared` children that are fields, `protocol/interface` what the performer may ask and command |
+//! | `protocol` | the state machine; `protocol/fault` failures and decisions, `protocol/restarts` carrying a restart out, `protocol/lifecycle` creation, restart, stop, `protocol/declared` children that are fields, `protocol/interface` what the performer may ask and command |
 //! | `children` | the children in start order; `start_order` the table they stand in, `schedule` their delayed restarts |
 //! | `fields` | the declared children: what each is to do next |
 //! | `watch` | both sides of death watch |

@@ -44,13 +44,14 @@ mod declared;
 mod fault;
 mod interface;
 mod lifecycle;
+mod restarts;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-pub(crate) use self::fault::CREATION_BACKOFF;
+pub(crate) use self::restarts::CREATION_BACKOFF;
 use super::children::{ChildRecord, Children, Report};
 use super::fields::Fields;
 use super::vocabulary::{Call, Cause, ChildId, Effect, Input, Note, SystemMessage, Timer};

@@ -46,6 +46,10 @@ pub trait Cause: Clone {
     fn at_restart(self, original: Self) -> Self;
     /// Whether it is one of the two above.
     fn is_initialization(&self) -> bool;
+    /// Whether an actor below the one that failed failed first, and nobody between them could mend it.
+    fn is_from_below(&self) -> bool {
+        false
+    }
     /// Whether its actor was killed or broke a death pact, which no restart mends.
     fn is_final(&self) -> bool;
     /// Why a permanent child is made anew, and siblings restart with it: it ended by itself.
@@ -288,9 +292,12 @@ pub enum Outcome {
     },
     /// The child was about to restart or to stop already, for an earlier reason, which answers this failure too.
     AlreadyAnswered,
-    /// The supervisor itself fails with the child's cause: the table says so, or the limit is reached and
-    /// `on_limit = Escalate`.
+    /// The supervisor itself fails with the child's cause: the table says so, or the supervisor waits for the first start of this
+    /// child and nothing says that it is tried again (rule 14.1).
     Escalated,
+    /// A restart was refused by the limit, and the supervisor itself fails with the child's cause: because of
+    /// `on_limit = Escalate`, or because it waits for the first start of this child.
+    LimitEscalated,
 }
 
 /// Something worth telling.

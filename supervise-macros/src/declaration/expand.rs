@@ -3,12 +3,12 @@
 mod children;
 mod reference;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{DeriveInput, Generics, Path, TypeParam, TypeParamBound};
+use syn::{DeriveInput, Generics, Path};
 
 use super::model::{Declaration, Mailbox};
-use crate::generics::{derivation, require, with_parameter};
+use crate::generics::{derivation, require};
 use crate::supervise::expand::{self as table, Expression};
 use crate::supervise::model::Table;
 use crate::{attributes, duration};
@@ -86,41 +86,10 @@ impl Expression for Mailbox {
 /// The failures that the table decides, and those that it escalates, as trait impls.
 fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     let DeriveInput { ident, generics, .. } = &declaration.item;
-    let krate = &declaration.krate;
     let default = Table::default();
     let table = declaration.table.as_ref().unwrap_or(&default);
     let (_, ty_generics, _) = generics.split_for_impl();
-    let actor = quote!(#ident #ty_generics);
-    let mixed = Span::mixed_site();
-    let mut items = Vec::new();
-    let mut mark = |generics: &Generics, marker: TokenStream| {
-        items.push(derivation(generics, marker, &actor, TokenStream::new()));
-    };
-    if table.decides_all() {
-        let any = Ident::new("__E", mixed);
-        let mut error = TypeParam::from(any.clone());
-        error.bounds.push(TypeParamBound::Verbatim(quote!(?::core::marker::Sized)));
-        mark(&with_parameter(generics, error), quote_spanned!(mixed=> #krate::Decides<#any>));
-        mark(generics, quote_spanned!(mixed=> #krate::DecidesAll));
-    } else {
-        for key in &table.keys() {
-            mark(generics, quote_spanned!(mixed=> #krate::Decides<#key>));
-        }
-    }
-    if !table.may_restart() {
-        mark(generics, quote_spanned!(mixed=> #krate::NeverRestarts));
-    }
-    let parent = Ident::new("__P", mixed);
-    let mut upwards = with_parameter(generics, parent.clone().into());
-    let escalations = table.escalations();
-    for ty in &escalations.types {
-        require(&mut upwards, quote!(#parent: #krate::Decides<#ty>));
-    }
-    if escalations.anything {
-        require(&mut upwards, quote!(#parent: #krate::DecidesAll));
-    }
-    mark(&upwards, quote_spanned!(mixed=> #krate::EscalationsDecidedBy<#parent>));
-    items
+    table::coverage(table, generics, &quote!(#ident #ty_generics), &declaration.krate)
 }
 
 /// The generics of impls for actors that can be spawned.

@@ -60,9 +60,13 @@ impl Declaration {
     pub(crate) fn check_children(&self, errors: &mut Errors) {
         let no_table = Strategy::default();
         let strategy = self.table.as_ref().map_or(&no_table, |table| &table.strategy);
+        let is_shared = self.table.as_ref().is_some_and(|table| table.shared.given().is_some());
         let mut names = Vec::new();
         for child in &self.children {
-            child.check_significant(strategy, errors);
+            // What a table of another type says about its end is not to be seen here.
+            if !is_shared {
+                child.check_significant(strategy, errors);
+            }
             let name = child.name();
             if names.contains(&name) {
                 let message = format!("another child has the name `{name}`: add `name = \"..\"` to one of them");

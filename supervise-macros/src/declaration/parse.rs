@@ -83,6 +83,9 @@ fn table_of(tables: &[Attribute], item: &DeriveInput, errors: &mut Errors) -> Op
         }
     };
     let table = table(tokens, &item.generics, errors);
+    if let Some(krate) = table.krate.given() {
+        errors.add(krate.error("an actor says this in its `#[actor(crate = ..)]`"));
+    }
     table.check(&item.generics, errors);
     Some(table)
 }

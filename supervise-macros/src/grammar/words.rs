@@ -4,7 +4,9 @@ words! {
     /// The parts of `#[supervise(..)]` beside the strategy.
     Part, "strategy or setting", parts_list {
         "on" => Rule: "`on(PATTERN) = DIRECTIVE` says what to do about a failure. The first rule that matches decides.",
-        "decider" => Decider: "`decider = path::to::function` decides in place of rules: `fn(&Failure, &ChildInfo) -> Result<Directive, Failure>`.",
+        "decider" => Decider: "`decider = path::to::function` decides in place of rules: `fn(&Failure, &ChildInfo) -> Result<Directive, Failure>`. The compiler does not see what it decides or escalates, so the table of the parent needs `on(_)`.",
+        "table" => Table: "`table = Storage` uses the strategy and the rules of another type, and nothing else may stand beside it. A table of its own is a unit struct: `#[supervise(..)] struct Storage;`.",
+        "crate" => Crate: "`crate = path::to::supervise`, if this crate was renamed. Only for a table of its own; an actor says it in `#[actor(..)]`.",
     }
 
     /// The strategies: which children a failure affects.

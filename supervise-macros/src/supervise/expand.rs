@@ -2,23 +2,29 @@
 //!
 //! Rules 3.1 and 3.2.
 
+mod coverage;
 mod documentation;
 mod expression;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote_spanned;
-use syn::Path;
+use quote::{quote, quote_spanned};
+use syn::{DeriveInput, Path};
 
+pub(crate) use coverage::coverage;
 pub(crate) use documentation::documentation;
 pub(crate) use expression::Expression;
 
 use super::model::{Answer, Pattern, Rule, Table};
+use crate::generics::derivation;
 use crate::grammar::words::{Directive, FailureKind};
 use crate::settings::written;
-use crate::spans;
+use crate::{attributes, spans};
 
 /// The members of `impl Supervisor` that the table determines.
 pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
+    if let Some(shared) = &table.shared.value {
+        return shared_members(shared, krate);
+    }
     let strategy = table.strategy.expression(krate);
     let mut members = quote_spanned!(Span::mixed_site()=> const STRATEGY: #krate::Strategy = #strategy;);
     if let Some(decider) = &table.decider.value {
@@ -27,6 +33,42 @@ pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
         members.extend(decided_by_rules(table, krate));
     }
     members
+}
+
+fn shared_members(shared: &Path, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let at = spans::path_at(krate, spans::of(&quote!(#shared)));
+    let table = quote_spanned!(mixed=> <#shared as #at::SupervisionTable>);
+    let decide = decide(&quote_spanned!(mixed=> #table::decide(failure, child)), krate);
+    quote_spanned! {mixed=>
+        const STRATEGY: #krate::Strategy = #table::STRATEGY;
+        const TABLE: #krate::DeciderTable = #table::TABLE;
+        #decide
+    }
+}
+
+/// A unit struct and its table.
+pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let mut item = item.clone();
+    let text = format!("\n{}", documentation(table));
+    item.attrs.extend(attributes::ours(quote!(#[doc = #text])));
+    let ident = &item.ident;
+    let mut members = members(table, krate);
+    if table.rules.is_empty() && table.decider.value.is_none() && table.shared.value.is_none() {
+        let default = quote_spanned!(mixed=> <#krate::DefaultTable as #krate::SupervisionTable>);
+        let decide = decide(&quote_spanned!(mixed=> #default::decide(failure, child)), krate);
+        members.extend(quote_spanned! {mixed=>
+            const TABLE: #krate::DeciderTable = #default::TABLE;
+            #decide
+        });
+    }
+    let of = quote_spanned!(mixed=> #krate::SupervisionTable);
+    let mut generated = vec![derivation(&item.generics, of, ident, members)];
+    generated.extend(coverage(table, &item.generics, ident, krate));
+    let generated = attributes::under(&attributes::cfgs(&item.attrs), generated);
+    let warnings = warnings(table);
+    quote!(#item #generated #warnings)
 }
 
 /// Warns where the user wrote a backoff under its old name.

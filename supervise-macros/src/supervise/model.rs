@@ -21,6 +21,10 @@ pub(crate) struct Table {
     pub(crate) rules: Vec<Rule>,
     /// A function that decides in place of rules.
     pub(crate) decider: Argument<Path>,
+    /// The type whose table this is, in place of a strategy and rules.
+    pub(crate) shared: Argument<Path>,
+    /// The path of our crate, for a table of its own.
+    pub(crate) krate: Argument<Path>,
 }
 
 /// A strategy with its arguments.

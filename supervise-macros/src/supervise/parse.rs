@@ -8,6 +8,7 @@ use syn::parse::Parse;
 use syn::{Generics, Path};
 
 use super::model::Table;
+use crate::declaration::parse::module;
 use crate::errors::Errors;
 use crate::grammar::words::{Directive, Part, Scope};
 use crate::grammar::{Argument, Word};
@@ -25,7 +26,9 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
                 let rules = rule::rules(setting, generics, errors);
                 table.rules.append(&mut errors.keep(rules).unwrap_or_default());
             }
-            (Some(Part::Decider), _) => decider(&mut table.decider, setting, errors),
+            (Some(Part::Decider), _) => path(&mut table.decider, setting, "decider = path::to::function", errors),
+            (Some(Part::Table), _) => path(&mut table.shared, setting, "table = Storage", errors),
+            (Some(Part::Crate), _) => table.krate.set(setting, module, "crate = path::to::supervise", errors),
             (None, Some(given)) => {
                 if let Some(first) = scope {
                     let message =
@@ -40,16 +43,18 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
             (None, None) => errors.add(stray(setting)),
         }
     }
+    if let Some(shared) = table.shared.given()
+        && (scope.is_some() || !table.rules.is_empty() || table.decider.given().is_some())
+    {
+        errors.add(shared.error(
+            "`table` takes the strategy and the rules of another type: remove what stands beside it, or write it there",
+        ));
+    }
     table
 }
 
-fn decider(decider: &mut Argument<Path>, setting: &Setting, errors: &mut Errors) {
-    decider.set(
-        setting,
-        |setting, example, _| setting.value(Path::parse, example),
-        "decider = path::to::function",
-        errors,
-    );
+fn path(argument: &mut Argument<Path>, setting: &Setting, example: &'static str, errors: &mut Errors) {
+    argument.set(setting, |setting, example, _| setting.value(Path::parse, example), example, errors);
 }
 
 /// Words for all other failures, which is `_` here.

@@ -334,15 +334,17 @@ impl<A: Actor> EffectRunner<A> {
 
     fn note(&self, note: Note<Failure>) {
         let core = &self.cell.core;
-        if let Note::Decided { child, cause, outcome: Outcome::Escalated, .. } = &note {
+        if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
             cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
         }
         let observer = core.system.observer();
         if !observer.is_heard() {
             return;
         }
+        let strategy = self.strategy();
+        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
         let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &self.strategy());
+        observer.note(core.path(), child, note, &strategy, attempt);
     }
 
     fn path_of(&self, child: ChildId) -> Option<ActorPath> {
@@ -393,7 +395,9 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // Whoever waits for its answer learns that there is none.
             Entry::Control(Control::Visit(visit)) => drop_contained(visit),
-            Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+            Entry::Control(
+                Control::Terminated(_) | Control::PoisonPill | Control::Tick(_) | Control::Outcome(_),
+            ) => {}
         }
     }
 }

@@ -8,8 +8,9 @@ use super::{Goal, Instance, Out, Pending, Phase, Protocol};
 use crate::base::ActorName;
 use crate::supervision::child_spec::ChildSpec;
 use crate::supervision::children::{ChildRecord, Marked, Report};
-use crate::supervision::fields::{Ended, Failed, Fields, Granted, NextStep, Preparation, Start, Stop};
-use crate::supervision::settings::AutoShutdown;
+use crate::supervision::directive::Directive;
+use crate::supervision::fields::{Ended, Fields, NextStep, Preparation, Start, Stop};
+use crate::supervision::settings::{AutoShutdown, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
@@ -155,7 +156,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    fn start_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn start_field(&mut self, at: usize, effects: &mut Vec<Effect<R, C>>) {
         match self.fields.as_mut().map(|fields| fields.start(at)) {
             Some(Start::New) => effects.push(Effect::StartChild(at)),
             Some(Start::Restart { child, cause, pending_resumes }) => {
@@ -167,9 +168,21 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     // ---- what fields report --------------------------------------------------------------------------------------
 
-    /// A failure that keeps the instance under construction from being finished needs no decision.
-    pub(super) fn field_failed(&mut self, child: ChildId) -> Failed {
-        self.fields.as_mut().map_or(Failed::Child, |fields| fields.failed(child))
+    /// Whether this child could not start, and the instance under construction waits for it.
+    pub(super) fn holds_up_construction(&self, child: ChildId) -> bool {
+        self.fields.as_ref().is_some_and(|fields| fields.holds_up_construction(child))
+    }
+
+    /// Whether a declared child that could not start is tried again before this actor has started: if a delay is declared.
+    ///
+    /// Rule 14.1.
+    pub(super) fn retries_start(&self, child: ChildId, directive: &Directive, strategy: &Strategy) -> bool {
+        let delays = match directive {
+            Directive::RestartAfter(_) => true,
+            Directive::Restart => strategy.backoff.is_some(),
+            Directive::Resume | Directive::Stop | Directive::Escalate => false,
+        };
+        delays && !self.is_temporary(child)
     }
 
     /// Whether the report is that a permanent child ended by itself.
@@ -208,32 +221,6 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     // ---- restarts ------------------------------------------------------------------------------------------------
-
-    /// Takes the resumes that earlier restarts, delayed ones or those of a group, have still to send to a child.
-    pub(super) fn take_pending_resumes(&mut self, child: ChildId) -> u32 {
-        let delayed = self.child_mut(child).and_then(ChildRecord::take_delayed);
-        let of_group = self.fields.as_mut().map_or(0, |fields| fields.take_pending_resumes(child));
-        delayed.map_or(0, |delayed| delayed.pending_resumes) + of_group
-    }
-
-    /// Restarts a child: at once, or together with the other fields of its group when its turn comes.
-    pub(super) fn restart_child(
-        &mut self,
-        child: ChildId,
-        cause: &C,
-        pending_resumes: u32,
-        with_group: bool,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        let (Some(at), Some(fields)) = (self.field_of(child), &mut self.fields) else {
-            return self.send_restart(child, cause.clone(), pending_resumes, with_group, effects);
-        };
-        match fields.grant_restart(at, cause, pending_resumes, with_group) {
-            Granted::Later => {}
-            Granted::StartNow => self.start_field(at, effects),
-            Granted::RestartNow => self.send_restart(child, cause.clone(), pending_resumes, false, effects),
-        }
-    }
 
     /// A child that was there before this actor's restart restarts too, unless it is one that never does.
     pub(super) fn restart_survivor(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) {

@@ -1,25 +1,12 @@
 //! Failures: the actor's own, and those of its children, about which it decides.
 
 use std::hash::Hash;
-use std::time::Duration;
 
 use super::{Instance, Perpetrator, Phase, Protocol};
-use crate::supervision::Time;
-use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{ChildRecord, Children, Delayed, Report};
+use crate::supervision::children::{ChildRecord, Delayed, Report};
 use crate::supervision::directive::Directive;
-use crate::supervision::fields::{Failed, Temporary};
-use crate::supervision::schedule::{Answer, ScheduledRestart};
-use crate::supervision::settings::{Count, OnLimit, Scope, Strategy};
-use crate::supervision::strategy::{self, Family, Reach};
-use crate::supervision::vocabulary::{
-    Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage, Timer,
-};
-
-/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
-/// child that ended by itself skips the first delay.
-pub(crate) const CREATION_BACKOFF: Backoff =
-    Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
+use crate::supervision::fields::Temporary;
+use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage};
 
 /// A restart for an earlier failure, which answers another failure of the same child too.
 enum EarlierRestart {
@@ -111,8 +98,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rules 2.5 and 2.6.
     pub(super) fn child_failed(&mut self, report: Report<C>, effects: &mut Vec<Effect<R, C>>) {
         let child = report.child;
-        if !self.is_stopping() && self.field_failed(child) == Failed::Instance {
-            return self.start_failed(Returned::Err(report.cause), effects);
+        if !self.is_stopping()
+            && let Some(fields) = &mut self.fields
+        {
+            fields.failed(child);
         }
         let (stopping, now) = (self.is_stopping(), self.decides_now());
         let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
@@ -146,14 +135,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Ok(directive) => directive,
             Err(failure) => {
                 Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: report.cause });
-                return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                return self.fail_with_child(child, failure.clone(), effects);
             }
         };
         // The decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
         let outcome = self.answer(&report, directive, &ruling, effects);
         // An escalation is recorded in the failure, so it is noted even if nobody listens.
-        if ruling.heard || outcome == Outcome::Escalated {
+        if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
         }
@@ -168,6 +157,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let &Report { child, ref cause, .. } = report;
+        if self.holds_up_construction(child) && !self.retries_start(child, directive, ruling.strategy) {
+            self.fail_with_child(child, cause.clone(), effects);
+            return Outcome::Escalated;
+        }
         if *directive != Directive::Escalate
             && let Some(outcome) = self.answer_otherwise(report, directive, effects)
         {
@@ -175,7 +168,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
         match directive {
             Directive::Escalate => {
-                self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                self.fail_with_child(child, cause.clone(), effects);
                 Outcome::Escalated
             }
             Directive::Resume if cause.is_initialization() => self.resume_later(child, cause, ruling, effects),
@@ -219,6 +212,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.is_dying(child).then_some(Outcome::AlreadyAnswered)
     }
 
+    /// This actor fails because of a child. If it waits for the first start of that child, it fails to start.
+    pub(super) fn fail_with_child(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        if self.holds_up_construction(child) {
+            self.start_failed(Returned::Err(cause), effects);
+        } else {
+            self.fail(cause, Perpetrator::Child(child), ChildId(0), effects);
+        }
+    }
+
     fn is_dying(&self, child: ChildId) -> bool {
         self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
     }
@@ -260,212 +262,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Tells a child to restart, which undoes one of its suspensions, and to undo the others. Where an earlier
-    /// restart together with siblings has not replaced its instance yet, another one has nothing to add.
-    pub(super) fn send_restart(
-        &mut self,
-        id: ChildId,
-        cause: C,
-        mut pending_resumes: u32,
-        together: bool,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        let Some(child) = self.child_mut(id) else { return };
-        if !(together && child.to_be_replaced) {
-            child.count_restart();
-            child.to_be_replaced |= together;
-            let restart = if together { SystemMessage::RestartTogether } else { SystemMessage::Restart };
-            effects.push(Effect::Send(child.target.clone(), restart(cause)));
-            pending_resumes -= 1;
-        }
-        for _ in 0..pending_resumes {
-            effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
-        }
-    }
-
-    /// A resume after a failed creation creates anew where there is no instance, so it must not spin. An actor that
-    /// only passed such a failure on has its instance and keeps it.
-    fn resume_later(
-        &mut self,
-        culprit: ChildId,
-        cause: &C,
-        ruling: &Ruling<'_, C>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) -> Outcome {
-        if let Some(child) = self.child_mut(culprit) {
-            let count = &mut child.history_mut().backoff;
-            let delay = count.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw);
-            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), delay, effects);
-        }
-        Outcome::Resumed
-    }
-
-    fn restart_children(
-        &mut self,
-        culprit: ChildId,
-        cause: &C,
-        backoff: Option<Backoff>,
-        ruling: &Ruling<'_, C>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) -> Outcome {
-        let strategy = ruling.strategy;
-        let ended = self.ended_unexpectedly(culprit);
-        let declared = backoff.or(strategy.backoff);
-        let may_spin = || (cause.is_initialization() || ended) && strategy.limit.is_unlimited();
-        let backoff = declared.or_else(|| may_spin().then_some(CREATION_BACKOFF));
-        // Rule 7.10: a child that an earlier restart is about to replace gains nothing from this one.
-        let reach = self.reach(strategy.scope, culprit, backoff.is_some());
-        // The culprit is one of them.
-        let children = self.children.get_or_insert_default();
-        if !permitted(children, &reach.children, strategy, ruling.now) {
-            return match strategy.on_limit {
-                OnLimit::Stop => {
-                    Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) }
-                }
-                OnLimit::Escalate => {
-                    self.fail(cause.clone(), Perpetrator::Child(culprit), ChildId(0), effects);
-                    Outcome::Escalated
-                }
-            };
-        }
-        let delay = backoff.and_then(|backoff| {
-            let count = &mut children.find_mut(culprit)?.history_mut().backoff;
-            let delay = if cause.is_initialization() {
-                count.failed_to_start(&backoff, ruling.now, ruling.draw)
-            } else {
-                count.failed(&backoff, ruling.now, ruling.draw)
-            };
-            let at_once = ended && declared.is_none() && count.count() == 1;
-            (!at_once).then_some(delay)
-        });
-        let children = reach.children.len();
-        match delay {
-            Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects),
-            None => self.restart_now(culprit, cause, &reach, effects),
-        }
-        Outcome::Restarting { children, delay }
-    }
-
-    fn reach(&self, scope: Scope, culprit: ChildId, to_be_replaced_too: bool) -> Reach {
-        let (fields, others) = (self.fields.as_deref(), self.children.as_deref());
-        strategy::reach(scope, culprit, Family { fields, others, to_be_replaced_too })
-    }
-
-    /// Suspends the affected siblings and restarts all.
-    fn restart_now(&mut self, culprit: ChildId, cause: &C, reach: &Reach, effects: &mut Vec<Effect<R, C>>) {
-        for &id in reach.children.iter() {
-            if let Some(pending_resumes) = self.take_over(id, culprit, effects) {
-                self.restart_child(id, cause, pending_resumes, reach.is_group(), effects);
-            }
-        }
-        if let (Some(first), Some(children)) = (reach.group_from, &mut self.children) {
-            children.are_to_be_replaced(first);
-        }
-    }
-
-    /// Suspends the affected siblings, and answers all when the delay is over.
-    fn schedule_restart(
-        &mut self,
-        answer: Answer,
-        culprit: ChildId,
-        cause: &C,
-        reach: Reach,
-        delay: Duration,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        let schedule = self.children.get_or_insert_default().new_schedule();
-        for &id in reach.children.iter() {
-            if let Some(pending_resumes) = self.take_over(id, culprit, effects)
-                && let Some(child) = self.child_mut(id)
-                && !child.is_dying()
-            {
-                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
-            }
-        }
-        let with_group = reach.is_group();
-        let affected = reach.children;
-        let restart = ScheduledRestart { id: schedule, answer, cause: cause.clone(), affected, with_group };
-        let idle = self.children.get_or_insert_default().schedule(restart);
-        effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Restart(idle))));
-        effects.push(Effect::Arm(Timer::Restart(schedule), Some(delay)));
-    }
-
-    /// Suspends a sibling that a restart takes along, and gives how many suspensions of the child this restart has to undo.
-    ///
-    /// A child that waits for an earlier restart is suspended already: this one takes over its pending resumes, so that it is
-    /// restarted once and each of its suspensions is undone once.
-    fn take_over(&mut self, id: ChildId, culprit: ChildId, effects: &mut Vec<Effect<R, C>>) -> Option<u32> {
-        let earlier = self.take_pending_resumes(id);
-        let child = self.child_mut(id)?;
-        if id == culprit {
-            return Some(earlier + 1);
-        }
-        if earlier == 0 {
-            effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
-        }
-        Some(earlier.max(1))
-    }
-
-    pub(super) fn restart_due(&mut self, schedule: u64, effects: &mut Vec<Effect<R, C>>) {
-        let Some(children) = &mut self.children else {
-            return;
-        };
-        // Those that were there before a restart of this actor are restarted with it, once.
-        let first = match self.phase {
-            Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
-            _ if self.instance == Instance::HalfBuilt => children.survivors_below,
-            _ => ChildId(0),
-        };
-        let Some((restart, due)) = children.take_due(schedule, first) else {
-            return;
-        };
-        for &id in restart.affected.iter().filter(|id| **id < first) {
-            self.leave_to_parent(id, restart.id);
-        }
-        for (id, pending_resumes) in due {
-            match restart.answer {
-                Answer::Restart => {
-                    self.restart_child(id, &restart.cause, pending_resumes, restart.with_group, effects);
-                }
-                Answer::Resume => {
-                    self.send_to(id, SystemMessage::Resume(Some(restart.cause.clone())), effects);
-                    for _ in 1..pending_resumes {
-                        self.send_to(id, SystemMessage::Resume(None), effects);
-                    }
-                }
-            }
-        }
-    }
-
-    fn stop_affected(&mut self, culprit: ChildId, strategy: &Strategy, effects: &mut Vec<Effect<R, C>>) -> usize {
-        let reach = self.reach(strategy.scope, culprit, true);
-        self.stop_in_line(&reach.children, effects);
-        reach.children.len()
-    }
-
     pub(super) fn send_to(&self, id: ChildId, message: SystemMessage<R, C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(child) = self.children.as_ref().and_then(|children| children.find(id)) {
             effects.push(Effect::Send(child.target.clone(), message));
         }
-    }
-}
-
-/// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.
-///
-/// Rules 7.2 and 7.6.
-fn permitted<R: Clone, C>(
-    children: &mut Children<R, C>,
-    affected: &[ChildId],
-    strategy: &Strategy,
-    now: Time,
-) -> bool {
-    if strategy.limit.is_unlimited() {
-        return true;
-    }
-    match strategy.count {
-        Count::Supervisor => children.restarts.permit(&strategy.limit, now),
-        Count::Child => affected.iter().all(|id| {
-            children.find_mut(*id).is_none_or(|child| child.history_mut().restarts.permit(&strategy.limit, now))
-        }),
     }
 }

@@ -9,6 +9,9 @@ use crate::supervise::model::{Answer, Pattern, Table};
 
 /// The table for the page of its actor.
 pub(crate) fn documentation(table: &Table) -> String {
+    if let Some(shared) = &table.shared.value {
+        return format!("# Supervision\n\nAs [`{0}`] says.\n", written(shared));
+    }
     let (strategy, scope) = (&table.strategy.text, table.strategy.scope.meaning());
     if let Some(decider) = &table.decider.value {
         let decider = written(decider);

@@ -16,6 +16,7 @@ use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::reply::{ErasedSlot, drop_because};
 use crate::actor::request::AskError;
+use crate::actor::work::WorkId;
 use crate::base::{Payload, contained};
 use crate::failure::Failure;
 use crate::observe::DeadLetterReason;
@@ -50,6 +51,7 @@ impl<A: Actor> Runner<A> {
         match control {
             Control::Terminated(subject) => self.ended(subject),
             Control::Tick(generation) => self.tick(generation),
+            Control::Outcome(work) => self.outcome(work),
             // Somebody's stop, in its turn among the messages.
             Control::PoisonPill => {
                 self.ctx.me_any().stop();
@@ -57,6 +59,15 @@ impl<A: Actor> Runner<A> {
             }
             Control::Kill => self.failed(Failure::killed()),
             Control::Visit(visit) => self.visited(visit),
+        }
+    }
+
+    /// Rules 17.2 and 17.3.
+    fn outcome(&mut self, work: WorkId) -> Next {
+        match self.ctx.take_outcome(work) {
+            None => Next::Again,
+            Some(Ok(message)) => self.admit(message),
+            Some(Err(failure)) => self.failed(failure),
         }
     }
 

@@ -1,0 +1,82 @@
+//! Writes what a table decides and what it escalates as trait impls, which the compiler checks along the tree. Cannot fail.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Generics, Path, TypeParam, TypeParamBound};
+
+use crate::generics::{derivation, require, with_parameter};
+use crate::supervise::model::Table;
+
+/// The impls for `ty`, which has this table.
+pub(crate) fn coverage(table: &Table, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> Vec<TokenStream> {
+    match &table.shared.value {
+        Some(shared) => shared_coverage(shared, generics, ty, krate),
+        None => own_coverage(table, generics, ty, krate),
+    }
+}
+
+fn own_coverage(table: &Table, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> Vec<TokenStream> {
+    let mixed = Span::mixed_site();
+    let mut items = Vec::new();
+    let mut mark = |generics: &Generics, marker: TokenStream| {
+        items.push(derivation(generics, marker, ty, TokenStream::new()));
+    };
+    if table.decides_all() {
+        let (any, with_any) = with_any_error(generics);
+        mark(&with_any, quote_spanned!(mixed=> #krate::Decides<#any>));
+        mark(generics, quote_spanned!(mixed=> #krate::DecidesAll));
+    } else {
+        for key in &table.keys() {
+            mark(generics, quote_spanned!(mixed=> #krate::Decides<#key>));
+        }
+    }
+    if !table.may_restart() {
+        mark(generics, quote_spanned!(mixed=> #krate::NeverRestarts));
+    }
+    let (parent, mut upwards) = with_parent(generics);
+    let escalations = table.escalations();
+    for ty in &escalations.types {
+        require(&mut upwards, quote!(#parent: #krate::Decides<#ty>));
+    }
+    if escalations.anything {
+        require(&mut upwards, quote!(#parent: #krate::DecidesAll));
+    }
+    mark(&upwards, quote_spanned!(mixed=> #krate::EscalationsDecidedBy<#parent>));
+    items
+}
+
+/// A type with the table of another type decides and escalates what that one does.
+fn shared_coverage(shared: &Path, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> Vec<TokenStream> {
+    let mixed = Span::mixed_site();
+    let mut items = Vec::new();
+    let mut mark = |mut generics: Generics, marker: TokenStream, bound: TokenStream| {
+        // The lifetime says nothing. It keeps rustc from deciding about the bound here, where it may be false.
+        require(&mut generics, quote_spanned!(mixed=> for<'__table> #shared: #bound));
+        items.push(derivation(&generics, marker, ty, TokenStream::new()));
+    };
+    let (any, with_any) = with_any_error(generics);
+    let (parent, with_parent) = with_parent(generics);
+    for (generics, of) in [
+        (with_any, quote_spanned!(mixed=> #krate::Decides<#any>)),
+        (generics.clone(), quote_spanned!(mixed=> #krate::DecidesAll)),
+        (generics.clone(), quote_spanned!(mixed=> #krate::NeverRestarts)),
+        (with_parent, quote_spanned!(mixed=> #krate::EscalationsDecidedBy<#parent>)),
+    ] {
+        mark(generics, of.clone(), of);
+    }
+    items
+}
+
+/// The generics with a parameter for an error of any type.
+fn with_any_error(generics: &Generics) -> (Ident, Generics) {
+    let any = Ident::new("__E", Span::mixed_site());
+    let mut error = TypeParam::from(any.clone());
+    error.bounds.push(TypeParamBound::Verbatim(quote!(?::core::marker::Sized)));
+    (any, with_parameter(generics, error))
+}
+
+/// The generics with a parameter for the parent.
+fn with_parent(generics: &Generics) -> (Ident, Generics) {
+    let parent = Ident::new("__P", Span::mixed_site());
+    (parent.clone(), with_parameter(generics, parent.into()))
+}
