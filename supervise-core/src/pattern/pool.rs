@@ -75,22 +75,27 @@ struct Plan<C: Actor> {
     unwanted: Mutex<HashSet<String>>,
 }
 
-/// A message that a [broadcasting](Pool::broadcasting) pool can copy: whatever is `Clone`.
+/// How a [broadcasting](Pool::broadcasting) pool copies a message of type `M`: as its `Clone` does.
+// A property of the copy and not of the message: rustc would propose to borrow the message, and references are `Clone`.
 #[diagnostic::on_unimplemented(
     message = "a broadcasting pool clones its messages, and these are not `Clone`",
-    label = "`{Self}` is not `Clone`",
-    note = "let the workers' impl block say `#[actor(message(derive(Clone)))]`, or call `broadcast` on the ref of another pool"
+    label = "`{M}` is not `Clone`",
+    note = "let the impl block of the workers say `#[actor(message(derive(Clone)))]`, or take another pool and call its `actor_ref().broadcast(..)`"
 )]
-pub trait ForEveryWorker {
+pub trait CopyOf<M> {
     /// A clone.
     #[doc(hidden)]
-    fn copy(&self) -> Self;
+    fn of(message: &M) -> M;
 }
 
+/// See [`CopyOf`].
+#[derive(Debug)]
+pub enum ForEachWorker {}
+
 #[diagnostic::do_not_recommend]
-impl<M: Clone> ForEveryWorker for M {
-    fn copy(&self) -> Self {
-        self.clone()
+impl<M: Clone> CopyOf<M> for ForEachWorker {
+    fn of(message: &M) -> M {
+        message.clone()
     }
 }
 
@@ -143,9 +148,13 @@ impl<C: Actor> Pool<C> {
     pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
-        C::Message: ForEveryWorker,
+        ForEachWorker: CopyOf<C::Message>,
     {
-        PoolProps::new(size, Template::new(template), Routing::Broadcast(ForEveryWorker::copy))
+        PoolProps::new(
+            size,
+            Template::new(template),
+            Routing::Broadcast(<ForEachWorker as CopyOf<C::Message>>::of),
+        )
     }
 }
 

@@ -61,10 +61,7 @@ fn derives(argument: &Argument<Vec<Path>>) -> TokenStream {
 }
 
 fn visibility(argument: &Argument<Visibility>) -> TokenStream {
-    match &argument.value {
-        Some(vis) => vis.to_token_stream(),
-        None => quote!(pub),
-    }
+    argument.value.as_ref().map_or_else(|| quote!(pub), ToTokens::to_token_stream)
 }
 
 /// Whether the messages may not mention each of the type parameters. An enum must.
