@@ -112,7 +112,7 @@ impl Actor for Node {
                 supervise_core::generated::reply(ctx, ());
             }
             Message::Fail(reply) => {
-                let _held = supervise_core::generated::hold(ctx, reply);
+                supervise_core::generated::hold(ctx, reply);
                 return Err(Failure::new(AsTold(Arc::clone(&self.shared))));
             }
             Message::Wait => self.shared.busy.notified().await,

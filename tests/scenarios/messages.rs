@@ -49,6 +49,7 @@ impl Order {
 
     #[handler]
     async fn close(&mut self) {
+        tokio::task::yield_now().await;
         self.open = false;
     }
 

@@ -57,7 +57,7 @@ impl Worker {
 
     #[stash_while]
     fn not_ready(&self, message: &WorkerMessage) -> bool {
-        !self.ready && matches!(message, WorkerMessage::Picky { .. })
+        !self.ready && matches!(message, WorkerMessage::Picky)
     }
 
     #[pre_restart]
