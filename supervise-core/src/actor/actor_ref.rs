@@ -15,6 +15,7 @@ use crate::actor::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, Typ
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
+use crate::actor::envelope::MessageFor;
 use crate::actor::request::{AskError, SendError, SendErrorReason};
 use crate::base::{ActorPath, Uid, drop_contained};
 use crate::mailbox::{Lane, Pushed, SendGuard, SendersToWake};
@@ -88,13 +89,13 @@ impl<A: Actor> ActorRef<A> {
         self.cell.mailbox()
     }
 
-    /// Sends a message by hand; the methods of a generated ref make requests instead.
+    /// Sends a message that was built by hand; the methods of a generated ref make requests instead. It has no asker.
     ///
     /// # Errors
     ///
     /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
-    pub fn tell(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        self.push(message)
+    pub fn tell(&self, message: impl MessageFor<A>) -> Result<(), SendError<A::Message>> {
+        self.push(message.into_message())
     }
 
     /// The ref of another actor type that takes the same messages. It reaches this actor.

@@ -14,9 +14,10 @@ use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
     WatchableBy,
 };
+use crate::actor::envelope::MessageFor;
 use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
-use crate::actor::request::{AskError, Request};
+use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
 use crate::actor::work::{WorkId, Works};
 use crate::base::{ActorPath, UserValue};
@@ -219,26 +220,23 @@ impl<A: Actor> Context<A> {
     /// Sends this actor a message after `delay`. A timer of the same key is replaced, and its message is not delivered
     /// even if it is on its way. A timer that is due while a handler waits comes after all that waits when that handler
     /// returns (rule 15.1). A restart cancels all timers, `Resume` keeps them.
-    pub fn start_timer<T: Send + 'static>(
-        &mut self,
-        key: impl Into<TimerKey>,
-        delay: Duration,
-        message: Request<'_, A, T>,
-    ) {
+    ///
+    /// `message` is one of this actor's messages, as in `start_timer("retry", delay, FeedMessage::Retry)`, or a request to oneself.
+    pub fn start_timer<By>(&mut self, key: impl Into<TimerKey>, delay: Duration, message: impl MessageFor<A, By>) {
         self.timers().start_once(key.into(), delay, message.into_message());
     }
 
     /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
-    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn; a request to oneself makes one, as in
-    /// `move || me.poll().into_message()`. A tick waits until the one before was handled: an actor that is slower than its timer,
+    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn, as in
+    /// `|| FeedMessage::Poll`. A tick waits until the one before was handled: an actor that is slower than its timer,
     /// or suspended, skips ticks.
-    pub fn start_periodic_timer(
+    pub fn start_periodic_timer<M: MessageFor<A>>(
         &mut self,
         key: impl Into<TimerKey>,
         interval: Duration,
-        message: impl FnMut() -> A::Message + Send + 'static,
+        mut message: impl FnMut() -> M + Send + 'static,
     ) {
-        self.timers().start_every(key.into(), interval, Box::new(message));
+        self.timers().start_every(key.into(), interval, Box::new(move || message().into_message()));
     }
 
     /// Cancels a timer. Its message is not delivered even if it is on its way.
@@ -256,8 +254,12 @@ impl<A: Actor> Context<A> {
     /// Sends this actor a message whenever it got none for `after`. Messages of handlers with
     /// `#[handler(not_influencing)]` do not count. It survives a restart, and counts anew from there. `after` is a
     /// millisecond at least.
-    pub fn set_receive_timeout(&mut self, after: Duration, message: impl FnMut() -> A::Message + Send + 'static) {
-        self.timers().set_idle(after, Box::new(message));
+    pub fn set_receive_timeout<M: MessageFor<A>>(
+        &mut self,
+        after: Duration,
+        mut message: impl FnMut() -> M + Send + 'static,
+    ) {
+        self.timers().set_idle(after, Box::new(move || message().into_message()));
     }
 
     /// Takes the receive timeout back.
@@ -294,16 +296,17 @@ impl<A: Actor> Context<A> {
         self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
     }
 
-    /// Asks to be sent `message` when an actor ends. A request to oneself makes one: `ctx.me().gone(id)`. It outlives a
+    /// Asks to be sent `message` when an actor ends: one of this actor's messages, as in `FeedMessage::Gone { id }`, or a
+    /// request to oneself, as in `ctx.me().gone(id)`. It outlives a
     /// restart, as every watch does, and the new instance may replace it by its own.
     ///
     /// # Errors
     ///
     /// If this instance watches the actor already; `unwatch` it first.
-    pub fn watch_with<R: TypedRef, T: Send + 'static>(
+    pub fn watch_with<R: TypedRef, By>(
         &mut self,
         subject: &R,
-        message: Request<'_, A, T>,
+        message: impl MessageFor<A, By>,
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
         let earlier = self.watch_as(&subject, WatchKind::Message);
