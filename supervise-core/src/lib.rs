@@ -52,11 +52,11 @@ pub mod testkit;
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
     Ask, AskError, AskWithin, Built, Child, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
-    DecidesAll, Declare, DefaultTable, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, NeverFails,
-    NeverRestarts, Props, RefOf, Reply, ReplyTo, Request, Rule, RuntimeGone, SendError, SendErrorReason,
-    SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
-    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
-    WatchableBy, Watches, WorkId,
+    DecidesAll, DecidesInOneSpelling, Declare, DefaultTable, EscalationsDecidedBy, FailsWith, FailuresDecidedBy,
+    InitializationFailed, NeverFails, NeverRestarts, Props, RefOf, Reply, ReplyTo, Request, Rule, RuntimeGone,
+    SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashDecidedBy, StashOverflow,
+    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
+    TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};

@@ -77,9 +77,10 @@ const _: () = {
         > {
             #[allow(unused_imports)]
             use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
+                AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
             };
+            #[allow(unused_imports)]
+            use ::supervise::__private::{FutureKind as _, PlainKind as _};
             let _ = &__ctx;
             #[allow(unreachable_patterns)]
             ::core::ops::ControlFlow::Break(
@@ -126,9 +127,10 @@ const _: () = {
         ) -> ::core::result::Result<(), ::supervise::Failure> {
             #[allow(unused_imports)]
             use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
+                AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
             };
+            #[allow(unused_imports)]
+            use ::supervise::__private::{FutureKind as _, PlainKind as _};
             match <io::Result<
                 (),
             > as ::supervise::__private::ResultLike>::into_result(Self::open(self)) {

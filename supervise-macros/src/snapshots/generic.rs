@@ -151,6 +151,12 @@ where
 }
 #[allow(deprecated)]
 #[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::DecidesAll for Reader<S, N>
+where
+    S: Clone,
+{}
+#[allow(deprecated)]
+#[automatically_derived]
 impl<S: Source, __E: ?::core::marker::Sized, const N: usize> ::supervise::Decides<__E>
 for Reader<S, N>
 where
@@ -158,14 +164,14 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, const N: usize> ::supervise::DecidesAll for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::EscalationsDecidedBy<__P>
+for Reader<S, N>
 where
     S: Clone,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, __P, const N: usize> ::supervise::EscalationsDecidedBy<__P>
-for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::StashDecidedBy<__P> for Reader<S, N>
 where
     S: Clone,
 {}
@@ -253,9 +259,10 @@ const _: () = {
         > {
             #[allow(unused_imports)]
             use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
+                AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
             };
+            #[allow(unused_imports)]
+            use ::supervise::__private::{FutureKind as _, PlainKind as _};
             let _ = &__ctx;
             #[allow(unreachable_patterns)]
             ::core::ops::ControlFlow::Break(
@@ -269,7 +276,8 @@ const _: () = {
                             Option<S::Item>,
                         >(__ctx, __reply);
                         ::supervise::__private::plain_reply(
-                            ::supervise::__private::Probe::<Option<S::Item>>::reply(),
+                            (&::supervise::__private::Probe::<Option<S::Item>>::NEW)
+                                .kind(),
                         );
                         let reply = Self::next(self, other);
                         __held.answer(__ctx, reply);

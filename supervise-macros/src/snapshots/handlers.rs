@@ -114,9 +114,10 @@ const _: () = {
         ) -> ::core::result::Result<(), ::supervise::Failure> {
             #[allow(unused_imports)]
             use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
+                AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
             };
+            #[allow(unused_imports)]
+            use ::supervise::__private::{FutureKind as _, PlainKind as _};
             match message {
                 FeedMessage::Fetch { id, __reply } => {
                     let id = ::supervise::__private::sendable::<MatchId>(id);
@@ -157,9 +158,10 @@ const _: () = {
         > {
             #[allow(unused_imports)]
             use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
+                AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
             };
+            #[allow(unused_imports)]
+            use ::supervise::__private::{FutureKind as _, PlainKind as _};
             let _ = &__ctx;
             #[allow(unreachable_patterns)]
             ::core::ops::ControlFlow::Break(
@@ -213,9 +215,6 @@ const _: () = {
                             _,
                             u64,
                         >(__ctx, __reply);
-                        ::supervise::__private::plain_reply(
-                            ::supervise::__private::Probe::<u64>::reply(),
-                        );
                         let reply = Self::count(self);
                         __held.answer(__ctx, reply);
                         ::core::result::Result::Ok(())

@@ -63,9 +63,10 @@ const _: () = {
         > {
             #[allow(unused_imports)]
             use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
+                AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
             };
+            #[allow(unused_imports)]
+            use ::supervise::__private::{FutureKind as _, PlainKind as _};
             let _ = &__ctx;
             #[allow(unreachable_patterns)]
             ::core::ops::ControlFlow::Break(
