@@ -24,7 +24,7 @@ use crate::failure::Failure;
 ///
 /// `.await` asks and gives the reply, [`tell`](Self::tell) sends and forgets, [`send`](Self::send) waits for room in
 /// a bounded mailbox, [`timeout`](Self::timeout) bounds an ask. Dropping it sends nothing.
-#[must_use = "a request does nothing until it is awaited or told"]
+#[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
 pub struct Request<'a, A: Actor, T> {
     to: &'a ActorRef<A>,
     message: A::Message,

@@ -3,6 +3,7 @@
 //! Everything generic lives here so that what the macros emit stays small.
 
 pub mod migration_hints;
+mod plain_reply;
 
 use std::error::Error;
 use std::fmt;
@@ -15,6 +16,8 @@ use crate::actor::{
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
+
+pub use plain_reply::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
@@ -101,9 +104,9 @@ impl<T: ?Sized> NotDebug for Shown<'_, T> {
 
 /// The two sides of a handler's `Result`, whatever alias it was written under.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is called `Result` but is none",
+    message = "`{Self}` is named `Result` but is not an alias of it",
     label = "not an alias of `std::result::Result`",
-    note = "a type called `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
+    note = "a type named `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
 )]
 pub trait ResultLike {
     /// What the handler replies.
@@ -185,9 +188,10 @@ where
 
 /// What an actor may fail with, and a rule may name.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no error type",
-    label = "actors cannot fail with this",
-    note = "an error type implements `std::error::Error + Send + Sync + 'static`, or converts into `Box<dyn Error + Send + Sync>`"
+    message = "an actor cannot fail with `{Self}`",
+    label = "this is not an error that can be sent to the parent",
+    note = "an error implements `std::error::Error + Send + Sync + 'static`: derive it, for example with `thiserror::Error`",
+    note = "a boxed error says so: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`"
 )]
 pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
 
@@ -256,48 +260,6 @@ pub fn declare<P, B, F>(
 {
     declare.fill(parent, field, factory);
 }
-
-/// Looks whether a handler's return type is a `Result` under another name.
-#[derive(Debug)]
-pub struct Probe<T>(PhantomData<fn() -> T>);
-
-/// A `Result` that does not say so.
-#[derive(Debug)]
-pub struct HiddenResult<T, E>(PhantomData<fn() -> (T, E)>);
-
-/// Anything but a `Result`.
-#[derive(Debug)]
-pub struct Plain;
-
-impl<T, E> Probe<Result<T, E>> {
-    /// It is one. Found before the trait's function of this name.
-    pub const fn reply() -> HiddenResult<T, E> {
-        HiddenResult(PhantomData)
-    }
-}
-
-/// The answer for every other type.
-pub trait PlainReply {
-    /// It is not one.
-    fn reply() -> Plain {
-        Plain
-    }
-}
-
-impl<T> PlainReply for Probe<T> {}
-
-/// What [`plain_reply`] takes.
-#[diagnostic::on_unimplemented(
-    message = "this handler returns a `Result` under another name",
-    label = "does an error fail the actor, or is it the answer?",
-    note = "to fail the actor with the error, write the type as `Result<..>`; to answer with it, return `Reply<..>`"
-)]
-pub trait IsPlain {}
-
-impl IsPlain for Plain {}
-
-/// Says at a handler's return type that it must not be a hidden `Result`.
-pub fn plain_reply<R: IsPlain>(_: R) {}
 
 /// Picks the best way to turn an error into a [`Failure`], most telling first: errors, things that can be seen as
 /// errors, things that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.
