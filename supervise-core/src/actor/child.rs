@@ -92,7 +92,7 @@ impl<A: Actor> Child<A> {
         match self.get() {
             Some(actor) => actor,
             None => panic!(
-                "the child `{}` is not there yet: the children of fields start in field order, before their parent's \
+                "the child `{}` has not been made yet: the children of fields start in field order, before their parent's \
                  `pre_start`",
                 std::any::type_name::<A>()
             ),
@@ -270,7 +270,7 @@ impl<P> fmt::Debug for Declare<'_, P> {
 
 /// A hand-written actor names a child that it does not declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("`declare_child` declared nothing for the child `{name}`")]
+#[error("`declare_child` did not declare the child `{name}`")]
 pub struct UndeclaredChild {
     /// The child's name.
     pub name: &'static str,

@@ -322,7 +322,7 @@ impl<A: Actor> Context<A> {
         // Rule 8.7.
         assert!(
             earlier.is_none_or(|earlier| earlier == kind),
-            "{} watches {} in another way already: unwatch it first",
+            "{} already watches {} in another way: unwatch it first",
             self.path(),
             subject.path()
         );
@@ -394,7 +394,7 @@ impl<A: Actor> Context<A> {
 
 /// An actor was to be watched with a message although it is watched already.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{subject} is watched already: unwatch it before watching it with another message")]
+#[error("{subject} is already watched: unwatch it before watching it with another message")]
 pub struct AlreadyWatched {
     /// Which actor.
     pub subject: ActorPath,

@@ -86,7 +86,7 @@ pub trait Supervisor: Sized + 'static {
 ///
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no actor yet: it has no `#[actor] impl` block",
+    message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
     note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
 )]
@@ -206,7 +206,7 @@ pub trait Actor: Supervisor + Send {
 /// What a child's factory may return: the actor, or a `Result` of it.
 #[diagnostic::on_unimplemented(
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
-    label = "this factory's value is no actor",
+    label = "this factory does not return an actor",
     note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
     note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`",
     note = "a pool or a backoff supervisor gives `Props`: spawn them with `spawn_with(\"name\", props)`, under an actor in its `#[pre_start]`"

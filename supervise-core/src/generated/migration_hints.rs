@@ -1,4 +1,4 @@
-//! What people who come from other frameworks call on a ref, so that the compiler can tell them how it is done here.
+//! Methods that users of other frameworks expect on a ref. The compiler tells them what to write instead.
 
 use crate::actor::{Answer, SendErrorReason, TypedRef};
 

@@ -107,7 +107,7 @@ impl<M, C> Lane<M, C> {
         }
         match self.messages.pop_front() {
             Some(message) => message.into_inner(),
-            None => panic!("whoever takes a message has seen that there is one"),
+            None => panic!("the caller has checked that a message waits"),
         }
     }
 

@@ -246,7 +246,7 @@ fn assert_no_shutdown(strategy: &Strategy) {
 }
 
 fn assert_size(size: usize) {
-    assert!(size > 0, "a pool has at least one worker: to have none, stop it");
+    assert!(size > 0, "a pool has at least one worker: to end them all, stop the pool");
 }
 
 /// The strategy for a worker whose failures are to affect nobody else (rule 13.9).
@@ -476,7 +476,7 @@ impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{worker} ended, and was to be replaced once too often")]
+#[error("{worker} ended, and the limit permits no further replacement")]
 pub struct TooManyReplacements {
     /// The worker that ended last.
     pub worker: ActorPath,

@@ -59,7 +59,7 @@ impl fmt::Display for ShutdownReason {
 
 /// There is no shutdown phase of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no shutdown phase `{phase}`; there are: {}", known.join(", "))]
+#[error("unknown shutdown phase `{phase}`; the phases are: {}", known.join(", "))]
 pub struct UnknownPhase {
     /// The name.
     pub phase: String,
@@ -101,7 +101,7 @@ pub enum ShutdownError {
         failure: Failure,
     },
     /// The tasks of a phase that aborts on failure took too long.
-    #[error("the coordinated shutdown was aborted in `{phase}`: not done after {timeout:?}: {}", tasks.join(", "))]
+    #[error("the coordinated shutdown was aborted in `{phase}`: tasks that did not finish within {timeout:?}: {}", tasks.join(", "))]
     TimedOut {
         /// The phase.
         phase: String,

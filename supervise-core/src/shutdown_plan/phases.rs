@@ -135,7 +135,7 @@ pub enum InvalidPhases {
         Vec<String>,
     ),
     /// A phase comes before or after one that does not exist.
-    #[error("the shutdown phase `{phase}` names `{unknown}`, and there is no such phase; there are: {}", known.join(", "))]
+    #[error("the shutdown phase `{phase}` names `{unknown}`, which is not a phase; the phases are: {}", known.join(", "))]
     Unknown {
         /// The phase.
         phase: String,

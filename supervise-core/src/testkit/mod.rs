@@ -257,7 +257,7 @@ impl TestSystem {
                     _ => how,
                 }
             }
-            None => panic!("expected {} to end, it did not", actor.actor_ref().path()),
+            None => panic!("expected {} to end, but it did not", actor.actor_ref().path()),
         }
     }
 

@@ -62,7 +62,7 @@ impl<T: Send + 'static> TestProbe<T> {
         match self.patience.within(PATIENCE / 2, next).await {
             Some(Some(value)) => value,
             Some(None) => unreachable!("the probe holds a sender itself"),
-            None => panic!("the probe expected a value, none came"),
+            None => panic!("the probe expected a value, but none came"),
         }
     }
 
@@ -110,7 +110,7 @@ impl<T: Send + PartialEq + fmt::Debug + 'static> TestProbe<T> {
     /// If something does.
     pub async fn expect_none(&self) {
         let value = self.now().await;
-        assert!(value.is_none(), "the probe expected nothing, got {value:?}");
+        assert!(value.is_none(), "the probe expected nothing, but got {value:?}");
     }
 }
 

@@ -121,7 +121,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
-        debug_assert!(self.is_deciding(), "an answer to a question nobody asked");
+        debug_assert!(self.is_deciding(), "an answer without a question");
         let Some(report) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
         };
