@@ -1,7 +1,7 @@
 //! A failure: the error or panic of a handler, a hook, a factory or a decider, or another reason for which an actor
 //! failed.
 //!
-//! It keeps the user's value unchanged, so that a table can match on its type and a guard can look inside. Of earlier
+//! It keeps the user's error unchanged, so that a table can match on its type and a guard can look inside. Of earlier
 //! failed restarts it keeps only the original failure and a count. [`supervision`](crate::supervision) decides what
 //! happens after a failure.
 //!
