@@ -242,7 +242,7 @@ pub struct RuntimeGone {
 
 impl ActorSystemBuilder {
     /// Sets the table by which `/user` supervises the top-level actors. The table must decide every failure, so it has
-    /// an `on(_)`. The default is [`DefaultTable`].
+    /// an `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system (rule 9.2).

@@ -1,4 +1,4 @@
-//! Shutting down when the process is told to.
+//! Shutting down when the process gets a signal.
 
 use std::future::Future;
 use std::io;
@@ -7,8 +7,8 @@ use crate::actor::{ActorSystem, dispatch};
 use crate::shutdown_plan::ShutdownReason;
 
 impl ActorSystem {
-    /// From now on the [coordinated shutdown](Self::coordinated_shutdown) runs when the process gets Ctrl-C, on Unix also
-    /// `SIGTERM`. By default that ends the system; the process ends when `main` does:
+    /// Makes the [coordinated shutdown](Self::coordinated_shutdown) run when the process gets Ctrl-C or, on Unix,
+    /// `SIGTERM`. By default the shutdown ends the system. The process ends when `main` returns:
     ///
     /// ```no_run
     /// # use supervise_core::ActorSystem;
@@ -21,11 +21,11 @@ impl ActorSystem {
     /// }
     /// ```
     ///
-    /// The signals do not end the process by themselves any more, now or later.
+    /// From then on, these signals no longer end the process by themselves, not even after the system has ended.
     ///
     /// # Errors
     ///
-    /// If the operating system refuses to tell us.
+    /// If the operating system refuses to register the signal handlers.
     ///
     /// # Panics
     ///
@@ -36,7 +36,7 @@ impl ActorSystem {
         dispatch::start(self.core(), async move {
             let until_ended = system.clone();
             if let Some(signal) = first(signal, until_ended.when_terminated()).await {
-                // Why it was aborted was said when it was.
+                // The reason for an abort has been logged.
                 let _how = system.coordinated_shutdown().run(ShutdownReason::Signal(signal)).await;
             }
         });
@@ -44,7 +44,7 @@ impl ActorSystem {
     }
 }
 
-/// What `wanted` gives, unless `end` comes before it.
+/// The result of `wanted`, or `None` if `end` completes first.
 async fn first<T>(wanted: impl Future<Output = T>, end: impl Future) -> Option<T> {
     let (mut wanted, mut end) = (std::pin::pin!(wanted), std::pin::pin!(end));
     std::future::poll_fn(|cx| match wanted.as_mut().poll(cx) {
@@ -54,7 +54,7 @@ async fn first<T>(wanted: impl Future<Output = T>, end: impl Future) -> Option<T
     .await
 }
 
-/// Registers at once; gives the name of the first signal that comes.
+/// Registers for the signals at once. The future returns the name of the first signal.
 #[cfg(unix)]
 fn next_signal() -> io::Result<impl Future<Output = &'static str> + Send> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -69,7 +69,7 @@ fn next_signal() -> io::Result<impl Future<Output = &'static str> + Send> {
     })
 }
 
-/// Registers at once; gives the name of the first signal that comes.
+/// Registers for the signals at once. The future returns the name of the first signal.
 #[cfg(windows)]
 fn next_signal() -> io::Result<impl Future<Output = &'static str> + Send> {
     let mut interrupt = tokio::signal::windows::ctrl_c()?;
