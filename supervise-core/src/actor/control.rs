@@ -1,4 +1,4 @@
-//! What the runtime itself puts among an actor's messages.
+//! The controls that the runtime puts between an actor's messages.
 
 use super::actor_ref::AnyActorRef;
 use super::actor_timers::Generation;
@@ -9,17 +9,17 @@ use crate::mailbox::Mailbox;
 /// The mailbox of an actor that takes messages `M`.
 pub(crate) type ActorMailbox<M> = Mailbox<M, Control, System, Task>;
 
-/// What the runtime itself puts among an actor's messages.
+/// The controls that the runtime puts between an actor's messages.
 #[derive(Debug)]
 pub(crate) enum Control {
-    /// The news of a watched actor's end.
+    /// The notification of a watched actor's end.
     Terminated(AnyActorRef),
-    /// Stop, after what was sent before.
+    /// Stop, after all earlier messages.
     PoisonPill,
-    /// Fail with `Killed`, after what was sent before.
+    /// Fail with `Killed`, after all earlier messages.
     Kill,
-    /// A timer of the actor's own is due.
+    /// One of the actor's timers is due.
     Tick(Generation),
-    /// Code of the runtime's own, for a pattern.
+    /// Run code of this crate, for a pattern.
     Visit(Visit),
 }

@@ -19,8 +19,8 @@ pub enum DeciderTable {
     /// A function decides. This is its name in the attribute.
     Function(&'static str),
     /// A function decides that was passed when the actor was spawned, to
-    /// [`Props::supervision`](crate::Props::supervision) or
-    /// [`ActorSystemBuilder::guardian`](crate::ActorSystemBuilder::guardian).
+    /// [`Props::supervision_unchecked`](crate::Props::supervision_unchecked) or
+    /// [`ActorSystemBuilder::guardian_unchecked`](crate::ActorSystemBuilder::guardian_unchecked).
     AtRunTime,
 }
 
