@@ -13,8 +13,8 @@
 //! - `Runner`: the part that only the cell's own future touches: the instance, its context, the messages taken from the
 //!   mailbox.
 //!
-//! 1. A handler or hook that waits at an await point holds up only what needs the instance: meanwhile, the cell
-//!    continues to take system messages (rule 1.4).
+//! 1. A handler or hook that waits at an await point holds up only what needs the instance. The cell continues to take
+//!    system messages (rule 1.4).
 //! 2. The protocol's lock is held for one step, never around user code, never across an await. Values that a step
 //!    releases are dropped after the lock.
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).

@@ -97,7 +97,7 @@ impl Crew {
         Poll::Pending
     }
 
-    /// Starts a scout that looks once, for code outside the workers.
+    /// Starts a scout that does not belong to a worker and looks once.
     fn start_scout(&self) {
         self.start(|crew| {
             crew.scout_comes.store(false, Ordering::SeqCst);

@@ -194,8 +194,8 @@ impl<T> RunQueues<T> {
 
     // ---- the workers ---------------------------------------------------------------------------------------------
 
-    /// Worker `me` begins a poll. Returns whether tasks wait in other queues whose scouts relied on it: then its own
-    /// scouts must be told. Invariant 4.
+    /// Worker `me` begins a poll. Returns whether tasks wait both in its own queue and in another one. A scout may have
+    /// relied on this worker for the other one, so its own scouts must then be told. Invariant 4.
     pub(super) fn begin(&self, me: usize) -> bool {
         let worker = &self.workers[me];
         let phase = worker.phase.load(Ordering::Relaxed);
