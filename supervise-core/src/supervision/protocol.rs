@@ -14,8 +14,7 @@
 //!   from any phase, Terminate:  Terminating ──children ended──► Stopping ──post_stop done──► Ended
 //! ```
 //!
-//! Which phase takes what (rule 1.4: a parked handler or hook holds up only what needs the
-//! instance):
+//! How each phase handles each message (rule 1.4: a parked handler or hook holds up only what needs the instance):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
 //! |---|---|---|---|---|---|
@@ -28,17 +27,17 @@
 //! | Started, `RestartPrepared` | go on with the declared children | the same | later | later | – |
 //! | Ended | tables | tables | tables | tables, go on when the last dying child is gone | the same |
 //!
-//! A `Restart` that comes before an earlier one has replaced the instance is answered by that one, so it counts as a bare
-//! `Resume`. After a `PrepareRestart` it is deferred.
+//! If a `Restart` arrives before an earlier one has replaced the instance, the earlier one answers it, so it counts as
+//! a bare `Resume`. After a `PrepareRestart` it is deferred.
 //!
 //! Invariants:
 //!
-//! 1. `suspended` is the number of own failures and received Suspends that no Resume or Restart has answered.
-//! 2. At most one call is out; while it is, no other call is made. Deciding is a slot of its own.
+//! 1. `suspended` is the number of own failures and received Suspends that have not been undone by a Resume or Restart.
+//! 2. At most one call into user code is pending. Deciding is separate from these calls.
 //! 3. Every failure is reported exactly once, with exactly one suspension.
 //! 4. No user message is handled unless the phase is Running, with an instance, not suspended, and no call out.
 //! 5. `pre_restart` and `post_stop` run at most once on an instance, and only on one that had started.
-//! 6. After Ended there are no effects.
+//! 6. After Ended, steps have no effects.
 
 mod declared;
 mod fault;
