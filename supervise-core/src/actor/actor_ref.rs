@@ -49,7 +49,8 @@ impl<A> ActorRef<A> {
     }
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
-    /// stop by request, even if the actor uses its own ref: a permanent child is not replaced (rule 14.2).
+    /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
+    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         self.to_any().stop();
     }
@@ -279,7 +280,8 @@ impl AnyActorRef {
     }
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
-    /// stop by request, even if the actor uses its own ref: a permanent child is not replaced (rule 14.2).
+    /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
+    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         // The parent notes that it waits for this child. A command would do, but its effects would make every stop 3 %
         // slower.

@@ -65,7 +65,7 @@ impl<A: Actor> Context<A> {
         ActorSystem::of(&self.cell.core)
     }
 
-    /// This actor's supervisor. Only the root guardian has none.
+    /// This actor's supervisor. Only the root guardian has no parent.
     pub fn parent(&self) -> Option<&AnyActorRef> {
         self.cell.core.parent.as_ref()
     }
@@ -79,14 +79,16 @@ impl<A: Actor> Context<A> {
 
     /// Requests the stop of this actor. It finishes its current message, then its children stop, then it stops. The
     /// actor thereby ends by itself: a permanent child is replaced, and the end of a significant child counts for
-    /// `auto_shutdown` (rules 14.2, 14.5).
+    /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2),
+    /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
         self.me_any().send_system(System::Terminate);
     }
 
-    /// Waits until this actor is asked to stop. A handler that waits for long should wait for this too:
-    /// after the request it has the stop timeout to finish, then its future is dropped. A restart that waits for the
-    /// handler does not complete this future (rule 6.1).
+    /// Waits until this actor is asked to stop. A handler that waits for long should wait for this too: after the
+    /// request it has the stop timeout to finish, then its future is dropped. A restart that waits for the handler does
+    /// not complete this future
+    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
     ///
     /// # Cancel safety
     ///
@@ -97,7 +99,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// In `pre_restart` and `post_stop`: whether a handler of this instance was dropped at an await point, so that its
-    /// state may be half-updated (rule 6.1).
+    /// state may be half-updated
+    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
     pub fn was_aborted(&self) -> bool {
         self.aborted
     }
@@ -206,7 +209,9 @@ impl<A: Actor> Context<A> {
 
     /// Sends this actor a message after `delay`. It replaces a timer of the same key, whose message is then not
     /// delivered even if it is on its way. If a timer is due while a handler waits, its message comes after all
-    /// messages that wait when the handler returns (rule 15.1). A restart cancels all timers, and `Resume` keeps them.
+    /// messages that wait when the handler returns
+    /// (rule [15.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
+    /// timers, and `Resume` keeps them.
     pub fn start_timer<T: Send + 'static>(
         &mut self,
         key: impl Into<TimerKey>,

@@ -137,7 +137,8 @@ pub trait Actor: Supervisor + Send {
     /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is logged, and
     /// the restart continues.
     ///
-    /// Rules 4.3 and 4.4.
+    /// Rule [4.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.3) and
+    /// rule [4.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.4).
     fn pre_restart(
         &mut self,
         ctx: &mut Context<Self>,
@@ -175,8 +176,8 @@ pub trait Actor: Supervisor + Send {
     /// for it.
     ///
     /// It runs again for the stashed messages after each message. So the answer should depend on the actor and the
-    /// message alone: if a clock or a shared value changes it, the actor notices that only after its next message (rule
-    /// 15.3).
+    /// message alone: if a clock or a shared value changes it, the actor notices that only after its next message
+    /// (rule [15.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.3)).
     fn stash_while(&self, message: &Self::Message) -> bool {
         let _ = message;
         false

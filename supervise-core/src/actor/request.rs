@@ -39,7 +39,8 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     }
 
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a worker.
-    /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests. Rule 1.8.
+    /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
+    /// Rule [1.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.8).
     pub fn inline(mut self) -> Self {
         self.inline = true;
         self

@@ -245,7 +245,8 @@ impl ActorSystemBuilder {
     /// an `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
-    /// checks that the table decides each of them. A failure that the table escalates ends the system (rule 9.2).
+    /// checks that the table decides each of them. A failure that the table escalates ends the system
+    /// (rule [9.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-9.2)).
     #[must_use]
     pub fn supervised_by<T: TotalTable>(mut self) -> Self {
         self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
@@ -506,7 +507,7 @@ mod tests {
         let mut events = None;
         let held = measure(|| events = system.as_ref().map(|system| system.events().subscribe())).bytes_current;
         assert!(held > 4096 * 16, "a subscriber may be 4096 events behind, in {held} bytes");
-        // Whoever listens to a stream that was heard finds the same room.
+        // A later subscriber uses the same buffer.
         let held = measure(|| drop(system.as_ref().map(|system| system.events().subscribe()))).bytes_current;
         assert_eq!(held, 0);
     }

@@ -31,7 +31,7 @@ pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) -> H
 
 // No bounds here: they would repeat those of `hold`.
 impl<A: Actor, T> Held<A, T> {
-    /// Gives the handler's reply to the asker, if there is one.
+    /// Sends the handler's reply to the asker, if there is one.
     pub fn answer(self, ctx: &mut Context<A>, value: T) {
         (self.0)(ctx, value);
     }

@@ -54,7 +54,7 @@ mod tests {
     fn what_comes_first_is_taken_first_however_many_wait() {
         let mut lane = SystemLane::Empty;
         let (mut pushed, mut popped) = (0, 0);
-        // Up to four wait, and none at all in between.
+        // Up to four wait, and at times no message waits.
         for (coming, going) in [(1, 1), (2, 1), (3, 4), (1, 1), (4, 2), (0, 3)] {
             for _ in 0..coming {
                 lane.push(pushed);

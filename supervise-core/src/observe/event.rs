@@ -22,7 +22,8 @@ pub enum Event {
         /// The actor.
         actor: ActorPath,
     },
-    /// A supervisor decided about a failed child. This event occurs once for each failure (rule 10.2).
+    /// A supervisor decided about a failed child. This event occurs once for each failure
+    /// (rule [10.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.2)).
     Decided {
         /// The supervisor that decided.
         supervisor: ActorPath,

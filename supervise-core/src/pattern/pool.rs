@@ -292,7 +292,9 @@ impl<C: Actor> ActorRef<Pool<C>> {
 
     /// Sets the number of workers, after the pool has routed all earlier messages. If there are too many, the youngest
     /// stop after they have handled their messages. If one of those fails before that, other workers are not affected,
-    /// whatever the strategy says (rule 13.9). A restart of the pool restores the original size.
+    /// whatever the strategy says
+    /// (rule [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
+    /// restores the original size.
     ///
     /// # Panics
     ///

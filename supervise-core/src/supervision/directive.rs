@@ -17,7 +17,8 @@ pub enum Directive {
     /// Stop the child for good.
     Stop,
     /// The supervisor fails with the same cause, and its own parent decides. If a handler of the supervisor asked the
-    /// child and returns its failure, the handler fails too; one restart answers both failures (rule 3.6).
+    /// child and returns its failure, the handler fails too; one restart answers both failures
+    /// (rule [3.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.6)).
     Escalate,
 }
 
@@ -33,7 +34,7 @@ pub struct ChildInfo {
 
 /// The default table: an actor that could not start, was killed, or broke a death pact stops; everything else restarts.
 ///
-/// Rule 3.3.
+/// Rule [3.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.3).
 pub fn default_decider(failure: &impl Cause) -> Directive {
     if failure.is_initialization() || failure.is_final() { Directive::Stop } else { Directive::Restart }
 }

@@ -6,7 +6,7 @@ use super::backoff::Backoff;
 
 /// Which children a directive reaches.
 ///
-/// Rule 7.1.
+/// Rule [7.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The failed child alone.

@@ -1,9 +1,10 @@
 //! The workers of a multi-threaded runtime and their helpers: they tell a worker that a task waits.
 //!
-//! Invariant 5 of the [dispatcher](super) needs care, because a worker that is woken from within a turn may itself end up in the slot that nobody can steal
-//! from: tokio puts the task that was woken last there. So a turn wakes no worker. It wakes its worker's two *scouts*, tokio
-//! tasks that only look for waiting tasks and wake a worker for them. One thread has one such slot, so of two scouts at least one
-//! can be stolen. A scout returns at once, so a worker that it has woken is never stuck behind it.
+//! Invariant 5 of the [dispatcher](super) needs care, because a worker that is woken from within a turn may itself end
+//! up in the slot that other threads cannot steal from: tokio puts the task that was woken last there. So a turn wakes
+//! no worker. It wakes its worker's two *scouts*, tokio tasks that only look for waiting tasks and wake a worker for
+//! them. One thread has one such slot, so of two scouts at least one can be stolen. A scout returns at once, so a
+//! worker that it has woken is never stuck behind it.
 //!
 //! A tokio thread that is just falling asleep may miss both scouts: it does not check again, and tokio only wakes
 //! threads that already sleep. Anything else that wakes the thread makes up for that. A turn that continues to make

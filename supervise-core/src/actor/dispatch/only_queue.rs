@@ -32,7 +32,7 @@ impl<T> OnlyQueue<T> {
         Self { queue: Mutex::new(Queue { tasks: VecDeque::new(), waker: None, over: false, closed: false }) }
     }
 
-    /// Queues a task. Gives it back when the worker is gone.
+    /// Queues a task, or returns it if the worker is gone.
     pub(super) fn push(&self, task: T) -> Result<(), T> {
         let mut queue = self.lock();
         if queue.closed {

@@ -196,7 +196,7 @@ impl Glob {
     pub(super) fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut p, mut n) = (0, 0);
-        // After the last `*`: where the pattern goes on, and how far the star reached.
+        // After the last `*`: where the pattern continues, and how far the star reached.
         let mut star: Option<(usize, usize)> = None;
         while n < name.len() {
             match pattern.get(p) {

@@ -13,7 +13,7 @@ use crate::supervision::settings::AutoShutdown;
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
-    /// Gives a new actor its declared children.
+    /// Sets the declared children of a new actor.
     #[must_use]
     pub fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
         if !specs.is_empty() {
