@@ -40,5 +40,5 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = ActorSystem::new("demo");
     system.spawn("library", || Library)?.read().await?;
     system.terminate().await;
-    Ok(())
+    Ok(system.when_terminated().await?)
 }

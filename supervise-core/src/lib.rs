@@ -11,9 +11,10 @@
 //! | `generated` | what generated code calls |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
+//! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
 //! | `shutdown` | [`CoordinatedShutdown`], signals, and waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
-//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` runs the turns of all actors |
+//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives it its turns, `work` is what it has running beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
 //! | `observe` | [`Event`], [`DeadLetter`] and the log: reports of what happened |
 //! | `mailbox` | two lanes, parking, closing; generic over its messages |
@@ -37,12 +38,10 @@ mod base;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
-/// The code that the macros generate still uses the trait's former name.
 #[doc(hidden)]
-pub mod habits {
-    pub use crate::generated::migration_hints::{MigrationHints as Habits, TakesMessages};
-}
+pub use generated::migration_hints;
 mod inspect;
+mod keyed;
 mod mailbox;
 mod observe;
 pub mod pattern;
@@ -58,11 +57,13 @@ pub use actor::{
     DecidesAll, Declare, DefaultTable, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, NeverFails,
     NeverRestarts, Props, RefOf, Reply, ReplyTo, Request, Rule, RuntimeGone, SendError, SendErrorReason,
     SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
-    Supervisor, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
+    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
+    WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
+pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
 pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events};
 pub use shutdown::{CoordinatedShutdown, NotStopped, ShutdownTask, TaskOutcome};

@@ -7,6 +7,7 @@
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
+//! - [`docs::cookbook`] shows what services need as programs that run.
 //! - [`docs::architecture`] explains the code base to contributors.
 
 pub use supervise_core::*;
@@ -17,6 +18,13 @@ pub mod docs {
     pub mod semantics {}
     #[doc = include_str!("../docs/reliability.md")]
     pub mod reliability {}
+    /// Programs for what services need, which compile and run as tests.
+    pub mod cookbook {
+        #[doc = include_str!("../docs/cookbook/tasks.md")]
+        pub mod tasks {}
+        #[doc = include_str!("../docs/cookbook/registry.md")]
+        pub mod registry {}
+    }
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }
@@ -101,8 +109,9 @@ pub mod docs {
 /// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation.
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
-///   `pre_start`. If one cannot start, that is an initialization failure of the parent, and the children before it are stopped
-///   ([rule 14.1](docs::semantics#rule-14.1)).
+///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
+///   `one_for_one` the parent goes on meanwhile, otherwise it waits. Without a backoff, that is an initialization failure of the
+///   parent, and the children before it are stopped ([rule 14.1](docs::semantics#rule-14.1)).
 /// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
 /// - Under `all_for_one` and `rest_for_one` the affected declared children run `pre_restart` in reverse order and start in
@@ -143,6 +152,39 @@ pub use supervise_macros::actor;
 ///
 /// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
 /// rule: without one, and without `on(_)`, they escalate.
+///
+/// # A table for several supervisors
+///
+/// On a unit struct that is not an actor, the attribute makes a [`SupervisionTable`]. Actors, pools, backoff supervisors and the
+/// guardian can share it, and the compiler checks it in each place ([rule 3.8](docs::semantics#rule-3.8)).
+///
+/// ```
+/// use supervise::pattern::Pool;
+/// use supervise::prelude::*;
+/// use std::io;
+///
+/// #[supervise(one_for_one(max_retries = 10, within = "60s"), on(io::Error) = Restart)]
+/// struct Storage;
+///
+/// #[actor]
+/// #[supervise(table = Storage)]
+/// struct Archive;
+/// # #[actor] impl Archive {}
+///
+/// #[supervise(on(_) = Restart)]
+/// struct Top;
+/// # #[actor] struct Reader;
+/// # #[actor] impl Reader { #[handler] fn read(&self) -> io::Result<()> { Ok(()) } }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::builder("shop").supervised_by::<Top>().start()?;
+/// let archive = system.spawn("archive", || Archive)?;
+/// let readers = system.spawn_with("readers", Pool::round_robin(4, || Reader).supervised_by::<Storage>().props())?;
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
 #[cfg(feature = "macros")]
 pub use supervise_macros::supervise;
 
@@ -152,12 +194,12 @@ pub use supervise_macros::test;
 /// The names that an actor's source file needs. Import them all: `use supervise::prelude::*;`.
 pub mod prelude {
     pub use supervise_core::{
-        Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Context, Directive, Failure, Reply,
-        SpawnError, Supervisor, Terminated, TypedRef,
+        Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
+        Failure, Reply, SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]
-    pub use supervise_core::habits::Habits as _;
+    pub use supervise_core::migration_hints::MigrationHints as _;
 
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
@@ -167,5 +209,5 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use supervise_core::generated::*;
-    pub use supervise_core::habits::Habits;
+    pub use supervise_core::migration_hints::MigrationHints;
 }

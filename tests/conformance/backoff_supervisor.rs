@@ -64,10 +64,11 @@ type SupervisorRef = BackoffSupervisorRef<Child>;
 type Options = BackoffSupervisorProps<Child>;
 
 const MIN: Duration = Duration::from_millis(100);
+const MAX: Duration = Duration::from_secs(3);
 
 /// 100 ms, 200 ms, … 3 s.
 fn delays() -> Backoff {
-    Backoff::exponential(MIN, Duration::from_secs(3))
+    Backoff::exponential(MIN, MAX)
 }
 
 fn making(probe: &TestProbe<Seen>) -> impl Fn() -> Child + Send + Sync + use<> {
@@ -406,7 +407,9 @@ async fn bkf_13_lim_16_the_sixth_failure_in_a_row_is_the_last(system: &TestSyste
 #[supervise::test]
 async fn bkf_14_bkf_16_lim_17_the_retries_count_within_their_window(system: &TestSystem) {
     let probe = system.probe();
-    let delays = Backoff::exponential(Duration::from_millis(300), Duration::from_secs(10));
+    let shortest = Duration::from_millis(300);
+    // As Akka's by default.
+    let delays = Backoff::exponential(shortest, Duration::from_secs(10)).reset_after(shortest);
     let options =
         BackoffSupervisor::on_failure("c1", making(&probe), delays).max_retries(3).within(Duration::from_secs(1));
     let supervisor = start(system, options, &probe).await;
@@ -499,9 +502,9 @@ async fn a_quiet_time_resets_the_count(system: &TestSystem) {
     probe.expect(Seen::Made).await;
     supervisor.actor_ref().reset();
     assert_eq!(count(&supervisor).await, 1, "not by hand");
-    system.advance(MIN * 9 / 10).await;
+    system.advance(MAX * 9 / 10).await;
     assert_eq!(count(&supervisor).await, 1);
-    system.advance(MIN / 10).await;
+    system.advance(MAX / 10).await;
     assert_eq!(count(&supervisor).await, 0);
 }
 

@@ -5,10 +5,12 @@ mod asks;
 mod bounds;
 mod creation;
 mod drops;
+mod endings;
 mod restart;
 mod stop;
 mod strategies;
 mod suspension;
+mod told;
 mod watch;
 
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! Declared children: OTP's supervisor cases, for children that are fields.
 
+mod first_start;
 mod lifecycle;
 mod restart_types;
 mod significant;

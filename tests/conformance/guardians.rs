@@ -85,7 +85,7 @@ fn grd_10_the_system_ends_when_its_guardian_escalates() {
         let probe = system.probe();
         let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
         actor.die("boom").tell().unwrap();
-        system.when_terminated().await.unwrap();
+        assert_eq!(system.when_terminated().await.unwrap_err().to_string(), "boom");
         assert!(actor.actor_ref().has_ended());
         let errors = log.errors();
         assert!(matches!(&errors[..], [error] if error.contains("boom")), "{errors:?}");

@@ -13,6 +13,7 @@ mod fixture;
 mod guardians;
 mod hierarchies;
 mod initialization;
+mod keyed;
 mod lifecycle;
 mod limits;
 mod log;

@@ -96,7 +96,7 @@ async fn otp_28_one_for_one_counts_for_the_supervisor(system: &TestSystem) {
     assert_eq!((first.count().await.unwrap(), second.count().await.unwrap()), (1, 2));
     assert_eq!(names_of_children(&supervisor).await.len(), 2);
     assert_eq!(kill(system, &second).await, Outcome::Restarting { children: 1, delay: None });
-    assert_eq!(kill(system, &first).await, Outcome::Escalated);
+    assert_eq!(kill(system, &first).await, Outcome::LimitEscalated);
     gives_up(system, &supervisor).await;
     assert!(first.actor_ref().has_ended() && second.actor_ref().has_ended());
 }
@@ -142,7 +142,7 @@ async fn otp_30_one_for_all_replaces_both(system: &TestSystem) {
     assert_eq!(kill(system, &first).await, Outcome::Restarting { children: 2, delay: None });
     assert_eq!((first.count().await.unwrap(), second.count().await.unwrap()), (1, 1), "both are new");
     assert_eq!(kill(system, &second).await, Outcome::Restarting { children: 2, delay: None });
-    assert_eq!(kill(system, &first).await, Outcome::Escalated);
+    assert_eq!(kill(system, &first).await, Outcome::LimitEscalated);
     gives_up(system, &supervisor).await;
 }
 
@@ -187,7 +187,7 @@ async fn otp_36_made_up_names_are_children_like_any_other(system: &TestSystem) {
     assert_eq!(kill(system, &children[0]).await, Outcome::Restarting { children: 1, delay: None });
     assert_eq!(kill(system, &children[1]).await, Outcome::Restarting { children: 1, delay: None });
     assert_eq!(names_of_children(&supervisor).await.len(), 2);
-    assert_eq!(kill(system, &children[0]).await, Outcome::Escalated);
+    assert_eq!(kill(system, &children[0]).await, Outcome::LimitEscalated);
     gives_up(system, &supervisor).await;
 }
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use supervise::pattern::{BackoffSupervisor, Blueprint, Pool, PoolProps, PoolRef, TooManyReplacements};
 use supervise::prelude::*;
-use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
+use supervise::testkit::{self, ProbeHandle, TestProbe, TestSystem};
 use supervise::{
     AutoShutdown, Backoff, ChildInfo, Count, Directive, Event, FailureKind, HowEnded, OnLimit, Outcome, Props,
-    RestartType, Strategy,
+    RestartType, StoppingTable, Strategy,
 };
 use tokio::time::Instant;
 
@@ -182,23 +182,27 @@ async fn otp_40_nothing_of_a_temporary_worker_is_retained(system: &TestSystem) {
     assert_eq!(pool.actor_ref().workers().await.unwrap(), kept_refs[1..]);
 }
 
-#[supervise::test]
-async fn otp_41_a_worker_that_cannot_be_restarted_takes_the_pool_down(system: &TestSystem) {
-    let probe = system.probe();
-    let (make, may_start) = (workers(&probe), Arc::new(AtomicBool::new(true)));
-    let gate = Arc::clone(&may_start);
-    let factory = move || if gate.load(Ordering::Relaxed) { Ok(make()) } else { Err(Broken) };
-    let options = Pool::round_robin(2, factory)
-        .restart(RestartType::Permanent)
-        .strategy(Strategy::one_for_one().max_retries(4).count(Count::Supervisor));
-    let pool = spawn(system, options);
-    let members = members(&pool).await;
-    may_start.store(false, Ordering::Relaxed);
-    system.allow_failures();
-    members[0].fail().tell().unwrap();
-    system.expect_escalated(&members[0]).await;
-    system.expect_terminated(&pool).await;
-    assert!(members.iter().all(|worker| worker.actor_ref().has_ended()));
+#[test]
+fn otp_41_a_worker_that_cannot_be_restarted_takes_the_pool_down() {
+    // The default table would restart the pool.
+    let settings = ActorSystem::builder("test").supervised_by::<StoppingTable>();
+    testkit::run_with(settings, async |system: &TestSystem| {
+        let probe = system.probe();
+        let (make, may_start) = (workers(&probe), Arc::new(AtomicBool::new(true)));
+        let gate = Arc::clone(&may_start);
+        let factory = move || if gate.load(Ordering::Relaxed) { Ok(make()) } else { Err(Broken) };
+        let options = Pool::round_robin(2, factory)
+            .restart(RestartType::Permanent)
+            .strategy(Strategy::one_for_one().max_retries(4).count(Count::Supervisor));
+        let pool = spawn(system, options);
+        let members = members(&pool).await;
+        may_start.store(false, Ordering::Relaxed);
+        system.allow_failures();
+        members[0].fail().tell().unwrap();
+        system.expect_escalated(&members[0]).await;
+        system.expect_terminated(&pool).await;
+        assert!(members.iter().all(|worker| worker.actor_ref().has_ended()));
+    });
 }
 
 #[supervise::test]

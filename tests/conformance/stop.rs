@@ -2,7 +2,7 @@
 
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::{Directive, Event, HowEnded, Props, Strategy};
+use supervise::{Directive, Event, FailureKind, HowEnded, Props, Strategy};
 
 use crate::fixture::{Keeper, PingPong, always_restart, how_ended, keeper_deciding, keeper_under, kept, ms, secs};
 
@@ -79,7 +79,7 @@ async fn kil_07_killing_the_user_guardian_ends_the_system(system: &TestSystem) {
     let probe = system.probe();
     let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
     system.user_guardian().kill();
-    system.when_terminated().await.unwrap();
+    assert_eq!(system.when_terminated().await.unwrap_err().kind(), FailureKind::Killed);
     assert!(actor.actor_ref().has_ended());
     assert_eq!(probe.all().await, ["stopped"]);
     let errors = log.errors();

@@ -21,3 +21,4 @@ mod testkit;
 mod thread_end;
 mod timers;
 mod tree;
+mod work;

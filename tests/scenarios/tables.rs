@@ -1,5 +1,5 @@
 //! One supervision table in several places: an actor, a pool, a backoff supervisor, one actor among others, and the guardian.
-//! Rules 3.1, 9.2 and 13.8.
+//! Rule 3.8.
 
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ impl Keeper {
     #[handler]
     fn keep(&mut self, ctx: &mut Context<Self>) -> WriterRef {
         let writer = writer(&self.probe);
-        ctx.spawn("writer", move || writer()).expect("the name is free")
+        ctx.spawn("writer", writer).expect("the name is free")
     }
 }
 
@@ -222,7 +222,6 @@ async fn a_pool_that_escalates_nothing_needs_no_rule_above(system: &TestSystem) 
     }
 }
 
-/// Rule 9.2.
 #[tokio::test]
 async fn the_guardian_uses_a_table() {
     let probe = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));

@@ -262,9 +262,10 @@ impl Model {
     pub(crate) fn step(&mut self, input: &Input<'_, Id, Fault>) -> Effects {
         match input {
             Input::Message(SystemMessage::Failed { child, cause, restarts }) => {
-                if self.is_stopping() || !self.concerns_a_start(*child, *cause) {
-                    self.reports.push_back((*child, *cause, *restarts));
+                if !self.is_stopping() {
+                    self.concerns_a_start(*child);
                 }
+                self.reports.push_back((*child, *cause, *restarts));
             }
             Input::Message(SystemMessage::Terminate) => self.stop_self(),
             Input::Message(SystemMessage::RestartTogether(cause)) => {
@@ -309,7 +310,8 @@ impl Model {
             } else if self.may_decide()
                 && let Some((child, cause, restarts)) = self.reports.pop_front()
             {
-                if !self.concerns_a_start(child, cause) && self.children.contains_key(&child) {
+                self.concerns_a_start(child);
+                if self.children.contains_key(&child) {
                     self.deciding = Some((child, cause, restarts));
                     let renewed = self.fields.is_missing(child);
                     self.does.push(if renewed {

@@ -23,6 +23,7 @@
 
 mod blow;
 mod driver;
+mod keyed;
 mod node;
 mod plan;
 mod producers;

@@ -8,7 +8,7 @@ use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::{Poll, Waker, ready};
 
 use tokio::task::coop::consume_budget;
 
@@ -18,7 +18,7 @@ use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
 use crate::actor::request::{AskError, SendError, SendErrorReason};
 use crate::base::{ActorPath, Uid, drop_contained};
-use crate::mailbox::{Pushed, SendGuard};
+use crate::mailbox::{Lane, Pushed, SendGuard, SendersToWake};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{Effect, HowEnded, Marked};
 
@@ -107,9 +107,30 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
+    /// Whether the actor has been active since the last look, or has anything to do.
+    pub(crate) fn take_touched(&self) -> bool {
+        self.mailbox().take_touched() || self.pending() > 0
+    }
+
+    /// Lets the actor passivate when it has handled what was sent before.
+    pub(crate) fn passivate(&self) {
+        // Nobody is there to be passivated.
+        let _gone = self.to_any().0.push_control(Control::Passivate);
+    }
+
+    /// Closes the user lane of an actor that has ended.
+    pub(crate) fn shut_user_lane(&self) -> (Lane<A::Message, Control>, SendersToWake) {
+        self.mailbox().shut_user_lane()
+    }
+
     /// How many messages wait or are being handled. A hint: the number may change at any time.
     pub(crate) fn pending(&self) -> usize {
         self.mailbox().pending()
+    }
+
+    /// Whether this waker wakes the actor itself: then its own code is what waits.
+    pub(crate) fn is_woken_by(&self, waker: &Waker) -> bool {
+        waker.data() == Arc::as_ptr(&self.cell).cast()
     }
 
     #[inline]
@@ -161,6 +182,10 @@ impl<A: Actor> ActorRef<A> {
             Pushed::Taken(_) => Ok(()),
             Pushed::Full(message) => Err(SendError::new(message, SendErrorReason::MailboxFull)),
             Pushed::Closed(message) => {
+                let message = match self.pass_to_successor(message, asked) {
+                    Ok(outcome) => return outcome,
+                    Err(message) => message,
+                };
                 let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, asked);
                 self.core().lost(lost);
                 Err(SendError::new(message, SendErrorReason::Stopped))
@@ -171,6 +196,32 @@ impl<A: Actor> ActorRef<A> {
                 Ok(())
             }
         }
+    }
+
+    /// Whoever takes what is sent to this actor, which has left its seat.
+    fn successor(&self) -> Option<Self> {
+        self.core().successors()?.occupant()?.typed()
+    }
+
+    /// Sends a message that found this actor's mailbox closed to the successor, and gives it back if there is none.
+    ///
+    /// Rule 18.4.
+    #[cold]
+    fn pass_to_successor(
+        &self,
+        mut message: A::Message,
+        asked: bool,
+    ) -> Result<Result<(), SendError<A::Message>>, A::Message> {
+        let mut from = self.clone();
+        while let Some(successor) = from.successor() {
+            let pushed = successor.enter().push(message);
+            match pushed {
+                Pushed::Closed(back) => message = back,
+                pushed => return Ok(successor.pushed(pushed, asked)),
+            }
+            from = successor;
+        }
+        Err(message)
     }
 
     /// A hand-written future, so that the message moves once: from the future into the lane.
@@ -184,17 +235,50 @@ impl<A: Actor> ActorRef<A> {
         poll_fn(move |cx| {
             // A sender that always finds room would otherwise never yield.
             ready!(pin!(consume_budget()).poll(cx));
-            Poll::Ready(match ready!(place.poll(&mut message, cx)) {
+            match ready!(place.poll(&mut message, cx)) {
                 Ok(task) => {
                     self.core().run(task);
-                    Ok(())
+                    Poll::Ready(Ok(()))
                 }
-                Err(message) => {
-                    self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-                    Err(SendError::new(message, SendErrorReason::Stopped))
-                }
-            })
+                Err(back) => match self.send_to_successor(back, cx.waker()) {
+                    Ok(outcome) => Poll::Ready(outcome),
+                    Err(back) => {
+                        message = Some(std::cell::Cell::new(back));
+                        Poll::Pending
+                    }
+                },
+            }
         })
+    }
+
+    /// What became of a message that found this actor's mailbox closed. Given back if its successor has no room; then the sender
+    /// is woken when there may be.
+    #[cold]
+    #[inline(never)]
+    fn send_to_successor(
+        &self,
+        mut message: A::Message,
+        sender: &Waker,
+    ) -> Result<Result<(), SendError<A::Message>>, A::Message> {
+        let mut from = self.clone();
+        while let Some(successor) = from.successor() {
+            match successor.mailbox().push_as_guest(message, sender) {
+                Pushed::Taken(task) => {
+                    successor.core().run(task);
+                    return Ok(Ok(()));
+                }
+                Pushed::Full(back) => return Err(back),
+                Pushed::Closed(back) | Pushed::Displaced(back) => message = back,
+            }
+            from = successor;
+        }
+        Ok(Err(from.finds_nobody(message)))
+    }
+
+    /// A message whose sender gets it back, because the actor has ended.
+    fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
+        self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
+        SendError::new(message, SendErrorReason::Stopped)
     }
 }
 
@@ -283,6 +367,9 @@ impl AnyActorRef {
     /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
     /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
+        if let Some(seat) = self.core().seat() {
+            seat.leaving(self.uid());
+        }
         // The parent notes that it waits for this child. A command would do, but its effects would make every stop 3 %
         // slower.
         let parent = self.core().parent.as_ref();

@@ -22,6 +22,7 @@
 mod effect_runner;
 mod redelivery;
 mod run;
+mod seat;
 mod spawn;
 mod user_code;
 mod visit;
@@ -30,6 +31,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Wake;
 
@@ -45,12 +47,13 @@ use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid};
 use crate::failure::Failure;
-use crate::mailbox::{Mailbox, MailboxKind};
+use crate::mailbox::{Lane, Mailbox, MailboxKind};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
+pub(crate) use seat::{AtClose, Seat};
 pub(crate) use spawn::NewName;
 pub use spawn::SpawnError;
 pub(crate) use visit::Visit;
@@ -117,8 +120,19 @@ pub(crate) struct Core {
     pub(crate) system: Arc<SystemCore>,
     description: ActorDescription,
     protocol: Mutex<CellProtocol>,
-    /// Notifies the futures that wait for the stop request. Allocated with the first.
-    stopping: OnceLock<Box<Notify>>,
+    /// Appears with the first of it.
+    extras: OnceLock<Box<Extras>>,
+}
+
+/// What few actors need.
+#[derive(Default)]
+struct Extras {
+    /// For those who wait for the stop request.
+    stopping: Notify,
+    /// Of a child that has a key.
+    seat: Option<Arc<dyn Seat>>,
+    /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
+    forwards: AtomicBool,
 }
 
 /// A cell of any type.
@@ -217,6 +231,17 @@ impl<M: Send + 'static> Cell<M> {
         };
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
+
+    /// This cell handles nothing more. Gives what waits, or none if that stays for the successor.
+    #[cold]
+    fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
+        let mut user = Lane::new();
+        match seat.closes(self.core.uid, &mut || user = self.mailbox.drain_user_lane()) {
+            AtClose::Close => Some(self.mailbox.close_user_lane()),
+            AtClose::Emptied => Some(user),
+            AtClose::Keep => None,
+        }
+    }
 }
 
 /// The cell's own code panicked, which is a bug in this crate. Its instance was dropped without hooks. Its parent and
@@ -262,7 +287,7 @@ impl Core {
             system,
             description,
             protocol: Mutex::new(protocol),
-            stopping: OnceLock::new(),
+            extras: OnceLock::new(),
         }
     }
 
@@ -322,9 +347,9 @@ impl Core {
 
     /// Waits for the stop request of this actor.
     pub(crate) async fn stop_requested(&self) {
-        let notify = self.stopping.get_or_init(|| Box::new(Notify::new()));
+        let extras = self.extras.get_or_init(Box::default);
         loop {
-            let notified = notify.notified();
+            let notified = extras.stopping.notified();
             if self.protocol().is_stopping() {
                 return;
             }
@@ -333,8 +358,34 @@ impl Core {
     }
 
     fn announce_stop(&self) {
-        if let Some(stopping) = self.stopping.get() {
-            stopping.notify_waiters();
+        if let Some(extras) = self.extras.get() {
+            extras.stopping.notify_waiters();
+            if let Some(seat) = &extras.seat {
+                seat.leaving(self.uid);
+            }
+        }
+    }
+
+    /// Before anybody can reach this cell.
+    fn take_seat(&self, seat: Arc<dyn Seat>) {
+        let _first = self.extras.set(Box::new(Extras { seat: Some(seat), ..Extras::default() }));
+    }
+
+    /// The seat of a child that has a key.
+    pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
+        self.extras.get()?.seat.as_ref()
+    }
+
+    /// The seat whose next occupants get what is sent to this cell, which has left it.
+    pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
+        let extras = self.extras.get()?;
+        if extras.forwards.load(Ordering::Acquire) { extras.seat.clone() } else { None }
+    }
+
+    /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.
+    pub(crate) fn forward(&self) {
+        if let Some(extras) = self.extras.get() {
+            extras.forwards.store(true, Ordering::Release);
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
+use crate::actor::control::Control;
 use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
     WatchableBy,
@@ -17,7 +18,9 @@ use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
 use crate::actor::request::{AskError, Request};
 use crate::actor::system::ActorSystem;
+use crate::actor::work::{WorkId, Works};
 use crate::base::{ActorPath, UserValue};
+use crate::failure::Failure;
 use crate::supervision::{Protocol, WatchKind};
 
 /// Gives a handler or hook access to its own actor: its ref, its parent, its children, its timers and its watches.
@@ -25,15 +28,18 @@ pub struct Context<A: Actor> {
     cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
-    /// The messages of `watch_with`, by watched actor. Allocated with the first one.
-    #[expect(
-        clippy::box_collection,
-        reason = "few actors watch with messages, and every actor pays for the room"
-    )]
-    watch_messages: Option<Box<HashMap<AnyActorRef, WatchMessage<A::Message>>>>,
+    /// What few actors have, and every actor would pay the room for. Appears with the first of it.
+    rare: Option<Box<Rare<A>>>,
     aborted: bool,
     /// Allocated with the first timer.
     timers: Option<Box<ActorTimers<A::Message>>>,
+}
+
+/// See [`Context::rare`].
+struct Rare<A: Actor> {
+    /// What comes instead of `Terminated`.
+    watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
+    works: Works<A>,
 }
 
 /// The message that an instance gets when a watched actor ends.
@@ -45,7 +51,7 @@ struct WatchMessage<M: 'static> {
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
-        Self { cell, held: None, watch_messages: None, aborted: false, timers: None }
+        Self { cell, held: None, rare: None, aborted: false, timers: None }
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
@@ -83,6 +89,14 @@ impl<A: Actor> Context<A> {
     /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
         self.me_any().send_system(System::Terminate);
+    }
+
+    /// Ends this actor because it is not needed now, when it has handled what was sent before. If it is one of [keyed
+    /// children](crate::Children), what is sent to it from then on waits for its successor, in order (rule 18.3). Elsewhere it
+    /// stops as by a [`poison`](ActorRef::poison) of its own.
+    pub fn passivate(&mut self) {
+        // Only this cell closes its mailbox, so it is open.
+        let _open = self.me_any().0.push_control(Control::Passivate);
     }
 
     /// Waits until this actor is asked to stop. A handler that waits for long should wait for this too: after the
@@ -301,21 +315,21 @@ impl<A: Actor> Context<A> {
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
         let earlier = self.watch_as(&subject, WatchKind::Message);
-        let kept = self.watch_messages.as_ref().and_then(|messages| messages.get(&subject));
+        let kept = self.rare.as_ref().and_then(|rare| rare.watch_messages.get(&subject));
         let inherited = kept.is_some_and(|message| message.inherited);
         if earlier.is_some() && !inherited {
             return Err(AlreadyWatched { subject: subject.path() });
         }
         let message = WatchMessage { message: UserValue::new(message.into_message()), inherited: false };
-        self.watch_messages.get_or_insert_default().insert(subject, message);
+        self.rare().watch_messages.insert(subject, message);
         Ok(())
     }
 
     /// Ends a watch. A notification that is on its way is not delivered.
     pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
         let subject = subject.actor_ref().to_any();
-        if let Some(messages) = &mut self.watch_messages {
-            messages.remove(&subject);
+        if let Some(rare) = &mut self.rare {
+            rare.watch_messages.remove(&subject);
         }
         self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
     }
@@ -346,7 +360,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_watch_message(&mut self, subject: &AnyActorRef) -> Option<A::Message> {
-        self.watch_messages.as_mut()?.remove(subject).map(|message| message.message.into_inner())
+        self.rare.as_mut()?.watch_messages.remove(subject).map(|message| message.message.into_inner())
     }
 
     // ---- the runner's side ---------------------------------------------------------------------------------------
@@ -376,10 +390,34 @@ impl<A: Actor> Context<A> {
         self.timers.as_deref_mut()
     }
 
-    /// Called before and after `pre_restart` and `post_stop`: no instance would handle a timer that a hook set.
-    pub(crate) fn cancel_all_timers(&mut self) {
+    fn rare(&mut self) -> &mut Rare<A> {
+        self.rare.get_or_insert_with(|| Box::new(Rare { watch_messages: HashMap::new(), works: Works::new() }))
+    }
+
+    pub(crate) fn works(&mut self) -> &mut Works<A> {
+        &mut self.rare().works
+    }
+
+    pub(crate) fn works_so_far(&self) -> Option<&Works<A>> {
+        self.rare.as_ref().map(|rare| &rare.works)
+    }
+
+    /// The mark of an outcome came up: its message or failure, unless the work was cancelled.
+    pub(crate) fn take_outcome(&mut self, work: WorkId) -> Option<Result<A::Message, Failure>> {
+        let me = self.me();
+        self.rare.as_mut()?.works.take(work, &me)
+    }
+
+    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody, and what it began would
+    /// run for nobody.
+    ///
+    /// Rules 4.7 and 17.1.
+    pub(crate) fn cancel_timers_and_work(&mut self) {
         if let Some(timers) = &mut self.timers {
             timers.cancel_all();
+        }
+        if let Some(rare) = &mut self.rare {
+            rare.works.cancel_all();
         }
     }
 
@@ -387,10 +425,11 @@ impl<A: Actor> Context<A> {
     ///
     /// Rule 8.4.
     pub(crate) fn clear(&mut self) {
-        self.cancel_all_timers();
+        self.cancel_timers_and_work();
         self.held = None;
         self.aborted = false;
-        if let Some(messages) = &mut self.watch_messages {
+        if let Some(rare) = &mut self.rare {
+            let messages = &mut rare.watch_messages;
             let watched: HashSet<_> = self.cell.core.protocol().watched().cloned().collect();
             messages.retain(|subject, _| watched.contains(subject));
             for message in messages.values_mut() {

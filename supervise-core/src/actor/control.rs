@@ -4,6 +4,7 @@ use super::actor_ref::AnyActorRef;
 use super::actor_timers::Generation;
 use super::cell::{System, Visit};
 use super::dispatch::Task;
+use super::work::WorkId;
 use crate::mailbox::Mailbox;
 
 /// The mailbox of an actor that takes messages `M`.
@@ -16,10 +17,14 @@ pub(crate) enum Control {
     Terminated(AnyActorRef),
     /// Stop, after all earlier messages.
     PoisonPill,
+    /// Stop, after what was sent before; what comes later waits for the successor, where the actor has a key.
+    Passivate,
     /// Fail with `Killed`, after all earlier messages.
     Kill,
     /// One of the actor's timers is due.
     Tick(Generation),
+    /// A future, a stream or a blocking closure of the actor's own has come to something.
+    Outcome(WorkId),
     /// Run code of this crate, for a pattern.
     Visit(Visit),
 }

@@ -40,6 +40,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use pin_project_lite::pin_project;
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::AbortHandle;
 
 use self::crew::Crew;
 use self::only_queue::OnlyQueue;
@@ -172,12 +173,11 @@ pub(crate) fn woke_a_cell() {
     WOKE_ELSEWHERE.set(false);
 }
 
-/// Runs a future of the system that does not belong to an actor.
-pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send + 'static) {
+/// Lets what a system does besides run until it ends, or is aborted.
+pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
     #[cfg(feature = "testkit")]
     let future = super::activity::Counted::new(system.activity(), future);
-    // The handle is not needed: the task ends by itself.
-    drop(system.runtime().spawn(future));
+    system.runtime().spawn(future).abort_handle()
 }
 
 impl Dispatcher {
@@ -217,6 +217,11 @@ impl Dispatcher {
             Queues::Only(_) => None,
             Queues::Many(crew) => Some(crew),
         }
+    }
+
+    /// Whether this thread runs a turn of one of this system's actors, other than on an asker's stack.
+    pub(crate) fn is_here(&self) -> bool {
+        HERE.get().0 == self.address()
     }
 
     /// Queues a task, or drops it if the workers are gone.

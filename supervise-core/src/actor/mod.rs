@@ -19,15 +19,17 @@ mod reply;
 mod request;
 mod system;
 mod table;
+mod work;
 
 #[cfg(feature = "testkit")]
 pub(crate) use self::activity::Activity;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
-pub(crate) use self::cell::{Cell, CellProtocol, NewName};
+pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
 pub use self::cell::{SpawnError, StashOverflow};
 pub use self::child::{Child, Declare, UndeclaredChild};
 pub use self::context::{AlreadyWatched, Context};
+pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, EscalationsDecidedBy, FailsWith,
@@ -42,3 +44,4 @@ pub use self::reply::{Answer, Reply, ReplyTo};
 pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
+pub use self::work::{Task, TaskOutput, WorkId};

@@ -17,6 +17,7 @@ use tokio::task::coop::consume_budget;
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::reply::{Answer, ReplyTo};
+use crate::base::ActorPath;
 use crate::failure::Failure;
 
 /// One message to one actor, which has not been sent yet.
@@ -157,6 +158,11 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
         let (to, inline) = (request.to, request.inline);
+        if to.is_woken_by(cx.waker()) {
+            let path = Box::new(to.path());
+            self.0 = AskState::Done;
+            return Poll::Ready(Err(AskError::AskedItself(path)));
+        }
         if inline && pin!(consume_budget()).poll(cx).is_pending() {
             // A task that asks in a loop and gets each reply at once would otherwise never yield.
             return Poll::Pending;
@@ -282,6 +288,10 @@ pub enum AskError {
     /// No reply came within this time.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
+    /// A handler or hook of this actor awaited an answer of the same actor. The actor answers only when that handler has returned, so
+    /// nothing was sent.
+    #[error("{0} asked itself: the answer would wait for the handler that waits for it")]
+    AskedItself(Box<ActorPath>),
 }
 
 impl From<SendErrorReason> for AskError {

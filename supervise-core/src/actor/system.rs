@@ -47,7 +47,8 @@ pub(crate) struct SystemCore {
     observer: Observer,
     guardians: OnceLock<Guardians>,
     end: watch::Sender<End>,
-    root_failure: OnceLock<Failure>,
+    /// What the system ends with, if that is a failure.
+    failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
     #[cfg(feature = "testkit")]
@@ -174,13 +175,24 @@ impl ActorSystem {
         self.core.end.borrow().is_some()
     }
 
-    /// Waits until the system has ended.
+    /// Waits until the system has ended. A `main` that returns what this gives exits with an error code, and prints the failure,
+    /// when the system did not end as it was told to:
+    ///
+    /// ```
+    /// # use supervise_core::ActorSystem;
+    /// #[tokio::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let system = ActorSystem::new("shop");
+    ///     // spawn actors, serve
+    ///     system.terminate().await;
+    ///     Ok(system.when_terminated().await?)
+    /// }
+    /// ```
     ///
     /// # Errors
     ///
-    /// If the system ended because the root guardian itself failed, or with [`RuntimeGone`] if its runtime was shut
-    /// down first. A failure that `/user` escalates is not such an error: `/` decides to stop everything. The log and
-    /// [`events`](Self::events) report that failure, and no task of the coordinated shutdown runs.
+    /// The failure that ended the system (rule 9.1): what `/user` escalated, what another guardian failed with, or
+    /// [`RuntimeGone`] if its runtime was shut down first. No task of the coordinated shutdown runs then.
     ///
     /// # Cancel safety
     ///
@@ -241,8 +253,8 @@ pub struct RuntimeGone {
 }
 
 impl ActorSystemBuilder {
-    /// Sets the table by which `/user` supervises the top-level actors. The table must decide every failure, so it has
-    /// an `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
+    /// How `/user` supervises the top-level actors: by a table, which decides every failure (it has an `on(_)`). By
+    /// default: [`DefaultTable`](crate::DefaultTable).
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system
@@ -302,7 +314,7 @@ impl ActorSystemBuilder {
             observer: Observer::new(self.event_capacity, end.clone()),
             guardians: OnceLock::new(),
             end,
-            root_failure: OnceLock::new(),
+            failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
             #[cfg(feature = "testkit")]
@@ -326,8 +338,16 @@ impl ActorSystemBuilder {
         let watched = user.to_any();
         let system = guardian(&above, "system", Props::new(move || Guardian::System { user: watched.clone() }));
         let watched = system.to_any();
+        let ends = Arc::downgrade(&core);
+        let decide = move |failure: &Failure, child: &ChildInfo| {
+            // Rule 9.1: the first guardian that fails ends the system.
+            if let Some(system) = ends.upgrade() {
+                let _first = system.failure.set(failure.clone());
+            }
+            Ok((StoppingTable::decide(failure, child)?, StoppingTable::STRATEGY))
+        };
         let props = Props::new(move || Guardian::Root { system: watched.clone() })
-            .supervised_by::<StoppingTable>()
+            .with_policy::<StoppingTable>(StoppingTable::STRATEGY, StoppingTable::TABLE, decide)
             .marked();
         let guardians = Guardians {
             root: Arc::downgrade(&(Arc::clone(&root) as Arc<dyn AnyCell>)),
@@ -444,7 +464,7 @@ impl SystemCore {
     /// Rule 9.3.
     pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
         observe::root_failed(&failure);
-        let _first = self.root_failure.set(failure);
+        let _first = self.failure.set(failure);
         root.send_system(System::Terminate);
     }
 
@@ -470,7 +490,7 @@ impl SystemCore {
         if self.termination.has_root_ended() {
             return;
         }
-        let _first = self.root_failure.set(Failure::new(RuntimeGone { system: self.name.clone() }));
+        let _first = self.failure.set(Failure::new(RuntimeGone { system: self.name.clone() }));
         self.shutdown.system_ended();
         drop_contained(self.termination.root_ended());
         self.announce_end();
@@ -478,7 +498,7 @@ impl SystemCore {
 
     fn announce_end(&self) {
         self.observer.dead_letters_end();
-        let how = self.root_failure.get().cloned().map_or(Ok(()), Err);
+        let how = self.failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }
 }

@@ -1,7 +1,7 @@
 //! Supervision tables that do not belong to one actor type: an actor, a pattern and the guardian can share one.
 //!
-//! The compiler knows what a table decides and what it escalates, through [`Decides`], [`DecidesAll`] and
-//! [`EscalationsDecidedBy`]. Rules 3.1 and 9.2.
+//! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
+//! [`EscalationsDecidedBy`]. Rule 3.8.
 
 use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Supervisor};
 use crate::actor::description::{DeciderTable, Rule};

@@ -209,11 +209,14 @@ impl fmt::Display for Failure {
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Failure")
-            .field("kind", &format_args!("{}", self.type_name()))
+        let mut text = f.debug_struct("Failure");
+        text.field("kind", &format_args!("{}", self.type_name()))
             .field("stage", &self.stage())
-            .field("message", &format_args!("{self}"))
-            .finish_non_exhaustive()
+            .field("message", &format_args!("{self}"));
+        if let Some(origin) = self.origin() {
+            text.field("origin", &format_args!("{origin}"));
+        }
+        text.finish_non_exhaustive()
     }
 }
 
@@ -364,6 +367,10 @@ impl supervision::Cause for Failure {
 
     fn is_initialization(&self) -> bool {
         Failure::is_initialization(self)
+    }
+
+    fn is_from_below(&self) -> bool {
+        self.origin().is_some()
     }
 
     fn is_final(&self) -> bool {

@@ -54,6 +54,7 @@ struct Node {
     spec: Option<ChildSpec>,
     state: NodeState,
     restarts: u32,
+    restarts_in_all: u32,
     /// How many messages waited in its mailbox.
     waiting: usize,
     /// The distance to its parent, in nodes. 0 for the top node.
@@ -66,7 +67,10 @@ struct Node {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeState {
-    /// It is starting, waiting for messages, or handling one.
+    /// Its first instance, or the next one, has not completed its start: the factory or a hook runs, or it waits for its declared
+    /// children.
+    Starting,
+    /// It waits for messages or handles one.
     Running,
     /// It failed and has not been restarted or resumed yet, because its parent is still deciding or waits for a
     /// backoff.
@@ -96,10 +100,11 @@ impl ActorSystem {
             actor: AnyActorRef,
             parent: Option<usize>,
             restarts: u32,
+            restarts_in_all: u32,
         }
         let mut tree = Tree { nodes: Vec::new() };
-        let mut found = vec![Found { actor: self.core().root(), parent: None, restarts: 0 }];
-        while let Some(Found { actor, parent, restarts }) = found.pop() {
+        let mut found = vec![Found { actor: self.core().root(), parent: None, restarts: 0, restarts_in_all: 0 }];
+        while let Some(Found { actor, parent, restarts, restarts_in_all }) = found.pop() {
             let core = actor.core();
             let at = tree.nodes.len();
             let state = {
@@ -111,6 +116,7 @@ impl ActorSystem {
                     actor: child.clone(),
                     parent: Some(at),
                     restarts: protocol.child_info(id).map_or(0, |(_, restarts)| restarts),
+                    restarts_in_all: protocol.restarts_in_all(id),
                 });
                 found.extend(children);
                 NodeState::of(&protocol)
@@ -120,6 +126,7 @@ impl ActorSystem {
             let spec = parent.and_then(|parent| tree.nodes[parent].description.declared_child(&core.name));
             tree.push(name, core.description().clone(), spec, state, restarts, parent);
             tree.nodes[at].waiting = actor.0.waiting();
+            tree.nodes[at].restarts_in_all = restarts_in_all;
         }
         tree.close()
     }
@@ -133,6 +140,8 @@ impl NodeState {
             Self::Failed
         } else if protocol.suspensions() > 0 {
             Self::Suspended
+        } else if protocol.is_starting() {
+            Self::Starting
         } else {
             Self::Running
         }
@@ -172,7 +181,18 @@ impl Tree {
     ) {
         let depth = parent.map_or(0, |parent| self.nodes[parent].depth + 1);
         let up = parent.map_or(0, |parent| self.nodes.len() - parent);
-        self.nodes.push(Node { name, description, spec, state, restarts, waiting: 0, up, depth, size: 1 });
+        self.nodes.push(Node {
+            name,
+            description,
+            spec,
+            state,
+            restarts,
+            restarts_in_all: 0,
+            waiting: 0,
+            up,
+            depth,
+            size: 1,
+        });
     }
 
     /// Computes the sizes of the subtrees. Children stand behind their parents.
@@ -299,6 +319,11 @@ impl<'a> TreeNode<'a> {
     /// How many restarts its parent's limit has counted in the current window. 0 if there is no limit.
     pub fn restarts(self) -> u32 {
         self.node().restarts
+    }
+
+    /// How many restarts its parent has told it to do since it was made, whether a limit counts them or not.
+    pub fn restarts_in_all(self) -> u32 {
+        self.node().restarts_in_all
     }
 
     /// How many messages waited in its mailbox. The message in hand and stashed messages do not count. 0 in a declared

@@ -23,6 +23,7 @@ mod loom_tests;
 mod senders;
 mod system_lane;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::task::Waker;
 
@@ -69,6 +70,8 @@ pub(crate) struct Mailbox<M, C, S, R> {
     handling: AtomicBool,
     /// Whether the runner, when it parks, waits for the user lane too. Only the cell writes it.
     accepts: AtomicBool,
+    /// Whether the cell has handled a message that counts as activity since somebody [looked](Self::take_touched).
+    touched: AtomicBool,
     /// Whether a later message may displace one that was pushed.
     displaces: bool,
     lanes: Mutex<Lanes<M, C, S, R>>,
@@ -129,6 +132,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             in_hand: AtomicUsize::new(0),
             handling: AtomicBool::new(false),
             accepts: AtomicBool::new(false),
+            touched: AtomicBool::new(false),
             displaces: matches!(kind, MailboxKind::Bounded { overflow: Overflow::DropOldest, .. }),
             lanes: Mutex::new(lanes),
         }
@@ -181,6 +185,24 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// A waiter through which a sender can wait for room.
     pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
         SendWaiter { mailbox: self, ticket: None }
+    }
+
+    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for somebody who
+    /// has no [place](Self::place) here.
+    pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
+        let waker = guest.clone();
+        let mut lanes = self.lock();
+        if lanes.closed {
+            return Pushed::Closed(message);
+        }
+        if self.admits(&lanes) {
+            return Pushed::Taken(lanes.enqueue(message));
+        }
+        let waits_already = lanes.bound.as_mut().and_then(|bound| bound.wait_as_guest(waker));
+        self.senders_wait.store(true, Ordering::Relaxed);
+        drop(lanes);
+        drop(waits_already);
+        Pushed::Full(message)
     }
 
     /// Whether there is room for one more message. The message that the cell has just begun to handle may still count.
@@ -295,7 +317,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         }
         let bound = lanes.bound.as_mut()?;
         let first = bound.waiting.pop_front()?;
-        bound.let_in += 1;
+        bound.let_in += usize::from(!first.is_guest);
         self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
         Some(first.waker)
     }
@@ -303,6 +325,17 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Sets whether the cell is handling a message.
     pub(crate) fn set_handling(&self, handling: bool) {
         self.handling.store(handling, Ordering::Relaxed);
+    }
+
+    /// Says that the cell has handled a message that counts as activity.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        self.touched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there was activity since the last look.
+    pub(crate) fn take_touched(&self) -> bool {
+        self.touched.swap(false, Ordering::Relaxed)
     }
 
     /// How many messages wait or are being handled. A hint: the number may change at any time.
@@ -344,17 +377,44 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Closes the user lane. Returns the entries that waited there.
     pub(crate) fn close_user_lane(&self) -> Lane<M, C> {
+        let (leftovers, senders) = self.shut_user_lane();
+        senders.wake();
+        leftovers
+    }
+
+    /// Like [`close_user_lane`](Self::close_user_lane), for whoever holds a lock: the senders that wait for room are still to be
+    /// woken.
+    pub(crate) fn shut_user_lane(&self) -> (Lane<M, C>, SendersToWake) {
         let mut lanes = self.lock();
         lanes.closed = true;
         lanes.guarded = true;
         let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
         let bound = lanes.bound.take();
         self.senders_wait.store(false, Ordering::Relaxed);
-        drop(lanes);
-        for Waiting { waker, .. } in bound.into_iter().flat_map(|bound| bound.waiting) {
-            waker.wake();
+        (leftovers, SendersToWake(bound))
+    }
+
+    /// Takes what waits in the user lane, for a cell that will handle none of it. The lane stays open.
+    pub(crate) fn drain_user_lane(&self) -> Lane<M, C> {
+        self.in_hand.store(0, Ordering::Relaxed);
+        std::mem::replace(&mut self.lock().user, Lane::new())
+    }
+
+    /// Puts messages that were taken back in front of those that wait, whatever the capacity.
+    ///
+    /// # Errors
+    ///
+    /// Gives them back if the lane has been closed meanwhile.
+    pub(crate) fn put_back(&self, messages: VecDeque<M>) -> Result<(), VecDeque<M>> {
+        let mut lanes = self.lock();
+        if lanes.closed {
+            return Err(messages);
         }
-        leftovers
+        self.in_hand.store(0, Ordering::Relaxed);
+        for message in messages.into_iter().rev() {
+            lanes.user.push_front(message);
+        }
+        Ok(())
     }
 
     /// Closes the system lane. Returns the entries that waited there.
@@ -372,6 +432,18 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     fn lock(&self) -> MutexGuard<'_, Lanes<M, C, S, R>> {
         // No user code runs under this lock, so it cannot be poisoned half-way.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Those who waited for room in a mailbox that was closed.
+#[must_use = "they wait until they are woken"]
+pub(crate) struct SendersToWake(Option<Box<Bound>>);
+
+impl SendersToWake {
+    pub(crate) fn wake(self) {
+        for Waiting { waker, .. } in self.0.into_iter().flat_map(|bound| bound.waiting) {
+            waker.wake();
+        }
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Bound {
 pub(super) struct Waiting {
     ticket: u64,
     pub(super) waker: Waker,
+    /// It comes back by itself when there is room, and has none kept for it. So it may as well stay away.
+    pub(super) is_guest: bool,
 }
 
 impl Bound {
@@ -117,6 +119,16 @@ impl Bound {
         self.waiting.remove(self.position(ticket).ok()?)
     }
 
+    /// Puts a guest last. Gives its waker back if it waits already.
+    pub(super) fn wait_as_guest(&mut self, waker: Waker) -> Option<Waker> {
+        if self.waiting.iter().any(|other| other.is_guest && other.waker.will_wake(&waker)) {
+            return Some(waker);
+        }
+        self.next_ticket += 1;
+        self.waiting.push_back(Waiting { ticket: self.next_ticket, waker, is_guest: true });
+        None
+    }
+
     /// Stores a sender's waker at its place in the queue, or at the end if it has no place yet. Returns the earlier
     /// waker.
     fn wait(&mut self, ticket: &mut Option<u64>, waker: Waker) -> Option<Waker> {
@@ -127,7 +139,7 @@ impl Bound {
         match self.position(ticket) {
             Ok(at) => Some(std::mem::replace(&mut self.waiting[at].waker, waker)),
             Err(at) => {
-                self.waiting.insert(at, Waiting { ticket, waker });
+                self.waiting.insert(at, Waiting { ticket, waker, is_guest: false });
                 None
             }
         }

@@ -11,7 +11,7 @@ use tokio::sync::{broadcast, watch};
 use super::dead_letter::DeadLetter;
 use crate::base::{ActorPath, Hold};
 use crate::failure::Failure;
-use crate::supervision::{Directive, Hook, HowEnded, Outcome};
+use crate::supervision::{Count, Directive, Hook, HowEnded, Limit, Outcome};
 
 /// Something that happened in a system.
 #[derive(Debug, Clone)]
@@ -35,6 +35,19 @@ pub enum Event {
         directive: Directive,
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
+    },
+    /// A restart was refused because the limit is reached. Comes right before the decision, which says what follows (rule 10.2).
+    LimitReached {
+        /// Whose limit.
+        supervisor: ActorPath,
+        /// Who failed once too often.
+        child: ActorPath,
+        /// Why. Its [`origin`](Failure::origin) is who failed first, where an actor above failed because of it.
+        failure: Failure,
+        /// How many restarts were granted.
+        limit: Limit,
+        /// Whose restarts were counted.
+        count: Count,
     },
     /// A decider failed, so its supervisor fails.
     DeciderFailed {

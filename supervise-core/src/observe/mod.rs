@@ -28,7 +28,7 @@ pub use self::event::{Event, EventStream, Events};
 use self::no_log as log;
 use crate::base::{ActorPath, contained, contained_silently};
 use crate::failure::Failure;
-use crate::supervision::{LogLevel, Note, Strategy, Time};
+use crate::supervision::{LogLevel, Note, Outcome, Strategy, Time};
 
 /// Reports what happens in one system.
 pub(crate) struct Observer {
@@ -51,17 +51,28 @@ impl Observer {
         self.events.is_heard() || contained(log::is_on).unwrap_or(false)
     }
 
-    /// Reports what the protocol of `actor` noted, if that [is heard](Self::is_heard). `child` is the child that the
-    /// note is about.
+    /// Tells what the protocol of `actor` noted, if that [is heard](Self::is_heard). `child` is the one that the note is about, and
+    /// `attempt` which restart in a row of that child.
     pub(crate) fn note(
         &self,
         actor: ActorPath,
         child: Option<ActorPath>,
         note: Note<Failure>,
         strategy: &Strategy,
+        attempt: u32,
     ) {
-        if !told(|| log::note(&actor, &note, child.as_ref(), strategy)) {
+        if !told(|| log::note(&actor, &note, child.as_ref(), strategy, attempt)) {
             told(|| log::unsaid(&actor, child.as_ref()));
+        }
+        if let Note::Decided { cause, outcome: Outcome::LimitReached { .. } | Outcome::LimitEscalated, .. } = &note
+        {
+            self.events.publish(Event::LimitReached {
+                supervisor: actor.clone(),
+                child: child.clone().unwrap_or_else(|| actor.clone()),
+                failure: cause.clone(),
+                limit: strategy.limit,
+                count: strategy.count,
+            });
         }
         if let Some(event) = event_of(actor, child, note) {
             self.events.publish(event);
@@ -174,6 +185,12 @@ pub(crate) fn root_failed(failure: &Failure) {
 /// Reports that a termination callback panicked.
 pub(crate) fn termination_callback_failed(failure: &Failure) {
     told(|| log::termination_callback_failed(failure));
+}
+
+/// Tells that the process ends now, in the middle of a shutdown.
+#[cfg(feature = "signal")]
+pub(crate) fn second_signal(signal: &str) {
+    told(|| log::second_signal(signal));
 }
 
 /// Reports that the coordinated shutdown begins.

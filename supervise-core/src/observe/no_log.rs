@@ -16,7 +16,7 @@ pub(super) fn is_on_at(_: LogLevel) -> bool {
     false
 }
 
-pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy) {}
+pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy, _: u32) {}
 
 pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
 
@@ -35,6 +35,9 @@ pub(super) fn cell_broke(_: &ActorPath, _: &Failure) {}
 pub(super) fn root_failed(_: &Failure) {}
 
 pub(super) fn termination_callback_failed(_: &Failure) {}
+
+#[cfg(feature = "signal")]
+pub(super) fn second_signal(_: &str) {}
 
 pub(super) fn shutdown_begins(_: &dyn Display) {}
 

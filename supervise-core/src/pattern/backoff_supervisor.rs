@@ -100,8 +100,8 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [`stopping`](BackoffSupervisorProps::stopping), every failure does.
     ///
     /// `template` makes the child, for each life and each restart in place. `delays` says how long to wait, and whether
-    /// the count is reset after a quiet time (by default, when a child has lived as long as the shortest delay) or [by
-    /// hand](ActorRef::reset).
+    /// the count starts anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// [by hand](ActorRef::reset).
     ///
     /// # Panics
     ///
@@ -129,9 +129,9 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// If the child ends for any other reason, the supervisor stops: after the child's own stop, or a `Stop` of the
     /// decider, which by default answers a failed start.
     ///
-    /// `template` makes the child, once for each life. `delays` says how long to wait, and whether the count is reset
-    /// after a quiet time (by default, when a child has lived as long as the shortest delay) or [by
-    /// hand](ActorRef::reset).
+    /// `template` makes the child, once for each life. `delays` says how long to wait, and whether the count starts
+    /// anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// [by hand](ActorRef::reset).
     pub fn on_failure<B>(
         name: impl Into<String>,
         template: impl Fn() -> B + Send + Sync + 'static,

@@ -29,7 +29,11 @@ impl ActorSystem {
     /// Runs the [coordinated shutdown](Self::coordinated_shutdown), ends all actors, children before their parents, and
     /// waits until the last one has ended. If it is called twice, both calls wait for the same end.
     ///
-    /// Even if the coordinated shutdown is aborted, the system ends.
+    /// Even if the coordinated shutdown is aborted, the system ends. Whether the system ended with a failure is what
+    /// [`when_terminated`](Self::when_terminated) says afterwards.
+    ///
+    /// Awaited in a handler or hook of one of the system's own actors, it does not wait: the end comes when that handler has
+    /// returned (rule 9.2).
     ///
     /// # Cancel safety
     ///
@@ -45,8 +49,11 @@ impl ActorSystem {
         } else {
             self.user_guardian().stop();
         }
-        // The failure of a guardian has been logged.
-        let _how = self.when_terminated().await;
+        // The end waits for the code that runs on this actor's turn.
+        if !self.core().dispatcher().is_here() {
+            // The failure of a guardian has been logged.
+            let _how = self.when_terminated().await;
+        }
     }
 
     /// The coordinated shutdown of this system: tasks in phases, which run once. By default

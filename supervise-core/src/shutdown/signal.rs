@@ -1,9 +1,12 @@
-//! Shutting down when the process gets a signal.
+//! Shutting down when the process is told to, and ending it when it is told twice.
+//!
+//! Rule 16.2.
 
 use std::future::Future;
 use std::io;
 
 use crate::actor::{ActorSystem, dispatch};
+use crate::observe;
 use crate::shutdown_plan::ShutdownReason;
 
 impl ActorSystem {
@@ -21,7 +24,11 @@ impl ActorSystem {
     /// }
     /// ```
     ///
-    /// From then on, these signals no longer end the process by themselves, not even after the system has ended.
+    /// This `main` exits with 0 after a signal, and with 1, printing the failure, when a failure has ended the system.
+    ///
+    /// A second signal ends the process at once, even where handlers block all threads of the runtime: it is logged as an error,
+    /// no hook and no destructor runs, and the exit code is 128 and the signal's number, 130 or 143. A system that
+    /// had ended before the first signal ignores all signals, and they do not end the process by themselves any more.
     ///
     /// # Errors
     ///
@@ -31,17 +38,32 @@ impl ActorSystem {
     ///
     /// Outside a tokio runtime, or in one without its I/O driver.
     pub fn shutdown_on_signal(&self) -> io::Result<()> {
-        let signal = next_signal()?;
+        let mut signals = Signals::listen()?;
         let system = self.clone();
         dispatch::start(self.core(), async move {
             let until_ended = system.clone();
-            if let Some(signal) = first(signal, until_ended.when_terminated()).await {
+            if let Some(signal) = first(signals.next(), until_ended.when_terminated()).await {
+                exit_at_the_next(signals);
                 // The reason for an abort has been logged.
-                let _how = system.coordinated_shutdown().run(ShutdownReason::Signal(signal)).await;
+                let _how = system.coordinated_shutdown().run(ShutdownReason::Signal(signal.name)).await;
             }
         });
         Ok(())
     }
+}
+
+/// On a thread and a runtime of its own, because the handlers that hold up the shutdown may block all others.
+fn exit_at_the_next(mut signals: Signals) {
+    let wait = async move {
+        let again = signals.next().await;
+        observe::second_signal(again.name);
+        std::process::exit(128 + again.number);
+    };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return drop(tokio::spawn(wait));
+    };
+    // Without the thread the second signal is ignored, as it was before it was listened for.
+    drop(std::thread::Builder::new().name("supervise-signal".to_owned()).spawn(move || runtime.block_on(wait)));
 }
 
 /// The result of `wanted`, or `None` if `end` completes first.
@@ -54,27 +76,50 @@ async fn first<T>(wanted: impl Future<Output = T>, end: impl Future) -> Option<T
     .await
 }
 
-/// Registers for the signals at once. The future returns the name of the first signal.
-#[cfg(unix)]
-fn next_signal() -> io::Result<impl Future<Output = &'static str> + Send> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        match first(interrupt.recv(), terminate.recv()).await {
-            Some(_) => "SIGINT",
-            None => "SIGTERM",
-        }
-    })
+/// A signal that came.
+#[derive(Debug, Clone, Copy)]
+struct Signal {
+    name: &'static str,
+    number: i32,
 }
 
-/// Registers for the signals at once. The future returns the name of the first signal.
+const INTERRUPT: i32 = 2;
+
+/// Registered when it is made: no signal is missed from then on.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> Signal {
+        match first(self.interrupt.recv(), self.terminate.recv()).await {
+            Some(_) => Signal { name: "SIGINT", number: INTERRUPT },
+            None => Signal { name: "SIGTERM", number: 15 },
+        }
+    }
+}
+
+/// Registered when it is made: no signal is missed from then on.
 #[cfg(windows)]
-fn next_signal() -> io::Result<impl Future<Output = &'static str> + Send> {
-    let mut interrupt = tokio::signal::windows::ctrl_c()?;
-    Ok(async move {
-        interrupt.recv().await;
-        "Ctrl-C"
-    })
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) -> Signal {
+        self.0.recv().await;
+        Signal { name: "Ctrl-C", number: INTERRUPT }
+    }
 }

@@ -50,7 +50,8 @@ pub enum Reset {
 }
 
 impl Backoff {
-    /// A delay that doubles from `min` to `max`, and is reset when the child has not failed for `min`.
+    /// Doubles from `min` to `max`; starts anew when a child has not failed for `max`. So a child that fails again and again is
+    /// restarted once in `max` in the long run, however long after each start it fails.
     ///
     /// # Panics
     ///
@@ -58,7 +59,7 @@ impl Backoff {
     pub const fn exponential(min: Duration, max: Duration) -> Self {
         assert!(!min.is_zero(), "the shortest delay of a backoff must be longer than zero");
         assert!(min.as_nanos() <= max.as_nanos(), "the shortest delay of a backoff must not exceed the longest");
-        Self { growth: Growth::Exponential { min, max, jitter: 0.0 }, reset: Reset::After(min) }
+        Self { growth: Growth::Exponential { min, max, jitter: 0.0 }, reset: Reset::After(max) }
     }
 
     /// Proto.Actor's arithmetic: a delay of `count · initial`. The count is cleared when the last failure is older than
@@ -217,6 +218,22 @@ mod tests {
         }
         assert_eq!(delays, [1, 2, 4, 8, 8]);
         assert_eq!(count.failed_to_start(&backoff, now + seconds(8), 0.0), seconds(1), "that was quiet");
+    }
+
+    #[test]
+    fn the_delay_grows_for_a_child_that_fails_some_time_after_each_start() {
+        let backoff = Backoff::exponential(seconds(1), seconds(8));
+        let mut count = BackoffCount::default();
+        let mut now = seconds(0);
+        let mut delays = Vec::new();
+        for _ in 0..5 {
+            let delay = count.failed(&backoff, now, 0.0);
+            delays.push(delay.as_secs());
+            // Each time it is well for longer than any delay but the longest.
+            now += delay + seconds(7);
+        }
+        assert_eq!(delays, [1, 2, 4, 8, 8]);
+        assert_eq!(count.failed(&backoff, now + seconds(1), 0.0), seconds(1), "it was well for the longest delay");
     }
 
     #[test]

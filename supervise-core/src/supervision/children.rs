@@ -64,6 +64,11 @@ impl<R> ChildRecord<R> {
         self.history.as_ref().map_or(0, |history| history.restarts.count())
     }
 
+    /// How many delayed restarts there were in a row.
+    pub(crate) fn delays(&self) -> u32 {
+        self.history.as_ref().map_or(0, |history| history.backoff.count())
+    }
+
     /// Ends the wait for a delayed restart, and returns how many suspensions must still be undone.
     pub(crate) fn take_delayed(&mut self) -> Option<Delayed> {
         self.history.as_mut()?.delayed.take()

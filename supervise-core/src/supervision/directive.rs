@@ -32,11 +32,13 @@ pub struct ChildInfo {
     pub restarts: u32,
 }
 
-/// The default table: an actor that could not start, was killed, or broke a death pact stops; everything else restarts.
+/// The default table: an actor that itself could not start, was killed, or broke a death pact stops; everything else restarts. An
+/// actor that passes on that one below it could not start restarts, after a delay where there is no limit (rule 5.3).
 ///
 /// Rule [3.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.3).
 pub fn default_decider(failure: &impl Cause) -> Directive {
-    if failure.is_initialization() || failure.is_final() { Directive::Stop } else { Directive::Restart }
+    let could_not_start = failure.is_initialization() && !failure.is_from_below();
+    if could_not_start || failure.is_final() { Directive::Stop } else { Directive::Restart }
 }
 
 /// The table that never restarts: every failure stops the child.

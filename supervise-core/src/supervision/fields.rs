@@ -31,7 +31,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::mem::take;
 
-pub(super) use self::answers::{Ended, Failed, Granted, NextStep, Preparation, Start, Stop, Temporary};
+pub(super) use self::answers::{Ended, Granted, NextStep, Preparation, Start, Stop, Temporary};
 use super::child_spec::{ChildSpec, RestartType};
 use super::settings::AutoShutdown;
 use super::vocabulary::ChildId;
@@ -146,6 +146,12 @@ impl<C: Clone> Fields<C> {
     /// Whether this is a permanent child that ended by itself and whose restart has not been decided yet.
     pub(super) fn ended_unexpectedly(&self, child: ChildId) -> bool {
         self.field(child).is_some_and(|field| field.state == State::EndedUnexpectedly)
+    }
+
+    /// Whether this child could not start, and the instance under construction waits for it.
+    pub(super) fn holds_up_construction(&self, child: ChildId) -> bool {
+        let awaited = self.cursor.and_then(|cursor| self.all.get(cursor.checked_sub(1)?));
+        awaited.is_some_and(|field| field.child == Some(child) && field.state == State::Prepared)
     }
 
     pub(super) fn is_temporary(&self, child: ChildId) -> bool {
@@ -320,17 +326,20 @@ impl<C: Clone> Fields<C> {
         }
     }
 
-    pub(super) fn failed(&mut self, child: ChildId) -> Failed {
-        let Some(at) = self.field_of(child) else { return Failed::Child };
-        let field = &mut self.all[at];
-        if field.state == State::Starting {
-            if self.cursor == Some(at + 1) {
-                return Failed::Instance;
-            }
-            // The fields after it wait for the decision.
+    /// A child failed. If it was starting, the fields after it wait for what is decided.
+    pub(super) fn failed(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child)
+            && field.state == State::Starting
+        {
             field.state = State::Prepared;
         }
-        Failed::Child
+    }
+
+    /// The instance under construction does not wait any more for a child that could not start.
+    pub(super) fn continue_without(&mut self, child: ChildId) {
+        if let Some(field) = self.field_mut(child) {
+            field.state = State::Up;
+        }
     }
 
     /// A temporary child failed, and is stopped because of that.

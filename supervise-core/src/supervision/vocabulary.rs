@@ -46,6 +46,10 @@ pub trait Cause: Clone {
     fn at_restart(self, original: Self) -> Self;
     /// Whether it is marked as the failure of a start or a restart.
     fn is_initialization(&self) -> bool;
+    /// Whether an actor below the one that failed failed first, and nobody between them could mend it.
+    fn is_from_below(&self) -> bool {
+        false
+    }
     /// Whether its actor was killed or failed by a death pact. The default table does not restart after these.
     fn is_final(&self) -> bool;
     /// The cause that stands for a permanent child that ended by itself: it is replaced, and siblings may restart with
@@ -290,9 +294,12 @@ pub enum Outcome {
     },
     /// The child was already about to restart or stop for an earlier reason, which answers this failure too.
     AlreadyAnswered,
-    /// The supervisor itself fails with the child's cause: the table says so, or the limit is reached and
-    /// `on_limit = Escalate`.
+    /// The supervisor itself fails with the child's cause: the table says so, or the supervisor waits for the first start of this
+    /// child and nothing says that it is tried again (rule 14.1).
     Escalated,
+    /// A restart was refused by the limit, and the supervisor itself fails with the child's cause: because of
+    /// `on_limit = Escalate`, or because it waits for the first start of this child.
+    LimitEscalated,
 }
 
 /// Something to report.

@@ -304,7 +304,9 @@ impl TestSystem {
     pub async fn expect_escalated<R: TypedRef>(&self, actor: &R) -> Failure {
         let path = actor.actor_ref().path();
         self.expect(&format!("an escalated failure of {path}"), |event| match event {
-            Event::Decided { child, failure, outcome: Outcome::Escalated, .. } if *child == path => {
+            Event::Decided { child, failure, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. }
+                if *child == path =>
+            {
                 Some(failure.clone())
             }
             _ => None,

@@ -82,7 +82,7 @@ impl crate::vendor::akka::TypedRef for GateRef {
 #[cfg(unix)]
 #[allow(deprecated)]
 #[automatically_derived]
-impl crate::vendor::akka::__private::Habits for GateRef {}
+impl crate::vendor::akka::__private::MigrationHints for GateRef {}
 #[cfg(unix)]
 #[allow(deprecated)]
 impl GateRef {

@@ -106,7 +106,8 @@ where
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, const N: usize> ::supervise::__private::Habits for ReaderRef<S, N>
+impl<S: Source, const N: usize> ::supervise::__private::MigrationHints
+for ReaderRef<S, N>
 where
     S: Clone,
     S: 'static,

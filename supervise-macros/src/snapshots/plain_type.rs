@@ -64,7 +64,7 @@ impl ::supervise::TypedRef for FeedRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::__private::Habits for FeedRef {}
+impl ::supervise::__private::MigrationHints for FeedRef {}
 #[allow(deprecated)]
 impl FeedRef {
     /// The ref with the methods that do not depend on the actor's messages.

@@ -74,7 +74,7 @@ impl ::supervise::TypedRef for StandingsRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::__private::Habits for StandingsRef {}
+impl ::supervise::__private::MigrationHints for StandingsRef {}
 #[allow(deprecated)]
 impl StandingsRef {
     /// The ref with the methods that do not depend on the actor's messages.

@@ -70,7 +70,7 @@ impl ::supervise::TypedRef for ParentRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::__private::Habits for ParentRef {}
+impl ::supervise::__private::MigrationHints for ParentRef {}
 #[allow(deprecated)]
 impl ParentRef {
     /// The ref with the methods that do not depend on the actor's messages.

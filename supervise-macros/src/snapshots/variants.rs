@@ -74,7 +74,7 @@ impl ::supervise::TypedRef for DbRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::__private::Habits for DbRef {}
+impl ::supervise::__private::MigrationHints for DbRef {}
 #[allow(deprecated)]
 impl DbRef {
     /// The ref with the methods that do not depend on the actor's messages.

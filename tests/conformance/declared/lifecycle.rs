@@ -3,9 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use supervise::Stage;
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
+use supervise::{Directive, Event, Stage};
 
 use super::{End, Plan, Worker, WorkerRef};
 
@@ -94,7 +94,7 @@ async fn otp_08_a_field_that_cannot_start_is_its_parents_initialization_failure(
     let (plan, steps) = Plan::new(system);
     plan.break_starts_of("three");
     let shelf = system.spawn("shelf", shelf(&plan)).unwrap();
-    system.advance(Duration::from_secs(1)).await;
+    system.advance(Duration::from_millis(50)).await;
     for step in [("one", "start"), ("two", "start"), ("three", "broken"), ("two", "stop"), ("one", "stop")] {
         steps.expect(step).await;
     }
@@ -102,7 +102,10 @@ async fn otp_08_a_field_that_cannot_start_is_its_parents_initialization_failure(
     let decision = system.expect_decision(&shelf).await;
     assert_eq!(decision.failure.stage(), Stage::Initialization);
     assert!(decision.failure.downcast_ref::<io::Error>().is_some());
-    assert!(shelf.actor_ref().has_ended());
+    let three = decision.failure.origin().expect("it was not the shelf that failed first");
+    assert_eq!(three.name(), "three");
+    assert_eq!(decision.directive, Directive::Restart, "by the default table of `/user`");
+    system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
 /// Keeps its child when it restarts, and has one that does not stop by itself.

@@ -21,6 +21,8 @@ pub(crate) struct Fields {
     mixed: bool,
     /// Between the factory and the hook of an instance.
     starting: bool,
+    /// The field that this instance has declared last.
+    awaited: Option<usize>,
     parent_stops: bool,
     /// The ids of all that ever was a declared child.
     pub(crate) ever: BTreeSet<ChildId>,
@@ -77,6 +79,7 @@ impl Fields {
             },
             mixed: false,
             starting: false,
+            awaited: None,
             parent_stops: false,
             ever: BTreeSet::new(),
         }
@@ -162,6 +165,13 @@ impl Fields {
 
     pub(crate) fn decided(&mut self, culprit: ChildId, directive: Directive, outcome: Outcome) {
         let place = self.all.iter().position(|field| field.child.is_some_and(|(_, id)| id == culprit));
+        if let (Some(at), Group::None, Outcome::Restarting { delay: Some(_), .. }) = (place, self.group, outcome)
+            && self.awaited == place
+            && self.all[at].state == State::Halted
+        {
+            // It could not start, and is tried again while the others go on.
+            self.all[at].state = State::Up;
+        }
         let first = match (outcome, self.group) {
             (Outcome::LimitReached { .. }, Group::All) => 0,
             (Outcome::Stopped { .. }, Group::All) if directive == Directive::Stop => 0,
@@ -194,6 +204,7 @@ impl Fields {
         match call {
             Call::Build => {
                 self.starting = true;
+                self.awaited = None;
                 for field in self.all.iter_mut().filter(|field| field.state != State::Down) {
                     if field.state != State::Stopping {
                         field.state = State::Up;
@@ -204,7 +215,8 @@ impl Fields {
                 if let Some(field) = self.all.iter().find(|field| field.is_on_its_way()) {
                     return broken(Invariant::FieldsStartInOrder, format!("{call:?} does not wait for {field:?}"));
                 }
-                self.starting = matches!(call, Call::Declare(_));
+                self.awaited = if let Call::Declare(at) = call { Some(*at) } else { None };
+                self.starting = self.awaited.is_some();
             }
             Call::PreRestart { .. } | Call::PostStop { .. } => {}
         }

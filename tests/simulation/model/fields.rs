@@ -113,6 +113,19 @@ impl Fields {
         self.declaring.is_some()
     }
 
+    /// Whether it waits for this child, which has failed on its way.
+    pub(super) fn wait_for(&self, child: ChildId) -> bool {
+        let Some(at) = self.place_of(child) else { return false };
+        self.all[at].way == Way::Halted && self.declaring.as_ref().is_some_and(|(next, _)| *next == at + 1)
+    }
+
+    /// It does not wait for this child any more.
+    pub(super) fn wait_no_more_for(&mut self, child: ChildId) {
+        if let Some(field) = self.of(child) {
+            field.way = Way::Up;
+        }
+    }
+
     /// Whether it waits for them before it goes on with a restart.
     pub(super) fn are_declared_again(&self) -> bool {
         matches!(self.declaring, Some((_, Call::StartNewInstance(_))))
@@ -343,21 +356,12 @@ impl Model {
         self.does.push(Effect::StartChild(at));
     }
 
-    /// A failure of a field on its way. Answers whether nobody has to decide about it.
-    pub(super) fn concerns_a_start(&mut self, child: ChildId, cause: Fault) -> bool {
-        let Some(at) = self.fields.place_of(child) else { return false };
-        let declared_last = matches!(self.fields.declaring, Some((next, _)) if next == at + 1);
-        let field = &mut self.fields.all[at];
-        match field.way {
-            Way::Starting if declared_last => {
-                self.field_did_not_start(cause);
-                true
-            }
-            Way::Starting => {
-                field.way = Way::Halted;
-                false
-            }
-            _ => false,
+    /// A field on its way has failed: those behind it wait.
+    pub(super) fn concerns_a_start(&mut self, child: ChildId) {
+        if let Some(field) = self.fields.of(child)
+            && field.way == Way::Starting
+        {
+            field.way = Way::Halted;
         }
     }
 

@@ -12,7 +12,8 @@ use crate::fault::Fault;
 use crate::world::Message;
 
 /// A creation that is tried again under no limit must not spin.
-const OF_CREATION: Backoff = Backoff::exponential(Time::from_millis(100), Time::from_secs(10));
+const OF_CREATION: Backoff =
+    Backoff::exponential(Time::from_millis(100), Time::from_secs(10)).reset_after(Time::from_millis(100));
 
 /// A child that is suspended until a delay is over.
 #[derive(Debug, Clone)]
@@ -32,6 +33,9 @@ impl Model {
         let strategy = ruling.strategy;
         let culprit = self.child(id).actor;
         let cannot_resume = cause.is_initialization();
+        if self.fields.wait_for(id) {
+            return self.decided_about_a_start(id, cause, restarts, ruling);
+        }
         match ruling.verdict {
             Err(own) => self.fail(own, Culprit::Child(culprit), &BTreeSet::new()),
             Ok(Directive::Escalate) => self.fail(cause, Culprit::Child(culprit), &BTreeSet::new()),
@@ -73,6 +77,30 @@ impl Model {
                 }
             }
             Ok(_) => unreachable!("there is no other directive"),
+        }
+    }
+
+    /// The new instance waits for a field that cannot start. A delayed restart gives it time; under one-for-one nobody waits for it
+    /// meanwhile. Without a delay, or beyond the limit, the new instance is not to be.
+    fn decided_about_a_start(&mut self, id: ChildId, cause: Fault, restarts: u32, ruling: &Ruling<'_, Fault>) {
+        let strategy = ruling.strategy;
+        let backoff = match ruling.verdict {
+            _ if self.fields.is_temporary(id) => None,
+            Ok(Directive::RestartAfter(backoff)) => Some(backoff),
+            Ok(Directive::Restart) => strategy.backoff,
+            _ => None,
+        };
+        match backoff {
+            // Its group restarts for an earlier failure of a sibling.
+            Some(_) if self.is_to_restart(id, restarts) => self.owe_one_more(id),
+            Some(backoff) if self.may_restart(&[id], strategy, ruling.now) => {
+                let delay = self.delay(id, cause, &backoff, ruling.now);
+                self.answer(SystemMessage::Restart(cause), id, &[id], false, Some(delay));
+                if strategy.scope == Scope::OneForOne {
+                    self.fields.wait_no_more_for(id);
+                }
+            }
+            _ => self.field_did_not_start(ruling.verdict.err().unwrap_or(cause)),
         }
     }
 

@@ -4,6 +4,7 @@
 mod aside;
 mod turn;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -40,6 +41,8 @@ pub(super) struct EffectRunner<A: Actor> {
     looked: bool,
     /// How many messages were handled in this turn.
     pub(super) handled: u32,
+    /// How many of them are no activity.
+    pub(super) unnoticed: u8,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,
     /// Allocated with the first message that is stashed or may be redelivered.
@@ -124,6 +127,7 @@ impl<A: Actor> EffectRunner<A> {
             user: Lane::new(),
             looked: false,
             handled: 0,
+            unnoticed: 0,
             supervised: 0,
             aside: None,
             timers: None,
@@ -212,7 +216,7 @@ impl<A: Actor> EffectRunner<A> {
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
                 Effect::DropInstance => drop_instance(),
-                Effect::CloseUserLane => self.close_user_lane(),
+                Effect::CloseUserLane => self.close_user_lane(false),
                 Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
                 Effect::TellStarted => self.tell_of_progress(System::Started),
@@ -334,15 +338,17 @@ impl<A: Actor> EffectRunner<A> {
 
     fn note(&self, note: Note<Failure>) {
         let core = &self.cell.core;
-        if let Note::Decided { child, cause, outcome: Outcome::Escalated, .. } = &note {
+        if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
             cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
         }
         let observer = core.system.observer();
         if !observer.is_heard() {
             return;
         }
+        let strategy = self.strategy();
+        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
         let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &self.strategy());
+        observer.note(core.path(), child, note, &strategy, attempt);
     }
 
     fn path_of(&self, child: ChildId) -> Option<ActorPath> {
@@ -352,14 +358,23 @@ impl<A: Actor> EffectRunner<A> {
 
     // ---- the end -------------------------------------------------------------------------------------------------
 
-    /// Closes the user lane. The remaining messages become dead letters, in order.
-    fn close_user_lane(&mut self) {
+    /// Closes the user lane. What is left goes to dead letters, in order; where this child has a key, it may be left to its
+    /// successor, unless this is `for_good`.
+    ///
+    /// Rules 6.3, 18.3.
+    fn close_user_lane(&mut self, for_good: bool) {
         self.unstash_all();
         // Present only if the runtime goes away between an inline turn and the turn on a worker.
         if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }
-        let mut user = self.cell.mailbox.close_user_lane();
+        let mut user = match self.cell.core.seat() {
+            Some(seat) if !for_good => match self.cell.leave(seat) {
+                Some(user) => user,
+                None => return self.leave_to_successor(),
+            },
+            _ => self.cell.mailbox.close_user_lane(),
+        };
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
@@ -370,6 +385,29 @@ impl<A: Actor> EffectRunner<A> {
         }
         while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
             self.reaches_nobody(entry);
+        }
+        self.timers = None;
+    }
+
+    /// Puts what was taken from the lane back, in order. A message that was to be delivered once more is not.
+    #[cold]
+    fn leave_to_successor(&mut self) {
+        let mut messages = VecDeque::new();
+        if let Some(mut aside) = self.aside.take() {
+            for retry in aside.retries.close() {
+                self.quarantine(retry);
+            }
+            messages = aside.unstashed;
+        }
+        while let Some(entry) = self.user.pop() {
+            match entry {
+                Entry::Message(message) => messages.push_back(message),
+                control @ Entry::Control(_) => self.reaches_nobody(control),
+            }
+        }
+        // Closed meanwhile where the runtime goes away.
+        for message in self.cell.mailbox.put_back(messages).err().into_iter().flatten() {
+            self.reaches_nobody(Entry::Message(message));
         }
         self.timers = None;
     }
@@ -394,7 +432,13 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // Dropping the visit tells the caller that there is no answer.
             Entry::Control(Control::Visit(visit)) => drop_contained(visit),
-            Entry::Control(Control::Terminated(_) | Control::PoisonPill | Control::Tick(_)) => {}
+            Entry::Control(
+                Control::Terminated(_)
+                | Control::PoisonPill
+                | Control::Passivate
+                | Control::Tick(_)
+                | Control::Outcome(_),
+            ) => {}
         }
     }
 }
@@ -404,7 +448,7 @@ impl<A: Actor> EffectRunner<A> {
 impl<A: Actor> Drop for EffectRunner<A> {
     fn drop(&mut self) {
         if !self.ended {
-            self.close_user_lane();
+            self.close_user_lane(true);
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
             // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.

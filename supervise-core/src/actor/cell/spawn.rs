@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::{Cell, CellProtocol, Core, Runner};
+use super::{Cell, CellProtocol, Core, Runner, Seat};
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
@@ -19,10 +19,38 @@ impl<M: Send + 'static> Cell<M> {
         name: NewName<'_>,
         props: Props<A>,
     ) -> Result<ActorRef<A>, SpawnError> {
+        Self::spawn_prepared(parent, name, props, |_| {})
+    }
+
+    /// Makes a child of `parent` that has a seat, and `waiting` messages before any other.
+    pub(crate) fn spawn_seated<A: Actor<Message = M>>(
+        parent: &AnyActorRef,
+        name: &str,
+        props: Props<A>,
+        seat: Arc<dyn Seat>,
+        waiting: &mut Vec<M>,
+    ) -> Result<ActorRef<A>, SpawnError> {
+        Self::spawn_prepared(parent, NewName::Given(name), props, |cell| {
+            cell.core.take_seat(seat);
+            let _open = cell.mailbox.put_back(waiting.drain(..).collect());
+        })
+    }
+
+    /// `prepare` runs before anybody can reach the cell.
+    #[expect(clippy::inline_always, reason = "nearly all cells need no preparation, and should not pay for it")]
+    #[inline(always)]
+    fn spawn_prepared<A: Actor<Message = M>>(
+        parent: &AnyActorRef,
+        name: NewName<'_>,
+        props: Props<A>,
+        prepare: impl FnOnce(&Self),
+    ) -> Result<ActorRef<A>, SpawnError> {
         let above = parent.core();
         let mut new = None;
-        let mut make = |name: &ActorName, id, inherited| {
-            AnyActorRef(new.insert(Self::below(parent, name, id, props.protocol(inherited), &props)).clone())
+        let make = |name: &ActorName, id, inherited| {
+            let cell = new.insert(Self::below(parent, name, id, props.protocol(inherited), &props));
+            prepare(cell);
+            AnyActorRef(cell.clone())
         };
         let spawned = match name {
             NewName::Given(name) => {

@@ -101,6 +101,7 @@ impl Node {
         let mut remarks = Vec::new();
         match self.state {
             NodeState::Running | NodeState::Declared => {}
+            NodeState::Starting => remarks.push("starting".to_owned()),
             NodeState::Failed => remarks.push("failed".to_owned()),
             NodeState::Suspended => remarks.push("suspended".to_owned()),
             NodeState::Stopping => remarks.push("stopping".to_owned()),
@@ -227,7 +228,7 @@ fn backoff(backoff: &Backoff) -> String {
                 arguments.push(format!("jitter = {jitter:?}"));
             }
             match backoff.reset {
-                Reset::After(quiet) if quiet == min => {}
+                Reset::After(quiet) if quiet == max => {}
                 Reset::After(quiet) => arguments.push(format!("reset_after = {}", time(quiet))),
                 Reset::Manual => arguments.push("reset_after = manual".to_owned()),
             }

@@ -41,16 +41,6 @@ pub(crate) enum Start<C> {
     NotYet,
 }
 
-/// What the failure of a field's child concerns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Failed {
-    /// The instance under construction, which cannot be finished without it.
-    Instance,
-    /// The child, about which its supervisor decides.
-    Child,
-}
-
 /// What a granted restart of a field's child means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]

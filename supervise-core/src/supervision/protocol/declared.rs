@@ -8,8 +8,9 @@ use super::{Goal, Instance, Out, Pending, Phase, Protocol};
 use crate::base::ActorName;
 use crate::supervision::child_spec::ChildSpec;
 use crate::supervision::children::{ChildRecord, Marked, Report};
-use crate::supervision::fields::{Ended, Failed, Fields, NextStep, Preparation, Start, Stop};
-use crate::supervision::settings::AutoShutdown;
+use crate::supervision::directive::Directive;
+use crate::supervision::fields::{Ended, Fields, NextStep, Preparation, Start, Stop};
+use crate::supervision::settings::{AutoShutdown, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
@@ -168,10 +169,21 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     // ---- what fields report --------------------------------------------------------------------------------------
 
-    /// What the failure of a field's child concerns. A failure that prevents the instance under construction from being
-    /// finished needs no decision.
-    pub(super) fn field_failed(&mut self, child: ChildId) -> Failed {
-        self.fields.as_mut().map_or(Failed::Child, |fields| fields.failed(child))
+    /// Whether this child could not start, and the instance under construction waits for it.
+    pub(super) fn holds_up_construction(&self, child: ChildId) -> bool {
+        self.fields.as_ref().is_some_and(|fields| fields.holds_up_construction(child))
+    }
+
+    /// Whether a declared child that could not start is tried again before this actor has started: if a delay is declared.
+    ///
+    /// Rule 14.1.
+    pub(super) fn retries_start(&self, child: ChildId, directive: &Directive, strategy: &Strategy) -> bool {
+        let delays = match directive {
+            Directive::RestartAfter(_) => true,
+            Directive::Restart => strategy.backoff.is_some(),
+            Directive::Resume | Directive::Stop | Directive::Escalate => false,
+        };
+        delays && !self.is_temporary(child)
     }
 
     /// Whether the report is that a permanent child ended by itself.

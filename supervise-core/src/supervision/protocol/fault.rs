@@ -5,7 +5,7 @@ use std::hash::Hash;
 use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::children::{ChildRecord, Delayed, Report};
 use crate::supervision::directive::Directive;
-use crate::supervision::fields::{Failed, Temporary};
+use crate::supervision::fields::Temporary;
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage};
 
 /// A restart for an earlier failure that also answers another failure of the same child.
@@ -98,8 +98,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rules 2.5 and 2.6.
     pub(super) fn child_failed(&mut self, report: Report<C>, effects: &mut Vec<Effect<R, C>>) {
         let child = report.child;
-        if !self.is_stopping() && self.field_failed(child) == Failed::Instance {
-            return self.start_failed(Returned::Err(report.cause), effects);
+        if !self.is_stopping()
+            && let Some(fields) = &mut self.fields
+        {
+            fields.failed(child);
         }
         let (stopping, now) = (self.is_stopping(), self.decides_now());
         let Some(children) = self.children.as_mut().filter(|it| !stopping && it.find(child).is_some()) else {
@@ -133,14 +135,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Ok(directive) => directive,
             Err(failure) => {
                 Self::note(effects, Note::DeciderFailed { child, cause: failure.clone(), about: report.cause });
-                return self.fail(failure.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                return self.fail_with_child(child, failure.clone(), effects);
             }
         };
         // The note of the decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
         let outcome = self.answer(&report, directive, &ruling, effects);
         // An escalation is recorded in the failure, so it is noted even without a subscriber.
-        if ruling.heard || outcome == Outcome::Escalated {
+        if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
         }
@@ -155,6 +157,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let &Report { child, ref cause, .. } = report;
+        if self.holds_up_construction(child) && !self.retries_start(child, directive, ruling.strategy) {
+            self.fail_with_child(child, cause.clone(), effects);
+            return Outcome::Escalated;
+        }
         if *directive != Directive::Escalate
             && let Some(outcome) = self.answer_otherwise(report, directive, effects)
         {
@@ -162,7 +168,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
         match directive {
             Directive::Escalate => {
-                self.fail(cause.clone(), Perpetrator::Child(child), ChildId(0), effects);
+                self.fail_with_child(child, cause.clone(), effects);
                 Outcome::Escalated
             }
             Directive::Resume if cause.is_initialization() => self.resume_later(child, cause, ruling, effects),
@@ -204,6 +210,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             }
         }
         self.is_dying(child).then_some(Outcome::AlreadyAnswered)
+    }
+
+    /// This actor fails because of a child. If it waits for the first start of that child, it fails to start.
+    pub(super) fn fail_with_child(&mut self, child: ChildId, cause: C, effects: &mut Vec<Effect<R, C>>) {
+        if self.holds_up_construction(child) {
+            self.start_failed(Returned::Err(cause), effects);
+        } else {
+            self.fail(cause, Perpetrator::Child(child), ChildId(0), effects);
+        }
     }
 
     fn is_dying(&self, child: ChildId) -> bool {

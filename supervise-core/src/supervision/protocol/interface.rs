@@ -4,7 +4,8 @@ use std::hash::Hash;
 
 use super::{Instance, Phase, Protocol, SpawnRefusal};
 use crate::base::ActorName;
-use crate::supervision::children::{Children, Marked};
+use crate::supervision::children::{ChildRecord, Children, Marked};
+use crate::supervision::settings::{Count, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMessage};
 use crate::supervision::watch::WatchKind;
 
@@ -46,6 +47,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.restarts
     }
 
+    /// Whether the actor has no instance that has completed its start.
+    pub fn is_starting(&self) -> bool {
+        self.instance != Instance::Live || !matches!(self.phase, Phase::Running)
+    }
+
+    /// How many restarts a child was told to do, those that no limit counts included.
+    pub fn restarts_in_all(&self, id: ChildId) -> u32 {
+        self.children.as_ref().and_then(|all| all.find(id)).map_or(0, ChildRecord::restarts_sent)
+    }
+
     /// Whether a failure of this actor has not been answered yet.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
@@ -65,6 +76,18 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub fn child_info(&self, id: ChildId) -> Option<(ActorName, u32)> {
         let child = self.children.as_ref()?.find(id)?;
         Some((child.name.clone(), child.restarts()))
+    }
+
+    /// Which restart in a row the last one of a child is: of those that the limit counts or, without a limit, the backoff.
+    pub fn attempt(&self, id: ChildId, strategy: &Strategy) -> u32 {
+        let Some((children, child)) = self.children.as_ref().and_then(|all| Some((all, all.find(id)?))) else {
+            return 0;
+        };
+        match strategy.count {
+            _ if strategy.limit.is_unlimited() => child.delays(),
+            Count::Child => child.restarts(),
+            Count::Supervisor => children.restarts.count(),
+        }
     }
 
     /// The watched actors.

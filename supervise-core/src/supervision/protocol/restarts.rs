@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::time::Duration;
 
-use super::{Instance, Perpetrator, Phase, Protocol};
+use super::{Instance, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
 use crate::supervision::children::{ChildRecord, Children, Delayed};
@@ -13,10 +13,12 @@ use crate::supervision::settings::{Count, OnLimit, Scope, Strategy};
 use crate::supervision::strategy::{self, Family, Reach};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Outcome, Ruling, SystemMessage, Timer};
 
-/// The delay of a creation that is retried without a limit and a backoff, so that the retries cannot spin (rule 5.3). A
-/// permanent child that ended by itself skips the first delay.
+/// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
+/// child that ended by itself skips the first delay, and its count starts again soon: its work may be short.
 pub(crate) const CREATION_BACKOFF: Backoff =
-    Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10));
+    Backoff::exponential(SHORTEST, Duration::from_secs(10)).reset_after(SHORTEST);
+
+const SHORTEST: Duration = Duration::from_millis(100);
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// A resume after a failed creation makes a new instance if there is none, so it must not spin. An actor that only
@@ -49,20 +51,22 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let declared = backoff.or(strategy.backoff);
         let may_spin = || (cause.is_initialization() || ended) && strategy.limit.is_unlimited();
         let backoff = declared.or_else(|| may_spin().then_some(CREATION_BACKOFF));
-        // Rule 7.10: a child that an earlier restart is about to replace does not need this one.
-        let reach = self.reach(strategy.scope, culprit, backoff.is_some());
+        let first_start = self.holds_up_construction(culprit);
+        let reach = if first_start {
+            // Rule 14.1: nobody depends yet on a child that has never started.
+            Reach::only(culprit)
+        } else {
+            // Rule 7.10: a child that an earlier restart is about to replace does not need this one.
+            self.reach(strategy.scope, culprit, backoff.is_some())
+        };
         // The table exists, because the culprit is in it.
         let children = self.children.get_or_insert_default();
         if !permitted(children, &reach.children, strategy, ruling.now) {
-            return match strategy.on_limit {
-                OnLimit::Stop => {
-                    Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) }
-                }
-                OnLimit::Escalate => {
-                    self.fail(cause.clone(), Perpetrator::Child(culprit), ChildId(0), effects);
-                    Outcome::Escalated
-                }
-            };
+            if strategy.on_limit == OnLimit::Stop && !first_start {
+                return Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) };
+            }
+            self.fail_with_child(culprit, cause.clone(), effects);
+            return Outcome::LimitEscalated;
         }
         let delay = backoff.and_then(|backoff| {
             let count = &mut children.find_mut(culprit)?.history_mut().backoff;
@@ -78,6 +82,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match delay {
             Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects),
             None => self.restart_now(culprit, cause, &reach, effects),
+        }
+        if first_start
+            && strategy.scope == Scope::OneForOne
+            && let Some(fields) = &mut self.fields
+        {
+            fields.continue_without(culprit);
         }
         Outcome::Restarting { children, delay }
     }

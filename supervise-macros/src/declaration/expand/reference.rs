@@ -99,7 +99,7 @@ pub(super) fn reference(declaration: &Declaration) -> Vec<TokenStream> {
             }
         },
     );
-    implement(&alive, quote_spanned!(mixed=> #krate::__private::Habits), TokenStream::new());
+    implement(&alive, quote_spanned!(mixed=> #krate::__private::MigrationHints), TokenStream::new());
     items.push(quote_spanned! {mixed=>
         impl #impl_generics #own #where_clause {
             /// The ref with the methods that do not depend on the actor's messages.

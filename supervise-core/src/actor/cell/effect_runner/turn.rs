@@ -137,6 +137,9 @@ impl<A: Actor> EffectRunner<A> {
 
     fn end_turn(&mut self) {
         self.looked = false;
+        if self.handled != u32::from(std::mem::take(&mut self.unnoticed)) {
+            self.cell.mailbox.touch();
+        }
         dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
     }
 }

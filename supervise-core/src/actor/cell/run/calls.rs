@@ -26,13 +26,13 @@ impl<A: Actor> Runner<A> {
                 failed => return self.built(failed),
             },
             Some(Call::PreRestart { cause, own, aborted }) => {
-                self.ctx.cancel_all_timers();
+                self.ctx.cancel_timers_and_work();
                 self.ctx.set_aborted(aborted);
                 self.effects.call = Some(Call::PreRestart { cause, own, aborted });
                 return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {
-                self.ctx.cancel_all_timers();
+                self.ctx.cancel_timers_and_work();
                 self.ctx.set_aborted(aborted);
                 return Next::Call(UserCode::PostStop);
             }

@@ -16,6 +16,7 @@ use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::reply::{ErasedSlot, drop_because};
 use crate::actor::request::AskError;
+use crate::actor::work::WorkId;
 use crate::base::{Payload, contained};
 use crate::failure::Failure;
 use crate::observe::DeadLetterReason;
@@ -50,13 +51,31 @@ impl<A: Actor> Runner<A> {
         match control {
             Control::Terminated(subject) => self.ended(subject),
             Control::Tick(generation) => self.tick(generation),
+            Control::Outcome(work) => self.outcome(work),
             // A requested stop, at its place among the messages.
             Control::PoisonPill => {
                 self.ctx.me_any().stop();
                 Next::Again
             }
+            Control::Passivate => {
+                let core = &self.effects.cell.core;
+                if let Some(seat) = core.seat() {
+                    seat.passivating(core.uid);
+                }
+                self.ctx.me_any().stop();
+                Next::Again
+            }
             Control::Kill => self.failed(Failure::killed()),
             Control::Visit(visit) => self.visited(visit),
+        }
+    }
+
+    /// Rules 17.2 and 17.3.
+    fn outcome(&mut self, work: WorkId) -> Next {
+        match self.ctx.take_outcome(work) {
+            None => Next::Again,
+            Some(Ok(message)) => self.admit(message),
+            Some(Err(failure)) => self.failed(failure),
         }
     }
 
@@ -286,9 +305,9 @@ pub(super) fn admit<A: Actor>(
     effects: &mut EffectRunner<A>,
     message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
-    if let Some(timers) = ctx.timers_mut()
-        && A::is_activity(&message)
-    {
+    if !A::is_activity(&message) {
+        effects.unnoticed += 1;
+    } else if let Some(timers) = ctx.timers_mut() {
         timers.idle_is_over();
     }
     match contained(|| instance.stash_while(&message)) {

@@ -78,7 +78,7 @@ fn past_the_limit_the_child_stops() {
 #[test]
 fn past_the_limit_the_actor_fails_if_it_is_to_escalate() {
     let limited = ONE_FOR_ONE.max_retries(0).on_limit(OnLimit::Escalate);
-    let escalated = decided(A, X, Directive::Restart, Outcome::Escalated);
+    let escalated = decided(A, X, Directive::Restart, Outcome::LimitEscalated);
     assert_eq!(restarts(&mut running(2), &limited, &[A]), [escalated, Send(B, Suspend), reports(0, X)]);
 }
 

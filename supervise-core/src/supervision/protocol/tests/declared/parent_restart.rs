@@ -156,9 +156,16 @@ fn a_field_that_does_not_start_breaks_the_restart() {
     back(&mut actor, Returned::Ok);
     back(&mut actor, Returned::Ok);
     make(&mut actor, 0);
+    drive(&mut actor, failed(B, Y));
     assert_eq!(
-        drive(&mut actor, failed(B, Y)),
-        [DropInstance, Send(B, Suspend), reports(1, Why::Restarting('y')), Send(B, Terminate)]
+        decide(&mut actor, Directive::Restart, &ONE_FOR_ONE),
+        [
+            decided(B, Y, Directive::Restart, Outcome::Escalated),
+            DropInstance,
+            Send(B, Suspend),
+            reports(1, Why::Restarting('y')),
+            Send(B, Terminate)
+        ]
     );
 }
 

@@ -37,13 +37,98 @@ fn what_has_started_stops_in_reverse_when_a_later_field_does_not() {
     drive(&mut actor, up(A));
     assert_eq!(back(&mut actor, Returned::Ok), [StartChild(1)]);
     make(&mut actor, 1);
+    assert_eq!(drive(&mut actor, failed(B, X)), [Effect::Decide(id(B), X)]);
     assert_eq!(
-        drive(&mut actor, failed(B, X)),
-        [DropInstance, Send(A, Suspend), Send(B, Suspend), reports(0, Why::Starting('x')), Send(B, Terminate)]
+        decide(&mut actor, Directive::Restart, &ONE_FOR_ONE),
+        [
+            decided(B, X, Directive::Restart, Outcome::Escalated),
+            DropInstance,
+            Send(A, Suspend),
+            Send(B, Suspend),
+            reports(0, Why::Starting('x')),
+            Send(B, Terminate)
+        ]
     );
     assert_eq!(drive(&mut actor, ended(B)), [Send(A, Terminate)]);
     assert_eq!(drive(&mut actor, ended(A)), []);
     assert_eq!(drive(&mut actor, Restart(X)), [Note(News::TurnedIntoCreate), BUILD]);
+}
+
+/// An actor that has declared two fields, of which the first could not start.
+fn waiting() -> Actor {
+    let mut actor = beginning(&[TRANSIENT; 2], AutoShutdown::Never);
+    back(&mut actor, Returned::Ok);
+    make(&mut actor, 0);
+    assert_eq!(drive(&mut actor, failed(A, Why::Starting('x'))), [Effect::Decide(id(A), Why::Starting('x'))]);
+    actor
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+const LATER: Backoff = Backoff::exponential(SECOND, SECOND);
+
+fn delayed(directive: Directive) -> Does {
+    let outcome = Outcome::Restarting { children: 1, delay: Some(SECOND) };
+    decided(A, Why::Starting('x'), directive, outcome)
+}
+
+#[test]
+fn a_field_that_is_tried_again_later_keeps_nobody_else_from_starting() {
+    let mut actor = waiting();
+    let directive = Directive::RestartAfter(LATER);
+    assert_eq!(
+        decide(&mut actor, directive, &ONE_FOR_ONE),
+        [delayed(directive), Effect::Arm(Timer::Restart(1), Some(SECOND)), declare(1)]
+    );
+    assert_eq!(back(&mut actor, Returned::Ok), [StartChild(1)]);
+    make(&mut actor, 1);
+    assert_eq!(drive(&mut actor, up(B)), [CREATE]);
+    let restart = Restart(Why::Starting('x'));
+    assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(A, restart)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(drive(&mut actor, up(A)), []);
+}
+
+#[test]
+fn those_that_depend_on_a_field_that_is_tried_again_wait_for_it() {
+    for strategy in [ALL_FOR_ONE, REST_FOR_ONE] {
+        let mut actor = waiting();
+        let strategy = strategy.backoff(LATER);
+        assert_eq!(
+            decide(&mut actor, Directive::Restart, &strategy),
+            [delayed(Directive::Restart), Effect::Arm(Timer::Restart(1), Some(SECOND))]
+        );
+        let restart = Restart(Why::Starting('x'));
+        assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(A, restart)]);
+        assert_eq!(drive(&mut actor, up(A)), [declare(1)]);
+    }
+}
+
+#[test]
+fn a_field_that_is_tried_too_often_before_its_parent_has_started_fails_that_start() {
+    for on_limit in [OnLimit::Stop, OnLimit::Escalate] {
+        let mut actor = waiting();
+        let strategy = ONE_FOR_ONE.backoff(LATER).max_retries(0).on_limit(on_limit);
+        assert_eq!(
+            decide(&mut actor, Directive::Restart, &strategy),
+            [
+                decided(A, Why::Starting('x'), Directive::Restart, Outcome::LimitEscalated),
+                DropInstance,
+                Send(A, Suspend),
+                reports(0, Why::Starting('x')),
+                Send(A, Terminate)
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_decider_that_fails_about_a_first_start_fails_the_start_of_the_parent() {
+    let mut actor = waiting();
+    let failed = News::DeciderFailed { child: id(A), cause: Y, about: Why::Starting('x') };
+    assert_eq!(
+        decide_at(&mut actor, Err(Y), &ONE_FOR_ONE, Duration::ZERO),
+        [Note(failed), DropInstance, Send(A, Suspend), reports(0, Why::Starting('y')), Send(A, Terminate)]
+    );
 }
 
 #[test]

@@ -1,0 +1,253 @@
+//! What an instance has running beside its handlers: futures, streams and blocking closures.
+//!
+//! ```text
+//!   ctx.pipe(future, f) ──► tokio task ──► outcome ──► a channel ────┐
+//!                                └───────► mark ─────► user lane ────┴──► f(me, output) ──► handler
+//! ```
+//!
+//! An outcome waits in a channel of its own. The actor's user lane has a mark for it, as it has for a timer that is due. When
+//! the mark comes up, the outcome is taken and its message is made. A mark of work that was cancelled finds nothing, so an
+//! instance never sees what an earlier one has started.
+//!
+//! 1. Cancelling drops the user's future on the actor's turn, so that what it owns is free before the next instance is made.
+//!    Where another thread polls it at that moment, it is dropped after that poll. See [`Body`].
+//! 2. There is one [`Source`] for each piece of work. Dropping it cancels the work.
+//!
+//! Rules 17.1, 17.2, 17.3, 17.5 and 17.6.
+
+mod body;
+mod context;
+#[cfg(feature = "stream")]
+mod items;
+mod task;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use self::body::{Body, BoxedFuture, Cancel, Driver};
+use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::control::Control;
+use crate::actor::definition::Actor;
+#[cfg(feature = "stream")]
+use crate::actor::definition::Supervisor;
+use crate::actor::dispatch;
+use crate::base::{Payload, UserValue, contained, contained_async};
+use crate::failure::Failure;
+
+pub use self::task::{Task, TaskOutput};
+
+/// One piece of work that an actor has running. [`Context::pipe`](crate::Context::pipe) and its like return it,
+/// [`Context::cancel_work`](crate::Context::cancel_work) takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkId(u64);
+
+/// What user code came to. It waits in a channel, so it may be dropped anywhere.
+type Outcome<T> = Result<UserValue<T>, Failure>;
+
+/// Tells a value from a failure.
+type Judge<O, T> = fn(O) -> Result<T, Failure>;
+
+/// What the mark of an outcome brings.
+struct Brought<M> {
+    message: Option<Result<M, Failure>>,
+    /// The work brings nothing more.
+    is_last: bool,
+}
+
+/// Where the outcomes of one piece of work come from. Dropping it cancels the work.
+trait Source<A: Actor>: Send {
+    /// The mark of an outcome came up. The user's code that makes the message runs in here, contained.
+    fn next(&mut self, me: &A::Ref) -> Brought<A::Message>;
+
+    /// Sets what is sent when it ends.
+    #[cfg(feature = "stream")]
+    fn at_end(&mut self, _make: MakeLast<A>) {}
+}
+
+/// Makes the message for the end of a stream.
+#[cfg(feature = "stream")]
+type MakeLast<A> = UserValue<Box<dyn FnOnce(&<A as Supervisor>::Ref) -> <A as Actor>::Message + Send>>;
+
+/// The work of one actor.
+pub(crate) struct Works<A: Actor> {
+    /// In the order in which they were started, which is the order in which they are cancelled.
+    running: BTreeMap<WorkId, Box<dyn Source<A>>>,
+    next: u64,
+}
+
+impl<A: Actor> Works<A> {
+    pub(crate) fn new() -> Self {
+        Self { running: BTreeMap::new(), next: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Drops the user's futures.
+    pub(crate) fn cancel(&mut self, id: WorkId) {
+        drop(self.running.remove(&id));
+    }
+
+    /// Cancels all of it. Marks that are on their way find nothing (rule 17.1).
+    pub(crate) fn cancel_all(&mut self) {
+        drop(std::mem::take(&mut self.running));
+    }
+
+    /// The mark of an outcome came up.
+    pub(crate) fn take(&mut self, id: WorkId, me: &A::Ref) -> Option<Result<A::Message, Failure>> {
+        let Brought { message, is_last } = self.running.get_mut(&id)?.next(me);
+        if is_last {
+            self.cancel(id);
+        }
+        message
+    }
+
+    #[cfg(feature = "stream")]
+    fn at_end(&mut self, id: WorkId, make: MakeLast<A>) {
+        if let Some(source) = self.running.get_mut(&id) {
+            source.at_end(make);
+        }
+    }
+
+    /// Where the next piece of work leaves its marks.
+    fn marks(&mut self, actor: AnyActorRef) -> Marks {
+        self.next += 1;
+        Marks { actor, id: WorkId(self.next) }
+    }
+
+    fn start_future<Fut, T, F>(
+        &mut self,
+        actor: AnyActorRef,
+        future: Fut,
+        judge: Judge<Fut::Output, T>,
+        into_message: F,
+    ) -> WorkId
+    where
+        Fut: Future<Output: Send + 'static> + Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(&A::Ref, T) -> A::Message + Send + 'static,
+    {
+        let (sender, outcome) = oneshot::channel();
+        let marks = self.marks(actor);
+        let id = marks.id;
+        let cancel = marks.clone().drive(async move {
+            let output = contained_async(future).await;
+            // Nobody takes the outcome of work that was cancelled.
+            let _cancelled = sender.send(judged(output, judge));
+            marks.put();
+        });
+        self.running.insert(
+            id,
+            Box::new(Once { _cancel: cancel, outcome, into_message: Some(UserValue::new(into_message)) }),
+        );
+        id
+    }
+
+    fn start_blocking<C, O, T, F>(
+        &mut self,
+        actor: AnyActorRef,
+        closure: C,
+        judge: Judge<O, T>,
+        into_message: F,
+    ) -> WorkId
+    where
+        C: FnOnce() -> O + Send + 'static,
+        O: 'static,
+        T: Send + 'static,
+        F: FnOnce(&A::Ref, T) -> A::Message + Send + 'static,
+    {
+        let (sender, outcome) = oneshot::channel();
+        let marks = self.marks(actor);
+        let id = marks.id;
+        let cancel = marks.clone().block(move || {
+            let output = contained(closure);
+            let _cancelled = sender.send(judged(output, judge));
+            marks.put();
+        });
+        self.running.insert(
+            id,
+            Box::new(Once { _cancel: cancel, outcome, into_message: Some(UserValue::new(into_message)) }),
+        );
+        id
+    }
+}
+
+impl<A: Actor> fmt::Debug for Works<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.running.keys()).finish()
+    }
+}
+
+/// What user code gave, or its panic.
+fn judged<O, T>(output: Result<O, Payload>, judge: Judge<O, T>) -> Outcome<T> {
+    match output {
+        Ok(output) => judge(output).map(UserValue::new),
+        Err(payload) => Err(Failure::panic(payload)),
+    }
+}
+
+/// Makes a message by the user's code.
+fn made<M>(make: impl FnOnce() -> M) -> Result<M, Failure> {
+    contained(make).map_err(Failure::panic)
+}
+
+/// Where one piece of work leaves its marks.
+#[derive(Clone)]
+struct Marks {
+    actor: AnyActorRef,
+    id: WorkId,
+}
+
+impl Marks {
+    /// An outcome is there.
+    fn put(&self) {
+        let _ended = self.actor.0.push_control(Control::Outcome(self.id));
+    }
+
+    /// Runs a future as a task of tokio's.
+    fn drive(self, future: impl Future<Output = ()> + Send + 'static) -> Cancel {
+        let body = Body::new(Box::pin(future) as BoxedFuture);
+        let task = dispatch::start(&self.actor.core().system, Driver::new(&body));
+        Cancel::new(body, task)
+    }
+
+    /// Runs a closure on tokio's pool for code that blocks.
+    fn block(self, closure: impl FnOnce() + Send + 'static) -> Cancel {
+        let body = Body::new(Box::new(closure) as Box<dyn FnOnce() + Send>);
+        let runs = Arc::clone(&body);
+        let task = self.actor.core().system.runtime().spawn_blocking(move || {
+            if let Some(closure) = runs.take() {
+                (closure.into_inner())();
+            }
+        });
+        Cancel::new(body, task.abort_handle())
+    }
+}
+
+/// A future or a closure.
+struct Once<T: 'static, F: 'static> {
+    // Dropped first.
+    _cancel: Cancel,
+    outcome: oneshot::Receiver<Outcome<T>>,
+    into_message: Option<UserValue<F>>,
+}
+
+impl<A, T, F> Source<A> for Once<T, F>
+where
+    A: Actor,
+    T: Send + 'static,
+    F: FnOnce(&A::Ref, T) -> A::Message + Send + 'static,
+{
+    fn next(&mut self, me: &A::Ref) -> Brought<A::Message> {
+        let message = self.outcome.try_recv().ok().zip(self.into_message.take()).map(|(outcome, into_message)| {
+            let value = outcome?;
+            made(|| (into_message.into_inner())(me, value.into_inner()))
+        });
+        Brought { message, is_last: true }
+    }
+}

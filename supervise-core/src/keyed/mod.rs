@@ -1,0 +1,289 @@
+//! Keyed children: one child for each key, made when it is wanted and passivated when it is idle.
+//!
+//! ```text
+//!            get_or_spawn                 told to stop                    its end is known
+//!   vacant ──────────────► occupied ────────────────────► being left ───┬──────────────────► vacant
+//!                             ▲                                         │ and messages wait for a successor
+//!                             └─────────────────────────────────────────┘
+//! ```
+//!
+//! - [`Children`]: the handle. A look-up goes straight to the table, whoever makes it; no actor is asked.
+//! - `seat`: the place of one key. Its lock orders the end of one occupant and the start of the next.
+//! - `table`: the seats by key, and no user code under its lock.
+//! - `registry`: the actor that supervises the children with the table of its parent, and looks who is idle.
+//!
+//! 1. Locks are taken in this order: seat, table, the protocol of the registry. Keys are compared, hashed, shown and
+//!    dropped outside all of them.
+//! 2. A seat is in the table exactly while it has an occupant; both change under the seat's lock.
+//! 3. What is sent to a child whose messages a successor gets stays in the child's own mailbox, under its own bound, until
+//!    the successor is there. There is no other buffer.
+//!
+//! Rules 18.1 to 18.8.
+
+mod registry;
+mod seat;
+mod table;
+
+use std::fmt::{self, Display};
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::registry::Registry;
+use self::seat::Seat;
+use self::table::Table;
+use crate::actor::{
+    Actor, Built, Cell, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy, TypedRef,
+};
+use crate::base::ActorPath;
+use crate::mailbox::MailboxKind;
+
+/// What children can be known by.
+///
+/// How a key is shown is the child's name in the tree; characters that a name cannot have become `%hh`. So keys that are not
+/// equal must be shown differently. `Hash` and `Eq` must agree and stay the same, as for a `HashMap`.
+pub trait ChildKey: Hash + Eq + Display + Send + Sync + 'static {}
+
+impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
+
+/// One child for each key: made by the first [`get_or_spawn`](Self::get_or_spawn), passivated when it is idle.
+///
+/// A handle to be kept and cloned; it may go to siblings and out of the system. A ref from it is the child's own, and sending costs
+/// what it costs everywhere. It may be kept: what is sent after the child was passivated goes to its successor, which is made
+/// for it, and nothing is lost or overtaken in between (rules 18.3, 18.4).
+///
+/// ```
+/// use std::time::Duration;
+/// use supervise_core::{Actor, ActorRef, ActorSystem, Children, Context, Failure, Supervisor};
+/// # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy, ReplyTo, Request};
+///
+/// struct Session { customer: u64, orders: u32 }
+/// # struct Order(ReplyTo<u32>);
+/// # impl Supervisor for Session { type Ref = ActorRef<Self>; }
+/// # impl Actor for Session {
+/// #     type Message = Order;
+/// #     async fn handle(&mut self, Order(reply): Order, _: &mut Context<Self>) -> Result<(), Failure> {
+/// #         self.orders += 1;
+/// #         reply.answer(self.orders);
+/// #         Ok(())
+/// #     }
+/// # }
+/// # impl<P> FailuresDecidedBy<P> for Session {}
+/// # impl<P> EscalationsDecidedBy<P> for Session {}
+/// # fn order(to: &ActorRef<Session>) -> Request<'_, Session, u32> {
+/// #     Request::new(to, Order(ReplyTo::nowhere()), |message, reply| message.0 = reply)
+/// # }
+///
+/// struct Shop { sessions: Children<u64, Session> }
+/// # struct Find(u64, ReplyTo<ActorRef<Session>>);
+/// # impl Supervisor for Shop { type Ref = ActorRef<Self>; }
+/// impl Actor for Shop {
+/// #   type Message = Find;
+///     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+///         let sessions = Children::of(|customer: &u64| Session { customer: *customer, orders: 0 });
+///         self.sessions = sessions.idle(Duration::from_secs(300)).spawn(ctx, "sessions").map_err(Failure::new)?;
+///         Ok(())
+///     }
+/// #   async fn handle(&mut self, Find(customer, reply): Find, _: &mut Context<Self>) -> Result<(), Failure> {
+/// #       reply.answer(self.sessions.get_or_spawn(customer).map_err(Failure::new)?);
+/// #       Ok(())
+/// #   }
+/// }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let system = ActorSystem::new("town");
+/// # let shop = system.spawn("shop", || Shop { sessions: Children::default() })?;
+/// # let find = Request::new(&shop, Find(42, ReplyTo::nowhere()), |message, reply| message.1 = reply);
+/// # let session = find.await?;
+/// assert_eq!(session.path().name(), "42");
+/// assert_eq!(order(&session).await?, 1);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Children<K: 'static, C: Actor> {
+    table: Option<Arc<Table<K, C>>>,
+}
+
+impl<K: ChildKey, C: Actor> Children<K, C> {
+    /// Children that `template` makes of their keys. It runs on the child's own turn, for its first instance and for each restart.
+    pub fn of<B>(template: impl Fn(&K) -> B + Send + Sync + 'static) -> ChildrenProps<K, C, B::Cause>
+    where
+        B: Built<Actor = C>,
+    {
+        ChildrenProps {
+            template: Box::new(move |key| template(key).built()),
+            idle: None,
+            mailbox: C::MAILBOX,
+            cause: std::marker::PhantomData,
+        }
+    }
+
+    /// The child of this key, which is made if there is none. At once, from anywhere.
+    ///
+    /// The child may be ending, because it was stopped or its parent gave it up. Then what is sent from now on waits for its
+    /// successor (rule 18.5).
+    ///
+    /// # Errors
+    ///
+    /// If the children's parent is stopping or has stopped, if another key is shown in the same way, or if this one
+    /// is shown as nothing at all.
+    ///
+    /// # Panics
+    ///
+    /// If the key's `Hash`, `Eq` or `Display` does: nothing has changed then. If this handle is a `Children::default()`.
+    pub fn get_or_spawn(&self, key: K) -> Result<RefOf<C>, SpawnError> {
+        let table = self.table();
+        let hash = table.hash(&key);
+        let found = table.find(hash, &key).and_then(|seat| seat.call());
+        let child = match found {
+            Some(child) => child,
+            None => Arc::new(Seat::new(key, hash, Arc::clone(table))).occupy()?,
+        };
+        Ok(child.into())
+    }
+
+    /// The child of this key, if there is one that is not ending.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_or_spawn`](Self::get_or_spawn).
+    pub fn get(&self, key: &K) -> Option<RefOf<C>> {
+        let table = self.table();
+        table.find(table.hash(key), key)?.staying().map(Into::into)
+    }
+
+    /// Passivates the child of this key, if there is one: it handles what it was sent before and ends, and what is sent from then on
+    /// waits for its successor (rule 18.3).
+    ///
+    /// # Panics
+    ///
+    /// As [`get_or_spawn`](Self::get_or_spawn).
+    pub fn passivate(&self, key: &K) {
+        let table = self.table();
+        if let Some(seat) = table.find(table.hash(key), key) {
+            seat.passivate();
+        }
+    }
+
+    /// How many children there are, those that are ending included.
+    pub fn len(&self) -> usize {
+        self.table().len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `visit` for each child that is not ending, in no order. Children that come or go meanwhile may be seen or not.
+    pub fn for_each(&self, mut visit: impl FnMut(&K, &RefOf<C>)) {
+        for seat in self.table().all() {
+            if let Some(child) = seat.staying() {
+                visit(seat.key(), &child.into());
+            }
+        }
+    }
+
+    /// Where the children's parent stands, which is a child of the actor that has spawned it.
+    pub fn path(&self) -> ActorPath {
+        self.table().registry().path()
+    }
+
+    /// Stops all children, and their parent. From then on there are none.
+    pub fn stop(&self) {
+        self.table().registry().stop();
+    }
+
+    fn table(&self) -> &Arc<Table<K, C>> {
+        match &self.table {
+            Some(table) => table,
+            None => panic!(
+                "these `Children` of `{}` were not spawned: `Children::default()` holds the place until `pre_start`",
+                std::any::type_name::<C>()
+            ),
+        }
+    }
+}
+
+/// Holds the place until the children are spawned.
+impl<K: 'static, C: Actor> Default for Children<K, C> {
+    fn default() -> Self {
+        Self { table: None }
+    }
+}
+
+impl<K: 'static, C: Actor> Clone for Children<K, C> {
+    fn clone(&self) -> Self {
+        Self { table: self.table.clone() }
+    }
+}
+
+impl<K: ChildKey, C: Actor> fmt::Debug for Children<K, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.table {
+            Some(table) => write!(f, "Children({}, {} now)", table.registry(), table.len()),
+            None => f.write_str("Children(not spawned)"),
+        }
+    }
+}
+
+/// Settings of [`Children`] to be. `E` stands for what their template can fail with.
+#[must_use = "settings do nothing until they are spawned"]
+pub struct ChildrenProps<K, C: Actor, E> {
+    template: table::Template<K, C>,
+    idle: Option<Duration>,
+    mailbox: MailboxKind,
+    cause: std::marker::PhantomData<fn() -> E>,
+}
+
+impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
+    /// Passivates a child that has handled no message for `after`, a quarter of it later at the latest. Messages of handlers with
+    /// `#[handler(not_influencing)]` do not count. `after` is four milliseconds at least. Without this, no child is passivated
+    /// unless somebody says so.
+    ///
+    /// Rule 18.6.
+    pub fn idle(mut self, after: Duration) -> Self {
+        self.idle = Some(after);
+        self
+    }
+
+    /// Sets where the messages of each child wait.
+    pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
+        self.mailbox = mailbox;
+        self
+    }
+
+    /// Makes the parent of the children to be, as a child of this actor. It supervises them with the strategy and the table that
+    /// this actor's type declares, and fails with what that table escalates (rule 18.7).
+    ///
+    /// # Errors
+    ///
+    /// If the name is invalid or taken, or this actor is stopping.
+    pub fn spawn<P>(self, ctx: &mut Context<P>, name: impl AsRef<str>) -> Result<Children<K, C>, SpawnError>
+    where
+        P: Actor,
+        C: SupervisedBy<P>,
+        E: DecidedBy<P>,
+    {
+        let table = Arc::new(Table::new(self.template, self.idle, self.mailbox));
+        let parent = ctx.me().actor_ref().to_any();
+        let props = Props::<Registry<K, C, P>>::new({
+            let table = Arc::clone(&table);
+            move || Registry::new(Arc::clone(&table))
+        });
+        let registry = Cell::spawn_under(&parent, NewName::Given(name.as_ref()), props)?;
+        table.belongs_to(registry.to_any());
+        Ok(Children { table: Some(table) })
+    }
+}
+
+impl<K, C: Actor, E> fmt::Debug for ChildrenProps<K, C, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChildrenProps")
+            .field("actor", &std::any::type_name::<C>())
+            .field("idle", &self.idle)
+            .field("mailbox", &self.mailbox)
+            .finish_non_exhaustive()
+    }
+}

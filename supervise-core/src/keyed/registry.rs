@@ -1,0 +1,100 @@
+//! The parent of keyed children: it supervises them as its own parent's type says, and looks who is idle.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ChildKey;
+use super::table::Table;
+use crate::actor::{Actor, ActorRef, Context, DeciderTable, SupervisionTable, Supervisor, Terminated, TypedRef};
+use crate::failure::Failure;
+use crate::supervision::{ChildInfo, Directive, Strategy};
+
+/// How many seats one message looks at.
+const AT_ONCE: usize = 256;
+
+/// Looks come four times in the idle time.
+const SHORTEST_BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+
+/// Supervises the children `C` of the keys `K` by the table `T`.
+pub(super) struct Registry<K: ChildKey, C: Actor, T> {
+    table: Arc<Table<K, C>>,
+    restarting: bool,
+    rules: PhantomData<fn() -> T>,
+}
+
+/// So many seats of this round are to be looked at; none if a round begins.
+pub(super) struct Look(Option<usize>);
+
+impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
+    pub(super) fn new(table: Arc<Table<K, C>>) -> Self {
+        Self { table, restarting: false, rules: PhantomData }
+    }
+}
+
+impl<K: ChildKey, C: Actor, T: SupervisionTable> Supervisor for Registry<K, C, T> {
+    type Ref = ActorRef<Self>;
+    const STRATEGY: Strategy = T::STRATEGY;
+    const TABLE: DeciderTable = T::TABLE;
+
+    fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
+        T::decide(failure, child)
+    }
+}
+
+impl<K: ChildKey, C: Actor, T: SupervisionTable> Actor for Registry<K, C, T> {
+    type Message = Look;
+
+    async fn handle(&mut self, Look(left): Look, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let left = left.unwrap_or_else(|| self.table.round());
+        let mut looked_at = self.table.next_of_round(left.min(AT_ONCE));
+        looked_at.retain(|seat| seat.look());
+        self.table.to_next_round(looked_at);
+        if left > AT_ONCE {
+            // Behind the ends that wait to be told of. This actor is alive, and its mailbox has no bound.
+            let _taken = ctx.me().actor_ref().tell(Look(Some(left - AT_ONCE)));
+        }
+        Ok(())
+    }
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        if let Some(idle) = self.table.idle {
+            let every = (idle / 4).max(SHORTEST_BETWEEN_LOOKS);
+            ctx.start_periodic_timer("look", every, || Look(None));
+        }
+        Ok(())
+    }
+
+    /// The children are watched on, so that their seats are free when the next instance is told of their ends.
+    async fn pre_restart(&mut self, ctx: &mut Context<Self>, _: &Failure, _: Option<Look>) -> Result<(), Failure> {
+        self.restarting = true;
+        for child in ctx.children() {
+            child.stop();
+        }
+        Ok(())
+    }
+
+    async fn terminated(&mut self, gone: Terminated, _: &mut Context<Self>) -> Result<(), Failure> {
+        let child = gone.subject();
+        if let Some(seat) = child.core().seat() {
+            Arc::clone(seat).ended(child.uid());
+        }
+        Ok(())
+    }
+}
+
+/// All children have ended, or the runtime has gone away.
+impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
+    fn drop(&mut self) {
+        if !self.restarting {
+            self.table.close();
+        }
+    }
+}
+
+impl<K: ChildKey, C: Actor, T> fmt::Debug for Registry<K, C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("children", &self.table.len()).finish_non_exhaustive()
+    }
+}

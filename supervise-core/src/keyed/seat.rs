@@ -1,0 +1,327 @@
+//! The place of one key: who has it, and what becomes of messages between two occupants.
+//!
+//! 1. A seat has an occupant exactly while it is in the table.
+//! 2. An occupant that is *called* has a successor coming if anything is sent to it: it is being passivated, or somebody
+//!    asked for the child of this key while it was ending. Its lane stays open until its end is known, and then moves over in one
+//!    step, with the closing of the lane, under the seat's lock. Who finds the lane closed finds the successor here.
+//!
+//! Rules 18.3, 18.4 and 18.5.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::ChildKey;
+use super::table::{Added, Table};
+use crate::actor::{Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, Props, SpawnError};
+use crate::base::{Hold, Uid, UserValue, contained, is_name_character};
+use crate::mailbox::Entry;
+use crate::observe::DeadLetterReason;
+use crate::supervision::WatchKind;
+
+/// How many looks in a row find an idle occupant before it is passivated. The time between the first and the last of them, a
+/// quarter of the idle time each, is the idle time.
+const QUIET_LOOKS: u8 = 5;
+
+pub(super) struct Seat<K: 'static, C: Actor> {
+    key: UserValue<K>,
+    hash: u64,
+    table: Arc<Table<K, C>>,
+    state: Mutex<State<C>>,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct State<C: Actor> {
+    occupant: Option<ActorRef<C>>,
+    /// The occupant was told to stop.
+    leaving: bool,
+    /// See 2 above.
+    called: bool,
+    /// The occupant was told to passivate, when it has handled what it was sent.
+    dismissed: bool,
+    /// Whether the rounds come by here.
+    in_rounds: bool,
+    /// How many looks have found the occupant idle.
+    quiet: u8,
+}
+
+impl<K: ChildKey, C: Actor> Seat<K, C> {
+    pub(super) fn new(key: K, hash: u64, table: Arc<Table<K, C>>) -> Self {
+        let state =
+            State { occupant: None, leaving: false, called: false, dismissed: false, in_rounds: false, quiet: 0 };
+        Self { key: UserValue::new(key), hash, table, state: Mutex::new(state) }
+    }
+
+    pub(super) fn key(&self) -> &K {
+        &self.key
+    }
+
+    pub(super) fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The occupant, whoever it is. If it is leaving, it is called.
+    pub(super) fn call(&self) -> Option<ActorRef<C>> {
+        let mut state = self.state();
+        let occupant = state.occupant.clone()?;
+        state.called |= state.leaving;
+        Some(occupant)
+    }
+
+    /// The occupant, unless it is leaving.
+    pub(super) fn staying(&self) -> Option<ActorRef<C>> {
+        let state = self.state();
+        if state.leaving { None } else { state.occupant.clone() }
+    }
+
+    /// Lets the occupant end because it is not needed now.
+    pub(super) fn passivate(&self) {
+        let occupant = {
+            let mut state = self.state();
+            if std::mem::replace(&mut state.dismissed, true) { None } else { state.occupant.clone() }
+        };
+        dismiss(occupant);
+    }
+
+    /// Looks whether the occupant is idle, as one of the rounds. Answers whether another round is to come by.
+    pub(super) fn look(&self) -> bool {
+        let idle = {
+            let mut state = self.state();
+            let Some(occupant) = &state.occupant else {
+                state.in_rounds = false;
+                return false;
+            };
+            if occupant.take_touched() {
+                state.quiet = 0;
+                return true;
+            }
+            state.quiet += 1;
+            if state.quiet < QUIET_LOOKS {
+                return true;
+            }
+            state.quiet = 0;
+            if std::mem::replace(&mut state.dismissed, true) { None } else { state.occupant.clone() }
+        };
+        dismiss(idle);
+        true
+    }
+
+    /// Makes a child for this seat, which has none, unless somebody has done so, here or in another seat of this key.
+    pub(super) fn occupy(self: &Arc<Self>) -> Result<ActorRef<C>, SpawnError> {
+        let name = self.name();
+        loop {
+            let others = self.table.with_hash(self.hash);
+            if let Some(seat) = others.as_ref().and_then(|others| others.find(&self.key)) {
+                match seat.call() {
+                    Some(child) => return Ok(child),
+                    // Left since; it is not in the table any more.
+                    None => continue,
+                }
+            }
+            let _hold = Hold::new();
+            let mut state = self.state();
+            if state.occupant.is_some() {
+                continue;
+            }
+            let to_rounds = self.table.idle.is_some() && !state.in_rounds;
+            match self.table.add(self, others.as_ref(), to_rounds) {
+                Added::Yes => state.in_rounds |= to_rounds,
+                Added::LookAgain => continue,
+                Added::Closed => return Err(SpawnError::Stopping { parent: self.table.registry().path() }),
+            }
+            let made = self.make(&name, &mut Vec::new(), &mut state);
+            if made.is_err() {
+                self.table.remove(self);
+            }
+            return made;
+        }
+    }
+
+    /// Makes a child, with messages that wait for it.
+    fn make(
+        self: &Arc<Self>,
+        name: &str,
+        waiting: &mut Vec<C::Message>,
+        state: &mut State<C>,
+    ) -> Result<ActorRef<C>, SpawnError> {
+        let seat = Arc::clone(self);
+        let props = Props::<C>::from_factory(Box::new(move || seat.table.make(&seat.key)));
+        let registry = self.table.registry();
+        let child = Cell::spawn_seated(
+            registry,
+            name,
+            props.mailbox(self.table.mailbox),
+            Arc::clone(self) as Arc<dyn AnySeat>,
+            waiting,
+        )?;
+        registry.command(|protocol, effects| protocol.watch(&child.to_any(), WatchKind::Notify, effects));
+        state.occupant = Some(child.clone());
+        state.leaving = false;
+        state.called = false;
+        state.dismissed = false;
+        state.quiet = 0;
+        Ok(child)
+    }
+
+    /// The key as a name: what a name cannot have is written as `%hh`.
+    ///
+    /// Rule 18.1.
+    fn name(&self) -> String {
+        escaped(&self.key.to_string())
+    }
+
+    /// Nobody supervises a child any more.
+    ///
+    /// Rule 18.8.
+    pub(super) fn close(&self) {
+        let left = {
+            let _hold = Hold::new();
+            let mut state = self.state();
+            state.occupant.take().map(|child| {
+                let (messages, senders) = child.shut_user_lane();
+                (child, messages, senders)
+            })
+        };
+        let Some((child, mut messages, senders)) = left else { return };
+        senders.wake();
+        while let Some(entry) = messages.pop() {
+            lose(&child, entry);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<C>> {
+        // No user code runs under this lock, so it cannot be poisoned half-way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: Actor> State<C> {
+    fn is_of(&self, occupant: Uid) -> bool {
+        self.occupant.as_ref().is_some_and(|child| child.uid() == occupant)
+    }
+}
+
+impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
+    fn leaving(&self, occupant: Uid) {
+        let mut state = self.state();
+        state.leaving |= state.is_of(occupant);
+    }
+
+    fn passivating(&self, occupant: Uid) {
+        let mut state = self.state();
+        if state.is_of(occupant) {
+            state.leaving = true;
+            state.called = true;
+        }
+    }
+
+    fn closes(&self, occupant: Uid, empty: &mut dyn FnMut()) -> AtClose {
+        let state = self.state();
+        if !state.is_of(occupant) {
+            return AtClose::Close;
+        }
+        if state.called {
+            return AtClose::Keep;
+        }
+        empty();
+        AtClose::Emptied
+    }
+
+    fn ended(self: Arc<Self>, occupant: Uid) {
+        let name = contained(|| self.name());
+        let (child, senders, others, lost) = {
+            let _hold = Hold::new();
+            let mut state = self.state();
+            if !state.is_of(occupant) {
+                return;
+            }
+            let Some(child) = state.occupant.take() else { return };
+            if state.called {
+                child.core().forward();
+            }
+            let (mut messages, senders) = child.shut_user_lane();
+            let (mut waiting, mut others) = (Vec::with_capacity(messages.messages()), Vec::new());
+            while let Some(entry) = messages.pop() {
+                match entry {
+                    Entry::Message(message) => waiting.push(message),
+                    Entry::Control(control) => others.push(control),
+                }
+            }
+            let succeeded = match &name {
+                Ok(name) if state.called && !waiting.is_empty() => {
+                    self.make(name, &mut waiting, &mut state).is_ok()
+                }
+                _ => false,
+            };
+            if !succeeded {
+                self.table.remove(&self);
+            }
+            (child, senders, others, waiting)
+        };
+        senders.wake();
+        for control in others {
+            lose(&child, Entry::Control(control));
+        }
+        for message in lost {
+            lose(&child, Entry::Message(message));
+        }
+    }
+
+    fn occupant(self: Arc<Self>) -> Option<AnyActorRef> {
+        // A key may panic where it is compared or shown: then there is no successor.
+        let occupant = match self.call() {
+            Some(child) => child,
+            None => contained(|| self.occupy()).ok()?.ok()?,
+        };
+        Some(occupant.to_any())
+    }
+}
+
+fn dismiss<C: Actor>(occupant: Option<ActorRef<C>>) {
+    if let Some(occupant) = occupant {
+        occupant.passivate();
+    }
+}
+
+/// What waited for a child that is none any more.
+fn lose<C: Actor>(child: &ActorRef<C>, entry: Entry<C::Message, Control>) {
+    match entry {
+        Entry::Message(message) => {
+            let name = C::message_name(&message);
+            child.core().lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
+        }
+        Entry::Control(Control::Kill) => child.core().dead_letter("Kill", DeadLetterReason::Stopped),
+        Entry::Control(_) => {}
+    }
+}
+
+fn escaped(shown: &str) -> String {
+    let mut name = String::with_capacity(shown.len());
+    for (at, character) in shown.char_indices() {
+        let fine = is_name_character(character) && !(at == 0 && character == '$') && shown != "..";
+        if fine {
+            name.push(character);
+        } else {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                let _in_memory = write!(name, "%{byte:02X}");
+            }
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+    use crate::base::check_name;
+
+    #[test]
+    fn every_key_but_an_empty_one_is_a_valid_name_and_no_two_are_the_same() {
+        let shown = ["a", "A/b", "$a", "a$", "..", ".", "%41", "ä", "a b", "*", "\n"];
+        let names: Vec<_> = shown.into_iter().map(escaped).collect();
+        for name in &names {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), shown.len(), "{names:?}");
+        assert_eq!(escaped("A/b $"), "A%2Fb%20$");
+    }
+}
