@@ -276,7 +276,10 @@ impl Actor for Worker {
     fn handle_now(&mut self, message: Work, ctx: &mut Context<Self>) -> ControlFlow<Result<(), Failure>, Work> {
         match message {
             Work::Add => self.0 += 1,
-            Work::Total(reply) => generated::hold(ctx, reply).answer(ctx, self.0),
+            Work::Total(reply) => {
+                generated::hold(ctx, reply);
+                generated::reply(ctx, self.0);
+            }
             Work::Pass { left: 0, done, .. } => done.answer(0),
             Work::Pass { left, to, done } => {
                 to.tell(Work::Pass { left: left - 1, to: ctx.me().clone(), done }).expect("a running actor");

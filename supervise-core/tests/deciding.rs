@@ -107,9 +107,12 @@ impl Actor for Node {
 
     async fn handle(&mut self, message: Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         match message {
-            Message::Ping(reply) => supervise_core::generated::hold(ctx, reply).answer(ctx, ()),
+            Message::Ping(reply) => {
+                supervise_core::generated::hold(ctx, reply);
+                supervise_core::generated::reply(ctx, ());
+            }
             Message::Fail(reply) => {
-                let _held = supervise_core::generated::hold(ctx, reply);
+                supervise_core::generated::hold(ctx, reply);
                 return Err(Failure::new(AsTold(Arc::clone(&self.shared))));
             }
             Message::Wait => self.shared.busy.notified().await,

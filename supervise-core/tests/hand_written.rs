@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use supervise_core::{
-    Actor, ActorRef, ActorSystem, AskError, ChildInfo, Context, Decides, Directive, EscalationsDecidedBy, Event,
-    Failure, FailureKind, FailuresDecidedBy, HowEnded, Reply, ReplyTo, Request, Strategy, Supervisor, Terminated,
-    TypedRef, Watches, generated,
+    Actor, ActorRef, ActorSystem, AskError, ChildInfo, Context, Decides, Directive, Envelope,
+    EscalationsDecidedBy, Event, Failure, FailureKind, FailuresDecidedBy, HowEnded, Reply, Request, Strategy,
+    Supervisor, Terminated, TypedRef, Watches, generated,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ struct Counter {
 }
 
 enum CounterMessage {
-    Add(u32, ReplyTo<u32>),
+    Add(u32),
     Panic,
     Forever,
 }
@@ -27,17 +27,16 @@ impl Supervisor for Counter {
 }
 
 impl Actor for Counter {
-    type Message = CounterMessage;
+    type Message = Envelope<CounterMessage>;
 
-    async fn handle(&mut self, message: CounterMessage, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        match message {
-            CounterMessage::Add(n, reply) => {
-                let held = generated::hold(ctx, reply);
+    async fn handle(&mut self, message: Self::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        match generated::open(ctx, message) {
+            CounterMessage::Add(n) => {
                 if self.count + n > 10 {
                     return Err(Failure::new(TooMuch(10)));
                 }
                 self.count += n;
-                held.answer(ctx, self.count);
+                generated::reply(ctx, self.count);
                 Ok(())
             }
             CounterMessage::Panic => panic!("on purpose"),
@@ -50,11 +49,7 @@ impl<P: Decides<TooMuch>> FailuresDecidedBy<P> for Counter {}
 impl<P> EscalationsDecidedBy<P> for Counter {}
 
 fn add(counter: &ActorRef<Counter>, n: u32) -> Request<'_, Counter, u32> {
-    Request::new(counter, CounterMessage::Add(n, ReplyTo::nowhere()), |message, to| {
-        if let CounterMessage::Add(_, reply) = message {
-            *reply = to;
-        }
-    })
+    generated::request(counter, CounterMessage::Add(n))
 }
 
 struct Parent {
@@ -62,9 +57,9 @@ struct Parent {
 }
 
 enum ParentMessage {
-    Child(ReplyTo<ActorRef<Counter>>),
-    Relay(u32, ReplyTo<Result<u32, AskError>>),
-    Gone(ReplyTo<u32>),
+    Child,
+    Relay(u32),
+    Gone,
 }
 
 impl Supervisor for Parent {
@@ -85,7 +80,7 @@ impl<P> EscalationsDecidedBy<P> for Parent {}
 impl Watches<Counter> for Parent {}
 
 impl Actor for Parent {
-    type Message = ParentMessage;
+    type Message = Envelope<ParentMessage>;
 
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let child = ctx.spawn("child", || Counter { count: 0 }).map_err(Failure::new)?;
@@ -93,24 +88,22 @@ impl Actor for Parent {
         Ok(())
     }
 
-    async fn handle(&mut self, message: ParentMessage, ctx: &mut Context<Self>) -> Result<(), Failure> {
+    async fn handle(&mut self, message: Self::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let child = ctx.child("child").and_then(|child| child.downcast::<Counter>());
-        match message {
-            ParentMessage::Child(reply) => {
-                let held = generated::hold(ctx, reply);
+        match generated::open(ctx, message) {
+            ParentMessage::Child => {
                 if let Some(child) = child {
-                    held.answer(ctx, child);
+                    generated::reply(ctx, child);
                 }
             }
-            ParentMessage::Relay(n, reply) => {
-                let held = generated::hold(ctx, reply);
+            ParentMessage::Relay(n) => {
                 if let Some(child) = child {
                     let first = add(&child, n).await;
                     let Reply(second) = Reply(add(&child, 1).await);
-                    held.answer(ctx, first.and(second));
+                    generated::reply(ctx, first.and(second));
                 }
             }
-            ParentMessage::Gone(reply) => generated::hold(ctx, reply).answer(ctx, self.gone),
+            ParentMessage::Gone => generated::reply(ctx, self.gone),
         }
         Ok(())
     }
@@ -122,28 +115,12 @@ impl Actor for Parent {
     }
 }
 
-fn ask<T: Send + 'static>(
-    parent: &ActorRef<Parent>,
-    message: ParentMessage,
-    attach: fn(&mut ParentMessage, ReplyTo<T>),
-) -> Request<'_, Parent, T> {
-    Request::new(parent, message, attach)
-}
-
 fn child(parent: &ActorRef<Parent>) -> Request<'_, Parent, ActorRef<Counter>> {
-    ask(parent, ParentMessage::Child(ReplyTo::nowhere()), |message, to| {
-        if let ParentMessage::Child(reply) = message {
-            *reply = to;
-        }
-    })
+    generated::request(parent, ParentMessage::Child)
 }
 
 fn gone(parent: &ActorRef<Parent>) -> Request<'_, Parent, u32> {
-    ask(parent, ParentMessage::Gone(ReplyTo::nowhere()), |message, to| {
-        if let ParentMessage::Gone(reply) = message {
-            *reply = to;
-        }
-    })
+    generated::request(parent, ParentMessage::Gone)
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,11 +149,7 @@ async fn an_error_restarts_a_panic_resumes_and_the_limit_stops() {
 async fn a_parent_that_awaits_its_failing_child_does_not_hang() {
     let system = ActorSystem::new("hand");
     let parent = system.spawn("parent", || Parent { gone: 0 }).unwrap();
-    let relay = ask(&parent, ParentMessage::Relay(99, ReplyTo::nowhere()), |message, to| {
-        if let ParentMessage::Relay(_, reply) = message {
-            *reply = to;
-        }
-    });
+    let relay: Request<'_, _, Result<u32, AskError>> = generated::request(&parent, ParentMessage::Relay(99));
     let relayed = relay.timeout(Duration::from_secs(1)).await.unwrap();
     assert!(matches!(relayed, Err(AskError::Failed(_))), "{relayed:?}");
     system.terminate().await;

@@ -31,16 +31,17 @@ impl Actor for Counter {
         match message {
             CounterMessage::Add(n, reply) => {
                 self.count += n;
-                generated::hold(ctx, reply).answer(ctx, self.count);
+                generated::hold(ctx, reply);
+                generated::reply(ctx, self.count);
             }
             CounterMessage::AddSlowly(numbers, reply) => {
-                let held = generated::hold(ctx, reply);
+                generated::hold(ctx, reply);
                 let count = &mut self.count;
                 for n in &numbers {
                     tokio::task::yield_now().await;
                     *count += n;
                 }
-                held.answer(ctx, self.count);
+                generated::reply(ctx, self.count);
             }
             CounterMessage::Fail => return Err(Failure::new(ToldTo)),
         }

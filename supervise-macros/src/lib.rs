@@ -53,6 +53,14 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = bounded_arguments!()]
 ///
+/// ## `#[actor(..)]` on an impl block
+///
+#[doc = block_arguments!()]
+///
+/// The arguments in `message(..)`:
+///
+#[doc = message_arguments!()]
+///
 /// ## `#[child(closure, ..)]` on a field
 ///
 #[doc = child_arguments!()]

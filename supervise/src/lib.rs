@@ -129,6 +129,58 @@ pub mod docs {
 ///
 /// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
 /// method on the actor itself.
+///
+/// # Messages
+///
+/// `#[actor]` generates an enum with a variant for each handler, whose fields are the handler's arguments. It is an ordinary enum
+/// without hidden fields: build it, match it, and let it derive what you need. Its `Debug` shows the arguments that implement
+/// `Debug`, unless the handler is `sensitive`.
+///
+/// ```
+/// use std::time::Duration;
+/// use supervise::prelude::*;
+///
+/// #[actor(stash = 100)]
+/// struct Order { paid: bool }
+///
+/// #[actor(message(name = OrderCommand, derive(Clone, PartialEq)))]
+/// impl Order {
+///     #[pre_start]
+///     fn begin(&mut self, ctx: &mut Context<Self>) {
+///         ctx.start_timer("remind", Duration::from_secs(60), OrderCommand::Remind);
+///     }
+///
+///     #[handler]
+///     fn remind(&mut self) {}
+///
+///     #[handler(sensitive)]
+///     fn pay(&mut self, card: String) { self.paid = !card.is_empty(); }
+///
+///     #[handler]
+///     fn ship(&mut self, address: String) -> usize { address.len() }
+///
+///     #[stash_while]
+///     fn unpaid(&self, message: &OrderCommand) -> bool {
+///         !self.paid && matches!(message, OrderCommand::Ship { .. })
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("shop");
+/// let order = system.spawn("order", || Order { paid: false })?;
+/// let pay = OrderCommand::Pay { card: "4711".to_owned() };
+/// assert_eq!(format!("{pay:?}"), "Pay { .. }");
+/// order.tell(pay)?;
+/// assert_eq!(order.ship("Rome".to_owned()).await?, 4);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A message that was built by hand has no asker: to get a reply, call the ref's method. The method of a handler that is called
+/// `tell` comes before the `tell` that takes any message; that one is also at [`ActorRef::tell`]. On its way, a message
+/// is in an [`Envelope`] beside the slot for its reply.
 #[cfg(feature = "macros")]
 pub use supervise_macros::actor;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use supervise::pattern::{BackoffSupervisor, BackoffSupervisorProps, BackoffSupervisorRef};
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
-use supervise::{Backoff, Directive, Event, MailboxKind, Overflow, Props, SendErrorReason};
+use supervise::{Backoff, Directive, Envelope, Event, MailboxKind, Overflow, Props, SendErrorReason};
 use tokio::time::Instant;
 
 #[derive(Debug, thiserror::Error)]
@@ -196,9 +196,9 @@ async fn bks_05_bkf_03_a_count_that_is_reset_by_hand(system: &TestSystem) {
 #[supervise::test]
 async fn bks_06_bkf_04_a_constant_reply_while_there_is_no_child(system: &TestSystem) {
     let probe = system.probe();
-    let closed = |message| {
-        if let ChildMessage::Echo { __reply, .. } = message {
-            __reply.answer("closed");
+    let closed = |message: Envelope<ChildMessage>| {
+        if let (ChildMessage::Echo { .. }, reply) = message.into_parts() {
+            reply.answer("closed");
         }
     };
     let on_stop = on_stop(&probe).stopping().while_stopped(closed).props();
@@ -275,7 +275,7 @@ async fn bkf_07_on_failure_gives_up_after_max_retries(system: &TestSystem) {
 #[supervise::test]
 async fn bks_08_after_the_final_message_the_supervisor_stops_with_its_child(system: &TestSystem) {
     let probe = system.probe();
-    let options = on_stop(&probe).final_stop(|message| matches!(message, ChildMessage::Finish { .. }));
+    let options = on_stop(&probe).final_stop(|message| matches!(message.message(), ChildMessage::Finish));
     let supervisor = start(system, options, &probe).await;
     supervisor.finish().await.unwrap();
     system.expect_terminated(&supervisor).await;
@@ -286,7 +286,7 @@ async fn bks_08_after_the_final_message_the_supervisor_stops_with_its_child(syst
 #[supervise::test]
 async fn bks_09_bks_10_without_a_child_the_final_message_stops_the_supervisor(system: &TestSystem) {
     let probe = system.probe();
-    let options = on_stop(&probe).final_stop(|message| matches!(message, ChildMessage::Finish { .. }));
+    let options = on_stop(&probe).final_stop(|message| matches!(message.message(), ChildMessage::Finish));
     let supervisor = start(system, options, &probe).await;
     let first = child(&supervisor).await;
     first.actor_ref().kill();

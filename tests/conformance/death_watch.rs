@@ -297,7 +297,7 @@ async fn dw_14_what_is_sent_after_the_end_is_a_dead_letter(system: &TestSystem) 
     assert_eq!(refused.reason(), supervise::SendErrorReason::Stopped);
     let letter = system.expect_dead_letter(&scene.subject).await;
     assert_eq!((letter.message, letter.reason), ("Perform", DeadLetterReason::Stopped));
-    assert_eq!(format!("{:?}", refused.into_message()), "Perform", "the message is given back");
+    assert_eq!(format!("{:?}", refused.into_message()), "Perform { job: .. }", "the message is given back");
 }
 
 /// Rule 8.4.

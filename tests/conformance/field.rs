@@ -296,7 +296,7 @@ impl Candid {
     fn before(&mut self, cause: &Failure, message: Option<CandidMessage>) {
         let text = message.and_then(|message| match message {
             CandidMessage::Hello { text, .. } => Some(text),
-            CandidMessage::Fine { .. } => None,
+            CandidMessage::Fine => None,
         });
         self.probe.note((cause.to_string(), text));
     }

@@ -43,7 +43,7 @@ impl Host {
 
     #[stash_while]
     fn strangers(&self, message: &HostMessage) -> bool {
-        !self.met && matches!(message, HostMessage::Bye { .. })
+        !self.met && matches!(message, HostMessage::Bye)
     }
 }
 
@@ -108,8 +108,8 @@ impl File {
     #[stash_while]
     fn out_of_turn(&self, message: &FileMessage) -> bool {
         match self {
-            Self::Closed(_) => matches!(message, FileMessage::Write { .. } | FileMessage::Close { .. }),
-            Self::Open(_) => matches!(message, FileMessage::Open { .. } | FileMessage::Done { .. }),
+            Self::Closed(_) => matches!(message, FileMessage::Write | FileMessage::Close),
+            Self::Open(_) => matches!(message, FileMessage::Open | FileMessage::Done),
         }
     }
 }
@@ -421,7 +421,7 @@ impl Dreamer {
                 self.heard.note(format!("asked about {which}"));
                 asleep
             }
-            DreamerMessage::Lost { .. } => {
+            DreamerMessage::Lost => {
                 self.heard.note("asked about lost".to_owned());
                 asleep
             }

@@ -11,6 +11,7 @@ mod bounded;
 mod evidence;
 mod fair;
 mod inline;
+mod messages;
 mod parallel;
 mod port;
 mod redelivery;

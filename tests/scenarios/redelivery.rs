@@ -15,7 +15,7 @@ enum Seen {
     Tried(u32),
     Done(u32),
     /// What `pre_restart` was given.
-    Failing(Option<&'static str>),
+    Failing(Option<WorkerMessage>),
 }
 
 /// Fails each `job` as often as its argument says. Attempts are counted by the factory's clock, for all lives.
@@ -26,7 +26,7 @@ struct Worker {
     seen: ProbeHandle<Seen>,
 }
 
-#[actor]
+#[actor(message(derive(Clone, PartialEq, Eq)))]
 impl Worker {
     #[handler(redeliver = 2)]
     fn job(&mut self, failures: u32) -> Result<u32, Attempt> {
@@ -57,12 +57,12 @@ impl Worker {
 
     #[stash_while]
     fn not_ready(&self, message: &WorkerMessage) -> bool {
-        !self.ready && matches!(message, WorkerMessage::Picky { .. })
+        !self.ready && matches!(message, WorkerMessage::Picky)
     }
 
     #[pre_restart]
     fn before(&mut self, message: Option<WorkerMessage>) {
-        self.seen.note(Seen::Failing(message.as_ref().map(Worker::message_name)));
+        self.seen.note(Seen::Failing(message));
     }
 }
 
@@ -83,9 +83,9 @@ async fn a_failed_message_is_tried_again_before_the_rest(system: &TestSystem) {
     worker.done(9).tell().unwrap();
     let expected = [
         Seen::Tried(1),
-        Seen::Failing(Some("Job")),
+        Seen::Failing(Some(WorkerMessage::Job { failures: 2 })),
         Seen::Tried(2),
-        Seen::Failing(Some("Job")),
+        Seen::Failing(Some(WorkerMessage::Job { failures: 2 })),
         Seen::Tried(3),
         Seen::Done(9),
     ];
@@ -99,7 +99,10 @@ async fn the_asker_learns_of_the_first_failure_and_the_retry_answers_nobody(syst
     let worker = system.spawn("worker", worker(seen.handle())).unwrap();
     let answer = worker.job(1).await;
     assert!(matches!(answer, Err(AskError::Failed(_))), "{answer:?}");
-    assert_eq!(seen.all().await, [Seen::Tried(1), Seen::Failing(Some("Job")), Seen::Tried(2)]);
+    assert_eq!(
+        seen.all().await,
+        [Seen::Tried(1), Seen::Failing(Some(WorkerMessage::Job { failures: 1 })), Seen::Tried(2)]
+    );
     system.expect_restarts(&worker, 1).await;
 }
 
@@ -125,7 +128,7 @@ async fn pre_restart_gets_the_failed_message_even_for_the_last_time(system: &Tes
     worker.job(u32::MAX).tell().unwrap();
     let failing: Vec<Seen> =
         seen.all().await.into_iter().filter(|seen| matches!(seen, Seen::Failing(_))).collect();
-    assert_eq!(failing, vec![Seen::Failing(Some("Job")); 3]);
+    assert_eq!(failing, vec![Seen::Failing(Some(WorkerMessage::Job { failures: u32::MAX })); 3]);
     system.expect_restarts(&worker, 3).await;
     system.expect_dead_letter(&worker).await;
 }
@@ -146,7 +149,7 @@ async fn a_retry_waits_while_the_new_instance_would_set_it_aside(system: &TestSy
     let worker = system.spawn("worker", worker(seen.handle())).unwrap();
     worker.picky().tell().unwrap();
     worker.done(1).tell().unwrap();
-    assert_eq!(seen.all().await, [Seen::Tried(1), Seen::Failing(Some("Picky")), Seen::Done(1)]);
+    assert_eq!(seen.all().await, [Seen::Tried(1), Seen::Failing(Some(WorkerMessage::Picky)), Seen::Done(1)]);
     worker.prepare().tell().unwrap();
     worker.done(2).tell().unwrap();
     assert_eq!(seen.all().await, [Seen::Tried(2), Seen::Done(2)]);

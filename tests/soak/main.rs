@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use cap::Cap;
 use supervise::prelude::*;
-use supervise::{Event, SendError, SendErrorReason};
+use supervise::{Envelope, Event, SendError, SendErrorReason};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
@@ -183,7 +183,7 @@ fn spawn(system: &ActorSystem, world: &Arc<World>, rng: &mut fastrand::Rng) {
 }
 
 /// Sends. What a full mailbox refuses is no dead letter; what is dropped here may panic, because it is the user's.
-fn note<T>(world: &World, send: impl FnOnce() -> Result<T, SendError<VictimMessage>>) -> Option<T> {
+fn note<T>(world: &World, send: impl FnOnce() -> Result<T, SendError<Envelope<VictimMessage>>>) -> Option<T> {
     let attempt = catch_unwind(AssertUnwindSafe(|| {
         let result = send();
         if result.as_ref().is_err_and(|error| error.reason() == SendErrorReason::MailboxFull) {

@@ -369,9 +369,12 @@ impl Node {
         let kids = ctx.children();
         self.farewells = kids.len();
         for kid in kids {
-            let told = kid.downcast::<Self>().map(|kid| NodeRef::from(kid).ping_of_death().tell());
-            if !matches!(told, Some(Ok(()))) {
-                self.seat.violation(format!("cannot tell {kid} to end: {told:?}"));
+            let Some(node) = kid.downcast::<Self>() else {
+                self.seat.violation(format!("{kid} is not a node"));
+                continue;
+            };
+            if let Err(refused) = NodeRef::from(node).ping_of_death().tell() {
+                self.seat.violation(format!("cannot tell {kid} to end: {refused:?}"));
             }
         }
         self.end_if_last(ctx);

@@ -13,7 +13,7 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use supervise::prelude::*;
-use supervise::{Event, MailboxKind, Overflow, Props, SendError, SendErrorReason};
+use supervise::{Envelope, Event, MailboxKind, Overflow, Props, SendError, SendErrorReason};
 use tokio::runtime::Handle;
 
 use crate::plan::from_env;
@@ -166,7 +166,7 @@ fn produce(told: &Arc<Told>, counters: &Counters, system: &ActorSystem, producer
 }
 
 /// What a full mailbox refuses is no dead letter.
-fn note(told: &Told, sent: Result<(), SendError<CounterMessage>>) {
+fn note(told: &Told, sent: Result<(), SendError<Envelope<CounterMessage>>>) {
     if sent.is_err_and(|error| error.reason() == SendErrorReason::MailboxFull) {
         told.refused.fetch_add(1, SeqCst);
     }

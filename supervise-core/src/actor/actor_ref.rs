@@ -16,6 +16,7 @@ use crate::actor::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, Typ
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
+use crate::actor::envelope::MessageFor;
 use crate::actor::request::{AskError, SendError, SendErrorReason};
 use crate::base::{ActorPath, Uid, drop_contained};
 use crate::mailbox::{Lane, Pushed, SendGuard, SendersToWake};
@@ -90,13 +91,13 @@ impl<A: Actor> ActorRef<A> {
         self.cell.mailbox()
     }
 
-    /// Sends a message that was built by hand. The methods of a generated ref make requests instead.
+    /// Sends a message that was built by hand; the methods of a generated ref make requests instead. It has no asker.
     ///
     /// # Errors
     ///
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
-    pub fn tell(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        self.push(message)
+    pub fn tell(&self, message: impl MessageFor<A>) -> Result<(), SendError<A::Message>> {
+        self.push(message.into_message())
     }
 
     /// The same ref under another actor type with the same messages. It reaches this actor.

@@ -14,9 +14,10 @@ use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
     WatchableBy,
 };
+use crate::actor::envelope::MessageFor;
 use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
-use crate::actor::request::{AskError, Request};
+use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
 use crate::actor::work::{WorkId, Works};
 use crate::base::{ActorPath, UserValue};
@@ -226,26 +227,23 @@ impl<A: Actor> Context<A> {
     /// messages that wait when the handler returns
     /// (rule [15.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
     /// timers, and `Resume` keeps them.
-    pub fn start_timer<T: Send + 'static>(
-        &mut self,
-        key: impl Into<TimerKey>,
-        delay: Duration,
-        message: Request<'_, A, T>,
-    ) {
+    ///
+    /// `message` is one of this actor's messages, as in `start_timer("retry", delay, FeedMessage::Retry)`, or a request to oneself.
+    pub fn start_timer<By>(&mut self, key: impl Into<TimerKey>, delay: Duration, message: impl MessageFor<A, By>) {
         self.timers().start_once(key.into(), delay, message.into_message());
     }
 
     /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
-    /// [`start_timer`](Self::start_timer). `message` makes the message for each tick, on this actor's turn, for example
-    /// from a request to itself: `move || me.poll().into_message()`. A tick waits until the previous one has been
-    /// handled: an actor that is slower than its timer, or suspended, skips ticks.
-    pub fn start_periodic_timer(
+    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn, as in
+    /// `|| FeedMessage::Poll`. A tick waits until the one before was handled: an actor that is slower than its timer,
+    /// or suspended, skips ticks.
+    pub fn start_periodic_timer<M: MessageFor<A>>(
         &mut self,
         key: impl Into<TimerKey>,
         interval: Duration,
-        message: impl FnMut() -> A::Message + Send + 'static,
+        mut message: impl FnMut() -> M + Send + 'static,
     ) {
-        self.timers().start_every(key.into(), interval, Box::new(message));
+        self.timers().start_every(key.into(), interval, Box::new(move || message().into_message()));
     }
 
     /// Cancels a timer. Its message is not delivered, even if it is on its way.
@@ -263,8 +261,12 @@ impl<A: Actor> Context<A> {
     /// Sends this actor a message whenever it has received no message for `after`. Messages of handlers with
     /// `#[handler(not_influencing)]` do not count. The timeout survives a restart, which restarts it. `after` is at
     /// least one millisecond: a shorter time counts as one.
-    pub fn set_receive_timeout(&mut self, after: Duration, message: impl FnMut() -> A::Message + Send + 'static) {
-        self.timers().set_idle(after, Box::new(message));
+    pub fn set_receive_timeout<M: MessageFor<A>>(
+        &mut self,
+        after: Duration,
+        mut message: impl FnMut() -> M + Send + 'static,
+    ) {
+        self.timers().set_idle(after, Box::new(move || message().into_message()));
     }
 
     /// Cancels the receive timeout.
@@ -302,16 +304,17 @@ impl<A: Actor> Context<A> {
         self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
     }
 
-    /// Watches an actor: when it ends, this actor gets `message`, for example a request to itself: `ctx.me().gone(id)`.
-    /// Like every watch, it survives a restart, and the new instance may replace its message.
+    /// Asks to be sent `message` when an actor ends: one of this actor's messages, as in `FeedMessage::Gone { id }`, or a
+    /// request to oneself, as in `ctx.me().gone(id)`. It outlives a
+    /// restart, as every watch does, and the new instance may replace it by its own.
     ///
     /// # Errors
     ///
     /// If this instance already watches the actor; `unwatch` it first.
-    pub fn watch_with<R: TypedRef, T: Send + 'static>(
+    pub fn watch_with<R: TypedRef, By>(
         &mut self,
         subject: &R,
-        message: Request<'_, A, T>,
+        message: impl MessageFor<A, By>,
     ) -> Result<(), AlreadyWatched> {
         let subject = subject.actor_ref().to_any();
         let earlier = self.watch_as(&subject, WatchKind::Message);

@@ -13,6 +13,7 @@ mod death_watch;
 mod definition;
 mod description;
 pub(crate) mod dispatch;
+mod envelope;
 mod guardian;
 mod props;
 mod reply;
@@ -37,6 +38,7 @@ pub use self::definition::{
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
+pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
 pub(crate) use self::reply::answer;

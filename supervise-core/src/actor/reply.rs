@@ -2,7 +2,7 @@
 //!
 //! Rules 1.5 and 1.7.
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
@@ -86,10 +86,15 @@ impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
             // The asker holds the other reference.
-            ANSWERED.set(ANSWERED.get() || Arc::strong_count(&slot) > 1);
-            slot.put(Err(WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)));
+            slot.put(Err(why_unanswered(Arc::strong_count(&slot) > 1)));
         }
     }
+}
+
+/// What the asker of a dropped message learns. `somebody` says whether there still is one.
+pub(crate) fn why_unanswered(somebody: bool) -> AskError {
+    ANSWERED.set(ANSWERED.get() || somebody);
+    WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)
 }
 
 thread_local! {
@@ -189,11 +194,26 @@ impl<T> Drop for Slot<T> {
 /// A slot whose reply type is erased, so that the code that runs the handler can fail it.
 pub(crate) trait ErasedSlot: Any + Send + Sync {
     fn fail(&self, error: AskError);
+
+    /// The name of the reply's type.
+    fn expected(&self) -> &'static str;
+}
+
+impl dyn ErasedSlot {
+    /// Whether the reply is a `T`.
+    pub(crate) fn takes<T: 'static>(&self) -> bool {
+        let slot: &dyn Any = self;
+        slot.is::<Slot<T>>()
+    }
 }
 
 impl<T: Send + 'static> ErasedSlot for Slot<T> {
     fn fail(&self, error: AskError) {
         self.put(Err(error));
+    }
+
+    fn expected(&self) -> &'static str {
+        type_name::<T>()
     }
 }
 

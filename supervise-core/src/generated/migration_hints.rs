@@ -1,16 +1,21 @@
-//! Methods that users of other frameworks expect on a ref. The compiler tells them what to write instead.
+//! What people who come from other frameworks call on a ref: `tell` works, and for the others the compiler says how it is done here.
 
-use crate::actor::{Answer, SendErrorReason, TypedRef};
+use crate::actor::{Actor, Answer, MessageFor, SendError, TypedRef};
 
 /// Implemented by `#[actor]` for the ref it generates, and for no other: a ref that dereferences to a generated one keeps its
 /// handlers of these names.
 pub trait MigrationHints: TypedRef {
-    /// `tell(message)`
-    fn tell<M>(&self, _: M) -> Result<(), SendErrorReason>
+    /// Sends a message that was built by hand, as [`ActorRef::tell`](crate::ActorRef::tell) does.
+    ///
+    /// # Errors
+    ///
+    /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
+    fn tell<M>(&self, message: M) -> Result<(), SendError<<Self::Actor as Actor>::Message>>
     where
-        Self: TakesMessages,
+        Self::Actor: Actor,
+        M: MessageFor<Self::Actor>,
     {
-        unreachable!("no ref takes messages")
+        self.actor_ref().tell(message)
     }
 
     /// `send(message)`
@@ -18,7 +23,7 @@ pub trait MigrationHints: TypedRef {
     where
         Self: TakesMessages,
     {
-        unreachable!("no ref takes messages")
+        unreachable!("no ref implements it")
     }
 
     /// `ask(message)`
@@ -26,13 +31,13 @@ pub trait MigrationHints: TypedRef {
     where
         Self: TakesMessages,
     {
-        unreachable!("no ref takes messages")
+        unreachable!("no ref implements it")
     }
 }
 
-/// No ref does: its methods make the messages.
+/// No ref does: a reply has a type, which only the method of a handler knows.
 #[diagnostic::on_unimplemented(
-    message = "a `{Self}` takes no messages but has a method for each of them",
+    message = "a `{Self}` has a method for each message",
     label = "call the method that is named after the handler",
     note = "for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send"
 )]

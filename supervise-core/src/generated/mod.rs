@@ -10,36 +10,92 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorType, Built, Child, Context, DecidedBy, Declare, Guardian, RefOf, ReplyTo, SupervisedBy,
-    Supervisor, TypedRef, answer,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplyTo,
+    Request, SupervisedBy, Supervisor, TypedRef, answer,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
 
-/// Answers the reply slot that [`hold`] took out of a message.
-pub struct Held<A: Actor, T>(fn(&mut Context<A>, T));
-
-/// Takes the reply slot out of a message and keeps it in the context, where it survives a panic or an abort of the
-/// handler.
-pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) -> Held<A, T> {
-    ctx.hold(reply.erase());
-    Held(|ctx, value| match ctx.take_held() {
-        Some(slot) => answer(slot, value),
-        None => drop_contained(value),
-    })
+/// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
+#[inline]
+pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: Envelope<M>) -> M {
+    let (message, reply) = envelope.into_parts();
+    ctx.hold(reply.into_erased());
+    message
 }
 
-// No bounds here: they would repeat those of `hold`.
-impl<A: Actor, T> Held<A, T> {
-    /// Sends the handler's reply to the asker, if there is one.
-    pub fn answer(self, ctx: &mut Context<A>, value: T) {
-        (self.0)(ctx, value);
+/// Sends the handler's reply to the asker, if there is one.
+#[inline]
+pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
+    match ctx.take_held() {
+        Some(slot) => answer(slot, value),
+        None => drop_contained(value),
     }
 }
 
-impl<A: Actor, T> fmt::Debug for Held<A, T> {
+/// Keeps the slot of a message that was written by hand with a [`ReplyTo`] in it, as [`open`] does.
+pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) {
+    ctx.hold(reply.erase());
+}
+
+/// A request with a generated message.
+#[inline]
+pub fn request<A, M, T>(to: &ActorRef<A>, message: M) -> Request<'_, A, T>
+where
+    A: Actor<Message = Envelope<M>>,
+    T: Sendable,
+{
+    Request::new(to, Envelope::from(message), Envelope::attach)
+}
+
+/// Writes a message for `Debug`.
+pub fn debug(f: &mut fmt::Formatter<'_>, name: &str, fields: &[(&str, &dyn fmt::Debug)]) -> fmt::Result {
+    let mut shown = f.debug_struct(name);
+    for (name, value) in fields {
+        shown.field(name, value);
+    }
+    shown.finish()
+}
+
+/// Writes a message whose arguments are hidden.
+pub fn debug_hidden(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    f.debug_struct(name).finish_non_exhaustive()
+}
+
+/// Shows an argument, if it implements `Debug`. Used as `(&&Shown(argument)).shown()`.
+#[expect(missing_debug_implementations, reason = "it is not shown itself")]
+pub struct Shown<'a, T: ?Sized>(pub &'a T);
+
+/// The argument implements `Debug`. Found first.
+pub trait IsDebug {
+    /// The argument.
+    fn shown(&self) -> &dyn fmt::Debug;
+}
+
+impl<T: fmt::Debug> IsDebug for &Shown<'_, T> {
+    fn shown(&self) -> &dyn fmt::Debug {
+        &self.0
+    }
+}
+
+/// Stands for an argument that does not implement `Debug`.
+struct Elided;
+
+impl fmt::Debug for Elided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").finish_non_exhaustive()
+        f.write_str("..")
+    }
+}
+
+/// The argument does not implement `Debug`.
+pub trait NotDebug {
+    /// `..`
+    fn shown(&self) -> &dyn fmt::Debug;
+}
+
+impl<T: ?Sized> NotDebug for Shown<'_, T> {
+    fn shown(&self) -> &dyn fmt::Debug {
+        &Elided
     }
 }
 

@@ -241,6 +241,15 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     /// Passes the messages that arrive while there is no child to `answer`, which runs on the supervisor's turn and
     /// must not block. By default these messages become dead letters. In both cases, the asker of a message that is
     /// dropped without a reply learns that the actor has stopped.
+    ///
+    /// A message of an `#[actor]` comes in its [`Envelope`](crate::Envelope), which gives the place for the reply:
+    ///
+    /// ```ignore
+    /// supervisor.while_stopped(|envelope: Envelope<StoreMessage>| match envelope.into_parts() {
+    ///     (StoreMessage::Count, reply) => reply.answer(0_u64),
+    ///     (_, reply) => drop(reply),
+    /// })
+    /// ```
     pub fn while_stopped(mut self, answer: impl Fn(MessageOf<B>) + Send + Sync + 'static) -> Self {
         self.plan.while_stopped = Some(UserValue::new(Box::new(answer)));
         self

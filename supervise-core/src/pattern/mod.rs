@@ -66,7 +66,7 @@ mod stand_in;
 mod template;
 
 pub use backoff_supervisor::{BackoffSupervisor, BackoffSupervisorProps};
-pub use pool::{Pool, PoolProps, TooManyReplacements};
+pub use pool::{CopyOf, ForEachWorker, Pool, PoolProps, TooManyReplacements};
 pub use stand_in::{BackoffSupervisorRef, PoolRef, StandIn, StandInRef};
 pub use template::{Blueprint, BlueprintUnder};
 

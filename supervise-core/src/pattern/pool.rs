@@ -77,6 +77,30 @@ struct Plan<C: Actor> {
     unwanted: Mutex<HashSet<String>>,
 }
 
+/// How a [broadcasting](Pool::broadcasting) pool copies a message of type `M`: as its `Clone` does.
+// A property of the copy and not of the message: rustc would propose to borrow the message, and references are `Clone`.
+#[diagnostic::on_unimplemented(
+    message = "a broadcasting pool clones its messages, and these are not `Clone`",
+    label = "`{M}` is not `Clone`",
+    note = "let the impl block of the workers say `#[actor(message(derive(Clone)))]`, or take another pool and call its `actor_ref().broadcast(..)`"
+)]
+pub trait CopyOf<M> {
+    /// A clone.
+    #[doc(hidden)]
+    fn of(message: &M) -> M;
+}
+
+/// See [`CopyOf`].
+#[derive(Debug)]
+pub enum ForEachWorker {}
+
+#[diagnostic::do_not_recommend]
+impl<M: Clone> CopyOf<M> for ForEachWorker {
+    fn of(message: &M) -> M {
+        message.clone()
+    }
+}
+
 /// Which workers get a message.
 enum Routing<M> {
     RoundRobin,
@@ -114,8 +138,9 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::SmallestMailbox)
     }
 
-    /// Makes a pool in which each message goes to every worker. Messages must be `Clone`. Those that can be asked are
-    /// not, because an asker waits for one reply; use [`broadcast`](ActorRef::broadcast) for them.
+    /// Each message goes to every worker, as a clone of which nobody waits for the reply; an asker gets the reply of the youngest. The messages of an `#[actor]` are `Clone` if
+    /// its impl block says so: `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
+    /// worker, see [`broadcast`](ActorRef::broadcast).
     ///
     /// `template` makes every instance of every worker.
     ///
@@ -125,9 +150,13 @@ impl<C: Actor> Pool<C> {
     pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
-        C::Message: Clone,
+        ForEachWorker: CopyOf<C::Message>,
     {
-        PoolProps::new(size, Template::new(template), Routing::Broadcast(Clone::clone))
+        PoolProps::new(
+            size,
+            Template::new(template),
+            Routing::Broadcast(<ForEachWorker as CopyOf<C::Message>>::of),
+        )
     }
 }
 

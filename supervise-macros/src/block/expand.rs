@@ -24,7 +24,8 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
     let mut generated = vec![
         one_block(block),
         message::message(block),
-        behaviour(block),
+        message::debug(block),
+        behaviour::actor(block),
         reference::reference(block),
         coverage::failures(block),
     ];
@@ -51,19 +52,6 @@ fn one_block(block: &Block) -> TokenStream {
         #[doc(hidden)]
         #[allow(dead_code, non_camel_case_types)]
         type #sentence = ();
-    }
-}
-
-/// `impl Actor`, and the function that it shares with the message's `Debug`. The function is not a method of the message,
-/// because rustc would report a second block at each of its uses.
-fn behaviour(block: &Block) -> TokenStream {
-    let (message_name, debug, actor) = (message::name(block), message::debug(block), behaviour::actor(block));
-    quote_spanned! {Span::mixed_site()=>
-        const _: () = {
-            #message_name
-            #debug
-            #actor
-        };
     }
 }
 

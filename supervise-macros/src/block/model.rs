@@ -7,7 +7,7 @@ use syn::{Attribute, Generics, Path, Type};
 use super::parse::syntax::Block as Syntax;
 use crate::errors::Errors;
 use crate::grammar::Word;
-use crate::grammar::arguments::HandlerArguments;
+use crate::grammar::arguments::{HandlerArguments, MessageArguments};
 use crate::grammar::words::Role;
 use crate::settings::written;
 use crate::spans;
@@ -23,6 +23,8 @@ pub(crate) struct Block {
     pub(crate) name: Ident,
     pub(crate) reference: Type,
     pub(crate) message: Ident,
+    /// What the user says about the messages.
+    pub(crate) arguments: MessageArguments,
     /// The module for the errors of a block with mistakes.
     pub(crate) mistakes: Ident,
     pub(crate) generics: Generics,
@@ -144,6 +146,7 @@ pub(crate) struct Stash {
 impl Block {
     /// Refuses two methods for the same purpose, and leaves out or renames the second.
     pub(crate) fn check(&mut self, errors: &mut Errors) {
+        self.check_debug(errors);
         for at in 0..self.handlers.len() {
             let (earlier, rest) = self.handlers.split_at_mut(at);
             rest[0].check_variant(earlier, errors);
@@ -156,6 +159,21 @@ impl Block {
                 }
                 None => self.watches.push(watch),
             }
+        }
+    }
+
+    /// A derived `Debug` knows nothing of `sensitive`.
+    fn check_debug(&self, errors: &mut Errors) {
+        let sensitive = |handler: &&Handler| handler.arguments.sensitive.value.is_some();
+        if let (Some(derive), Some(handler)) =
+            (self.arguments.derives_debug(), self.handlers.iter().find(sensitive))
+        {
+            let message = format!(
+                "a derived `Debug` shows the arguments of `{}`, which is `sensitive`: remove `Debug` here, because \
+                 messages have one that hides them",
+                handler.ident
+            );
+            errors.at(derive, message);
         }
     }
 
@@ -178,6 +196,14 @@ impl Block {
 /// Whether some build has both of two items. Conditions are not compared: rustc finds a contradiction between them.
 fn exist_together(a: &TokenStream, b: &TokenStream) -> bool {
     a.is_empty() || b.is_empty()
+}
+
+impl MessageArguments {
+    /// The `Debug` that the user derives.
+    pub(crate) fn derives_debug(&self) -> Option<&Path> {
+        let paths = self.derive.value.as_ref()?;
+        paths.iter().find(|path| path.segments.last().is_some_and(|last| last.ident == "Debug"))
+    }
 }
 
 impl Handler {

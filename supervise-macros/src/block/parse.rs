@@ -2,6 +2,7 @@
 
 pub(crate) mod handler;
 mod hook;
+pub(crate) mod message;
 pub(crate) mod syntax;
 mod types;
 
@@ -13,7 +14,7 @@ use syn::{Attribute, Generics, Meta, Signature, Type, TypePath, WherePredicate};
 use self::syntax::{Block as Syntax, Member, Method};
 use super::model::Block;
 use crate::attributes::{self, Given};
-use crate::declaration::parse::crate_path;
+use crate::declaration::parse::{block_arguments, facade};
 use crate::errors::Errors;
 use crate::generics::require;
 use crate::grammar::Word;
@@ -23,7 +24,9 @@ use crate::spelling::closest;
 
 /// Reads a block. Returns `None` if it does not say which actor it belongs to.
 pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Block> {
-    let krate = crate_path(arguments, errors);
+    let arguments = block_arguments(arguments, errors);
+    let krate = arguments.krate.value.unwrap_or_else(facade);
+    let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
         let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
                        not on the impl of a trait";
@@ -43,7 +46,8 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let mut block = Block {
         krate,
         reference: Type::Path(TypePath { attrs: Vec::new(), qself: None, path: reference }),
-        message: format_ident!("{}Message", name),
+        message: arguments.name.value.clone().unwrap_or_else(|| format_ident!("{}Message", name)),
+        arguments,
         mistakes: format_ident!("mistakes_in_{}", name, span = Span::mixed_site()),
         generics: item.generics.clone(),
         cfgs: attributes::cfgs(&item.attrs),

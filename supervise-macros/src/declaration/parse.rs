@@ -13,10 +13,10 @@ use super::is;
 use super::model::{Declaration, Mailbox};
 use crate::attributes;
 use crate::errors::Errors;
-use crate::grammar::arguments::{ActorArguments, BoundedArguments};
+use crate::grammar::arguments::{ActorArguments, BlockArguments, BoundedArguments};
 use crate::grammar::words::{MailboxKind, Overflow};
 use crate::grammar::{Arguments, Word};
-use crate::settings::{self, Setting};
+use crate::settings::{self, Setting, written};
 use crate::spelling::unknown;
 use crate::supervise::HANDED_DOWN;
 use crate::supervise::model::Table;
@@ -33,7 +33,7 @@ pub(crate) fn declaration(arguments: TokenStream, mut item: DeriveInput, errors:
     }
     let table = table_of(&tables, &item, errors);
     let children = child::children(&mut item.data, errors);
-    let arguments = ActorArguments::read(arguments, errors);
+    let arguments = actor_arguments(arguments, errors);
     let mut below = Vec::new();
     for table in &tables {
         if !is(table, HANDED_DOWN) {
@@ -90,23 +90,44 @@ fn table_of(tables: &[Attribute], item: &DeriveInput, errors: &mut Errors) -> Op
     Some(table)
 }
 
-/// Reads the arguments of `#[actor]` on an impl block: `crate = path` only.
-pub(crate) fn crate_path(arguments: TokenStream, errors: &mut Errors) -> Path {
-    let mut read = ActorArguments::default();
+/// Reads the arguments of `#[actor]` on an impl block.
+pub(crate) fn block_arguments(arguments: TokenStream, errors: &mut Errors) -> BlockArguments {
+    let mut read = BlockArguments::default();
     for setting in &settings::parse(arguments, errors) {
-        if setting.name == "crate" {
-            read.set(setting, errors);
-        } else if ActorArguments::WORDS.contains(&setting.name.to_string().as_str()) {
+        if read.set(setting, errors) {
+            continue;
+        }
+        if ActorArguments::WORDS.contains(&setting.name.to_string().as_str()) {
             let message = format!(
                 "`{}` is a setting of the type: write it in `#[actor(..)]` on the struct or enum",
                 setting.name
             );
             errors.add(setting.error(message));
         } else {
-            errors.add(unknown("setting of `#[actor]` on an impl block", &setting.name, &["crate"]));
+            errors.add(unknown(BlockArguments::KIND, &setting.name, BlockArguments::WORDS));
         }
     }
-    read.krate.value.unwrap_or_else(facade)
+    read
+}
+
+/// Reads the arguments of `#[actor]` on a type.
+fn actor_arguments(arguments: TokenStream, errors: &mut Errors) -> ActorArguments {
+    let mut read = ActorArguments::default();
+    for setting in &settings::parse(arguments, errors) {
+        if read.set(setting, errors) {
+            continue;
+        }
+        if BlockArguments::WORDS.contains(&setting.name.to_string().as_str()) {
+            let message = format!(
+                "the messages are generated from the impl block: write `{}` in `#[actor(..)]` there",
+                written(setting.tokens())
+            );
+            errors.add(setting.error(message));
+        } else {
+            errors.add(unknown(ActorArguments::KIND, &setting.name, ActorArguments::WORDS));
+        }
+    }
+    read
 }
 
 /// Where generated code finds what it calls.

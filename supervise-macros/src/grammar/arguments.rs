@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
-use syn::{LitStr, Path};
+use proc_macro2::Ident;
+use syn::{LitStr, Path, Visibility};
 
 use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
 use crate::block::parse::handler::redeliveries;
+use crate::block::parse::message::{derives, message, name, visibility};
 use crate::declaration::model::Mailbox;
 use crate::declaration::parse::{child_name, mailbox, module, stash};
 use crate::settings::{duration, flag, word};
@@ -26,6 +28,24 @@ arguments! {
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
 
+    /// The arguments of `#[actor(..)]` on an impl block.
+    BlockArguments, "setting of `#[actor]` on an impl block", block_arguments {
+        "message" => message: MessageArguments = message, "message(..)",
+            "What the enum of the messages looks like.";
+        "crate" => krate: Path = module, "crate = path::to::supervise",
+            "The path of this crate, if it was renamed. Default: `::supervise`.";
+    }
+
+    /// The arguments of `message(..)`.
+    MessageArguments, "setting of the messages", message_arguments {
+        "name" => name: Ident = name, "name = OrderCommand",
+            "The name of the enum. Default: the actor's name and `Message`. Give another one where a type of yours has that name.";
+        "vis" => vis: Visibility = visibility, "vis = pub(crate)",
+            "The visibility of the enum. It cannot be less than that of the actor. Default: `pub`.";
+        "derive" => derive: Vec<Path> = derives, "derive(Clone, PartialEq)",
+            "What the enum derives. A variant has the arguments of its handler as fields and nothing else. Default: nothing. `Debug` is always there: it shows the arguments that implement it.";
+    }
+
     /// The arguments of `bounded(..)` behind the capacity.
     BoundedArguments, "setting of a bounded mailbox", bounded_arguments {
         "overflow" => overflow: Overflow = word, "overflow = ..",
@@ -38,6 +58,8 @@ arguments! {
             "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later. Default: never.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
+        "sensitive" => sensitive: () = flag, "sensitive",
+            "The message's `Debug` hides the arguments.";
         "inline" => inline: () = flag, "inline",
             "An ask that finds the actor idle runs the handler itself, in its first poll, and wakes no worker. For handlers that return at once; not for an `async fn`. Everything else in the asker's task waits meanwhile: its timeouts, and asks joined with this one.";
     }

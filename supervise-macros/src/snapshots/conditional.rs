@@ -44,149 +44,132 @@ type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {
     ///The message for `peek`.
-    Peek { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
+    Peek,
     #[cfg(unix)]
     ///The message for `read`.
-    Read { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
+    Read,
 }
 #[allow(deprecated)]
-const _: () = {
-    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        match *message {
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        match *self {
+            FeedMessage::Peek { .. } => f.write_str("Peek"),
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => f.write_str("Read"),
+        }
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::Actor for Feed {
+    type Message = ::supervise::Envelope<FeedMessage>;
+    fn handle_now(
+        &mut self,
+        message: ::supervise::Envelope<FeedMessage>,
+        __ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::ops::ControlFlow<
+        ::core::result::Result<(), ::supervise::Failure>,
+        ::supervise::Envelope<FeedMessage>,
+    > {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        ::core::ops::ControlFlow::Break(
+            match ::supervise::__private::open(__ctx, message) {
+                FeedMessage::Peek {} => {
+                    let () = Self::peek(self);
+                    ::supervise::__private::reply::<_, ()>(__ctx, ());
+                    ::core::result::Result::Ok(())
+                }
+                #[cfg(unix)]
+                FeedMessage::Read {} => {
+                    match Self::read(self) {
+                        ::core::result::Result::Ok(reply) => {
+                            ::supervise::__private::reply::<_, ()>(__ctx, reply);
+                            ::core::result::Result::Ok(())
+                        }
+                        ::core::result::Result::Err(error) => {
+                            ::core::result::Result::Err({
+                                let error = ::supervise::__private::error_value::<
+                                    UnixError,
+                                >(error);
+                                (&&&&::supervise::__private::Tier::of(&error))
+                                    .failure(error)
+                            })
+                        }
+                    }
+                }
+            },
+        )
+    }
+    #[cfg(windows)]
+    async fn pre_start(
+        &mut self,
+        _ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        match <io::Result<
+            (),
+        > as ::supervise::__private::ResultLike>::into_result(Self::open(self)) {
+            ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
+            ::core::result::Result::Err(error) => {
+                ::core::result::Result::Err({
+                    let error = ::supervise::__private::error_value::<
+                        <io::Result<()> as ::supervise::__private::ResultLike>::Err,
+                    >(error);
+                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                })
+            }
+        }
+    }
+    fn message_name(
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> &'static ::core::primitive::str {
+        match *message.message() {
             FeedMessage::Peek { .. } => "Peek",
             #[cfg(unix)]
             FeedMessage::Read { .. } => "Read",
         }
     }
-    #[automatically_derived]
-    impl ::core::fmt::Debug for FeedMessage {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            f.write_str(message_name(self))
+    #[allow(unreachable_patterns)]
+    fn is_activity(
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> ::core::primitive::bool {
+        match message.message() {
+            FeedMessage::Peek { .. } => false,
+            _ => true,
         }
     }
-    #[automatically_derived]
-    impl ::supervise::Actor for Feed {
-        type Message = FeedMessage;
-        fn handle_now(
-            &mut self,
-            message: FeedMessage,
-            __ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::ops::ControlFlow<
-            ::core::result::Result<(), ::supervise::Failure>,
-            FeedMessage,
-        > {
-            #[allow(unused_imports)]
-            use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
-            };
-            let _ = &__ctx;
-            #[allow(unreachable_patterns)]
-            ::core::ops::ControlFlow::Break(
-                match message {
-                    FeedMessage::Peek { __reply } => {
-                        let __held = ::supervise::__private::hold::<
-                            _,
-                            (),
-                        >(__ctx, __reply);
-                        let () = Self::peek(self);
-                        __held.answer(__ctx, ());
-                        ::core::result::Result::Ok(())
-                    }
-                    #[cfg(unix)]
-                    FeedMessage::Read { __reply } => {
-                        let __held = ::supervise::__private::hold::<
-                            _,
-                            (),
-                        >(__ctx, __reply);
-                        match Self::read(self) {
-                            ::core::result::Result::Ok(reply) => {
-                                __held.answer(__ctx, reply);
-                                ::core::result::Result::Ok(())
-                            }
-                            ::core::result::Result::Err(error) => {
-                                ::core::result::Result::Err({
-                                    let error = ::supervise::__private::error_value::<
-                                        UnixError,
-                                    >(error);
-                                    (&&&&::supervise::__private::Tier::of(&error))
-                                        .failure(error)
-                                })
-                            }
-                        }
-                    }
-                    message => return ::core::ops::ControlFlow::Continue(message),
-                },
-            )
-        }
-        #[cfg(windows)]
-        async fn pre_start(
-            &mut self,
-            _ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::result::Result<(), ::supervise::Failure> {
-            #[allow(unused_imports)]
-            use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
-            };
-            match <io::Result<
-                (),
-            > as ::supervise::__private::ResultLike>::into_result(Self::open(self)) {
-                ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
-                ::core::result::Result::Err(error) => {
-                    ::core::result::Result::Err({
-                        let error = ::supervise::__private::error_value::<
-                            <io::Result<()> as ::supervise::__private::ResultLike>::Err,
-                        >(error);
-                        (&&&&::supervise::__private::Tier::of(&error)).failure(error)
-                    })
-                }
-            }
-        }
-        fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-            message_name(message)
-        }
-        #[allow(unreachable_patterns)]
-        fn is_activity(message: &FeedMessage) -> ::core::primitive::bool {
-            match message {
-                FeedMessage::Peek { .. } => false,
-                _ => true,
-            }
-        }
-    }
-};
+}
 #[allow(deprecated)]
-#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(dead_code, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
     ///A request for `peek`.
     pub fn peek(&self) -> ::supervise::Request<'_, Feed, ()> {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            FeedMessage::Peek {
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let FeedMessage::Peek { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            (),
+        >(self.actor_ref(), FeedMessage::Peek {})
     }
     #[cfg(unix)]
     ///A request for `read`.
     pub fn read(&self) -> ::supervise::Request<'_, Feed, ()> {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            FeedMessage::Read {
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let FeedMessage::Read { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            (),
+        >(self.actor_ref(), FeedMessage::Read {})
     }
 }
 #[allow(deprecated)]

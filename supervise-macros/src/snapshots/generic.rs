@@ -204,90 +204,72 @@ where
     S: Clone,
 {
     ///The message for `next`.
-    Next {
-        other: Reader<S, N>,
-        #[doc(hidden)]
-        __reply: ::supervise::ReplyTo<Option<S::Item>>,
-    },
-    #[doc(hidden)]
-    __Never(
-        ::core::convert::Infallible,
-        ::core::marker::PhantomData<fn() -> (*const S,)>,
-    ),
+    Next { other: Reader<S, N> },
 }
 #[allow(deprecated)]
-const _: () = {
-    fn message_name<S: Source, const N: usize>(
-        message: &ReaderMessage<S, N>,
-    ) -> &'static ::core::primitive::str
-    where
-        S: Clone,
-    {
-        match *message {
-            ReaderMessage::Next { .. } => "Next",
-            ReaderMessage::__Never(never, _) => match never {}
+#[automatically_derived]
+impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
+where
+    S: Clone,
+{
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        match *self {
+            ReaderMessage::Next { ref other } => {
+                ::supervise::__private::debug(
+                    f,
+                    "Next",
+                    &[("other", (&&::supervise::__private::Shown(other)).shown())],
+                )
+            }
         }
     }
-    #[automatically_derived]
-    impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
-    where
-        S: Clone,
-    {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            f.write_str(message_name(self))
-        }
-    }
-    #[automatically_derived]
-    impl<S: Source, const N: usize> ::supervise::Actor for Reader<S, N>
-    where
-        S: Clone,
-    {
-        type Message = ReaderMessage<S, N>;
-        fn handle_now(
-            &mut self,
-            message: ReaderMessage<S, N>,
-            __ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::ops::ControlFlow<
-            ::core::result::Result<(), ::supervise::Failure>,
-            ReaderMessage<S, N>,
-        > {
-            #[allow(unused_imports)]
-            use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
-            };
-            let _ = &__ctx;
-            #[allow(unreachable_patterns)]
-            ::core::ops::ControlFlow::Break(
-                match message {
-                    ReaderMessage::Next { other, __reply } => {
-                        let other = ::supervise::__private::sendable::<
-                            Reader<S, N>,
-                        >(other);
-                        let __held = ::supervise::__private::hold::<
-                            _,
-                            Option<S::Item>,
-                        >(__ctx, __reply);
-                        ::supervise::__private::plain_reply(
-                            ::supervise::__private::Probe::<Option<S::Item>>::reply(),
-                        );
-                        let reply = Self::next(self, other);
-                        __held.answer(__ctx, reply);
-                        ::core::result::Result::Ok(())
-                    }
-                    message => return ::core::ops::ControlFlow::Continue(message),
-                },
-            )
-        }
-        fn message_name(
-            message: &ReaderMessage<S, N>,
-        ) -> &'static ::core::primitive::str {
-            message_name(message)
-        }
-    }
-};
+}
 #[allow(deprecated)]
-#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::Actor for Reader<S, N>
+where
+    S: Clone,
+{
+    type Message = ::supervise::Envelope<ReaderMessage<S, N>>;
+    fn handle_now(
+        &mut self,
+        message: ::supervise::Envelope<ReaderMessage<S, N>>,
+        __ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::ops::ControlFlow<
+        ::core::result::Result<(), ::supervise::Failure>,
+        ::supervise::Envelope<ReaderMessage<S, N>>,
+    > {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        ::core::ops::ControlFlow::Break(
+            match ::supervise::__private::open(__ctx, message) {
+                ReaderMessage::Next { other } => {
+                    let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
+                    ::supervise::__private::plain_reply(
+                        ::supervise::__private::Probe::<Option<S::Item>>::reply(),
+                    );
+                    let reply = Self::next(self, other);
+                    ::supervise::__private::reply::<_, Option<S::Item>>(__ctx, reply);
+                    ::core::result::Result::Ok(())
+                }
+            },
+        )
+    }
+    fn message_name(
+        message: &::supervise::Envelope<ReaderMessage<S, N>>,
+    ) -> &'static ::core::primitive::str {
+        match *message.message() {
+            ReaderMessage::Next { .. } => "Next",
+        }
+    }
+}
+#[allow(deprecated)]
+#[allow(dead_code, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl<S: Source, const N: usize> ReaderRef<S, N>
 where
@@ -298,18 +280,11 @@ where
         &self,
         other: Reader<S, N>,
     ) -> ::supervise::Request<'_, Reader<S, N>, Option<S::Item>> {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            ReaderMessage::Next {
-                other,
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let ReaderMessage::Next { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            Option<S::Item>,
+        >(self.actor_ref(), ReaderMessage::Next { other })
     }
 }
 #[allow(deprecated)]

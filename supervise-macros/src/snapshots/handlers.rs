@@ -70,26 +70,157 @@ type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {
     /// Fetches.
-    Fetch { id: MatchId, #[doc(hidden)] __reply: ::supervise::ReplyTo<Match> },
+    Fetch { id: MatchId },
     #[cfg(unix)]
     ///The message for `read`.
-    Read {
-        #[doc(hidden)]
-        __reply: ::supervise::ReplyTo<
-            <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
-        >,
-    },
+    Read,
     ///The message for `check`.
-    Check { strict: bool, #[doc(hidden)] __reply: ::supervise::ReplyTo<Result<u8, No>> },
+    Check { strict: bool },
     ///The message for `close`.
-    Close { #[doc(hidden)] __reply: ::supervise::ReplyTo<()> },
+    Close,
     ///The message for `count`.
-    Count { #[doc(hidden)] __reply: ::supervise::ReplyTo<u64> },
+    Count,
 }
 #[allow(deprecated)]
-const _: () = {
-    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        match *message {
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        match *self {
+            FeedMessage::Fetch { ref id } => {
+                ::supervise::__private::debug(
+                    f,
+                    "Fetch",
+                    &[("id", (&&::supervise::__private::Shown(id)).shown())],
+                )
+            }
+            #[cfg(unix)]
+            FeedMessage::Read { .. } => f.write_str("Read"),
+            FeedMessage::Check { ref strict } => {
+                ::supervise::__private::debug(
+                    f,
+                    "Check",
+                    &[("strict", (&&::supervise::__private::Shown(strict)).shown())],
+                )
+            }
+            FeedMessage::Close { .. } => f.write_str("Close"),
+            FeedMessage::Count { .. } => f.write_str("Count"),
+        }
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::Actor for Feed {
+    type Message = ::supervise::Envelope<FeedMessage>;
+    async fn handle(
+        &mut self,
+        message: ::supervise::Envelope<FeedMessage>,
+        __ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        match ::supervise::__private::open(__ctx, message) {
+            FeedMessage::Fetch { id } => {
+                let id = ::supervise::__private::sendable::<MatchId>(id);
+                match ::supervise::__private::handler_future(
+                        Self::fetch(self, id, __ctx),
+                    )
+                    .await
+                {
+                    ::core::result::Result::Ok(reply) => {
+                        ::supervise::__private::reply::<_, Match>(__ctx, reply);
+                        ::core::result::Result::Ok(())
+                    }
+                    ::core::result::Result::Err(error) => {
+                        ::core::result::Result::Err({
+                            let error = ::supervise::__private::error_value::<
+                                FeedError,
+                            >(error);
+                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                        })
+                    }
+                }
+            }
+            _ => ::core::unreachable!("`handle_now` has handled it"),
+        }
+    }
+    fn handle_now(
+        &mut self,
+        message: ::supervise::Envelope<FeedMessage>,
+        __ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::ops::ControlFlow<
+        ::core::result::Result<(), ::supervise::Failure>,
+        ::supervise::Envelope<FeedMessage>,
+    > {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        match *message.message() {
+            FeedMessage::Fetch { .. } => {
+                return ::core::ops::ControlFlow::Continue(message);
+            }
+            _ => {}
+        }
+        ::core::ops::ControlFlow::Break(
+            match ::supervise::__private::open(__ctx, message) {
+                #[cfg(unix)]
+                FeedMessage::Read {} => {
+                    match <io::Result<
+                        u8,
+                    > as ::supervise::__private::ResultLike>::into_result(
+                        Self::read(self),
+                    ) {
+                        ::core::result::Result::Ok(reply) => {
+                            ::supervise::__private::reply::<
+                                _,
+                                <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+                            >(__ctx, reply);
+                            ::core::result::Result::Ok(())
+                        }
+                        ::core::result::Result::Err(error) => {
+                            ::core::result::Result::Err({
+                                let error = ::supervise::__private::error_value::<
+                                    <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
+                                >(error);
+                                (&&&&::supervise::__private::Tier::of(&error))
+                                    .failure(error)
+                            })
+                        }
+                    }
+                }
+                FeedMessage::Check { strict } => {
+                    let ::supervise::Reply(reply) = Self::check(self, strict);
+                    ::supervise::__private::reply::<_, Result<u8, No>>(__ctx, reply);
+                    ::core::result::Result::Ok(())
+                }
+                FeedMessage::Close {} => {
+                    let () = Self::close(self);
+                    ::supervise::__private::reply::<_, ()>(__ctx, ());
+                    ::core::result::Result::Ok(())
+                }
+                FeedMessage::Count {} => {
+                    ::supervise::__private::plain_reply(
+                        ::supervise::__private::Probe::<u64>::reply(),
+                    );
+                    let reply = Self::count(self);
+                    ::supervise::__private::reply::<_, u64>(__ctx, reply);
+                    ::core::result::Result::Ok(())
+                }
+                #[allow(unreachable_patterns)]
+                _ => ::core::unreachable!("`handle` handles it"),
+            },
+        )
+    }
+    fn message_name(
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> &'static ::core::primitive::str {
+        match *message.message() {
             FeedMessage::Fetch { .. } => "Fetch",
             #[cfg(unix)]
             FeedMessage::Read { .. } => "Read",
@@ -98,174 +229,42 @@ const _: () = {
             FeedMessage::Count { .. } => "Count",
         }
     }
-    #[automatically_derived]
-    impl ::core::fmt::Debug for FeedMessage {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            f.write_str(message_name(self))
+    #[allow(unreachable_patterns)]
+    fn redelivery(
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> ::core::primitive::u32 {
+        match message.message() {
+            FeedMessage::Fetch { .. } => 3u32,
+            _ => 0,
         }
     }
-    #[automatically_derived]
-    impl ::supervise::Actor for Feed {
-        type Message = FeedMessage;
-        async fn handle(
-            &mut self,
-            message: FeedMessage,
-            __ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::result::Result<(), ::supervise::Failure> {
-            #[allow(unused_imports)]
-            use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
-            };
-            match message {
-                FeedMessage::Fetch { id, __reply } => {
-                    let id = ::supervise::__private::sendable::<MatchId>(id);
-                    let __held = ::supervise::__private::hold::<
-                        _,
-                        Match,
-                    >(__ctx, __reply);
-                    match ::supervise::__private::handler_future(
-                            Self::fetch(self, id, __ctx),
-                        )
-                        .await
-                    {
-                        ::core::result::Result::Ok(reply) => {
-                            __held.answer(__ctx, reply);
-                            ::core::result::Result::Ok(())
-                        }
-                        ::core::result::Result::Err(error) => {
-                            ::core::result::Result::Err({
-                                let error = ::supervise::__private::error_value::<
-                                    FeedError,
-                                >(error);
-                                (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
-                            })
-                        }
-                    }
-                }
-                _ => ::core::unreachable!("`handle_now` has handled it"),
-            }
-        }
-        fn handle_now(
-            &mut self,
-            message: FeedMessage,
-            __ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::ops::ControlFlow<
-            ::core::result::Result<(), ::supervise::Failure>,
-            FeedMessage,
-        > {
-            #[allow(unused_imports)]
-            use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
-            };
-            let _ = &__ctx;
-            #[allow(unreachable_patterns)]
-            ::core::ops::ControlFlow::Break(
-                match message {
-                    #[cfg(unix)]
-                    FeedMessage::Read { __reply } => {
-                        let __held = ::supervise::__private::hold::<
-                            _,
-                            <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
-                        >(__ctx, __reply);
-                        match <io::Result<
-                            u8,
-                        > as ::supervise::__private::ResultLike>::into_result(
-                            Self::read(self),
-                        ) {
-                            ::core::result::Result::Ok(reply) => {
-                                __held.answer(__ctx, reply);
-                                ::core::result::Result::Ok(())
-                            }
-                            ::core::result::Result::Err(error) => {
-                                ::core::result::Result::Err({
-                                    let error = ::supervise::__private::error_value::<
-                                        <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
-                                    >(error);
-                                    (&&&&::supervise::__private::Tier::of(&error))
-                                        .failure(error)
-                                })
-                            }
-                        }
-                    }
-                    FeedMessage::Check { strict, __reply } => {
-                        let __held = ::supervise::__private::hold::<
-                            _,
-                            Result<u8, No>,
-                        >(__ctx, __reply);
-                        let ::supervise::Reply(reply) = Self::check(self, strict);
-                        __held.answer(__ctx, reply);
-                        ::core::result::Result::Ok(())
-                    }
-                    FeedMessage::Close { __reply } => {
-                        let __held = ::supervise::__private::hold::<
-                            _,
-                            (),
-                        >(__ctx, __reply);
-                        let () = Self::close(self);
-                        __held.answer(__ctx, ());
-                        ::core::result::Result::Ok(())
-                    }
-                    FeedMessage::Count { __reply } => {
-                        let __held = ::supervise::__private::hold::<
-                            _,
-                            u64,
-                        >(__ctx, __reply);
-                        ::supervise::__private::plain_reply(
-                            ::supervise::__private::Probe::<u64>::reply(),
-                        );
-                        let reply = Self::count(self);
-                        __held.answer(__ctx, reply);
-                        ::core::result::Result::Ok(())
-                    }
-                    message => return ::core::ops::ControlFlow::Continue(message),
-                },
-            )
-        }
-        fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-            message_name(message)
-        }
-        #[allow(unreachable_patterns)]
-        fn redelivery(message: &FeedMessage) -> ::core::primitive::u32 {
-            match message {
-                FeedMessage::Fetch { .. } => 3u32,
-                _ => 0,
-            }
-        }
-        #[allow(unreachable_patterns)]
-        fn duplicate(message: &FeedMessage) -> ::core::option::Option<FeedMessage> {
-            match message {
-                FeedMessage::Fetch { id, .. } => {
-                    ::core::option::Option::Some(FeedMessage::Fetch {
+    #[allow(unreachable_patterns)]
+    fn duplicate(
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> ::core::option::Option<::supervise::Envelope<FeedMessage>> {
+        match message.message() {
+            FeedMessage::Fetch { id } => {
+                ::core::option::Option::Some(
+                    ::core::convert::From::from(FeedMessage::Fetch {
                         id: ::supervise::__private::redeliverable::<MatchId>(id),
-                        __reply: ::supervise::ReplyTo::nowhere(),
-                    })
-                }
-                _ => ::core::option::Option::None,
+                    }),
+                )
             }
+            _ => ::core::option::Option::None,
         }
     }
-};
+}
 #[allow(deprecated)]
-#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(dead_code, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
     /// Fetches.
     pub fn fetch(&self, id: MatchId) -> ::supervise::Request<'_, Feed, Match> {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            FeedMessage::Fetch {
-                id,
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let FeedMessage::Fetch { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            Match,
+        >(self.actor_ref(), FeedMessage::Fetch { id })
     }
     #[cfg(unix)]
     ///A request for `read`.
@@ -276,60 +275,35 @@ impl FeedRef {
         Feed,
         <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
     > {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            FeedMessage::Read {
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let FeedMessage::Read { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            <io::Result<u8> as ::supervise::__private::ResultLike>::Ok,
+        >(self.actor_ref(), FeedMessage::Read {})
     }
     ///A request for `check`.
     pub fn check(&self, strict: bool) -> ::supervise::Request<'_, Feed, Result<u8, No>> {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            FeedMessage::Check {
-                strict,
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let FeedMessage::Check { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            Result<u8, No>,
+        >(self.actor_ref(), FeedMessage::Check { strict })
     }
     ///A request for `close`.
     pub fn close(&self) -> ::supervise::Request<'_, Feed, ()> {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            FeedMessage::Close {
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let FeedMessage::Close { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            (),
+        >(self.actor_ref(), FeedMessage::Close {})
     }
     ///A request for `count`.
     pub fn count(&self) -> ::supervise::Request<'_, Feed, u64> {
-        ::supervise::Request::new(
-                self.actor_ref(),
-                FeedMessage::Count {
-                    __reply: ::supervise::ReplyTo::nowhere(),
-                },
-                |message, reply| {
-                    if let FeedMessage::Count { __reply, .. } = message {
-                        *__reply = reply;
-                    }
-                },
-            )
+        ::supervise::__private::request::<
+            _,
+            _,
+            u64,
+        >(self.actor_ref(), FeedMessage::Count {})
             .inline()
     }
 }

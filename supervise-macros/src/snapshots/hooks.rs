@@ -49,85 +49,87 @@ type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {}
 #[allow(deprecated)]
-const _: () = {
-    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        match *message {}
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        match *self {}
     }
-    #[automatically_derived]
-    impl ::core::fmt::Debug for FeedMessage {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            f.write_str(message_name(self))
-        }
-    }
-    #[automatically_derived]
-    impl ::supervise::Actor for Feed {
-        type Message = FeedMessage;
-        async fn pre_start(
-            &mut self,
-            ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::result::Result<(), ::supervise::Failure> {
-            #[allow(unused_imports)]
-            use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
-            };
-            match ::supervise::__private::handler_future(Self::open(self, ctx)).await {
-                ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
-                ::core::result::Result::Err(error) => {
-                    ::core::result::Result::Err({
-                        let error = ::supervise::__private::error_value::<
-                            SpawnError,
-                        >(error);
-                        (&&&&::supervise::__private::Tier::of(&error)).failure(error)
-                    })
-                }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::Actor for Feed {
+    type Message = ::supervise::Envelope<FeedMessage>;
+    async fn pre_start(
+        &mut self,
+        ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        match ::supervise::__private::handler_future(Self::open(self, ctx)).await {
+            ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
+            ::core::result::Result::Err(error) => {
+                ::core::result::Result::Err({
+                    let error = ::supervise::__private::error_value::<SpawnError>(error);
+                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                })
             }
         }
-        async fn pre_restart(
-            &mut self,
-            _ctx: &mut ::supervise::Context<Self>,
-            cause: &::supervise::Failure,
-            message: ::core::option::Option<FeedMessage>,
-        ) -> ::core::result::Result<(), ::supervise::Failure> {
-            let () = Self::before(self, message, cause);
-            ::core::result::Result::Ok(())
-        }
-        #[allow(clippy::needless_return, unreachable_code)]
-        async fn terminated(
-            &mut self,
-            gone: ::supervise::Terminated,
-            ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::result::Result<(), ::supervise::Failure> {
-            let _ = &ctx;
-            let gone = match gone.downcast::<Other>() {
-                ::core::result::Result::Ok(gone) => {
-                    return {
-                        let () = Self::one(self, gone);
-                        ::core::result::Result::Ok(())
-                    };
-                }
-                ::core::result::Result::Err(gone) => gone,
-            };
-            {
+    }
+    async fn pre_restart(
+        &mut self,
+        _ctx: &mut ::supervise::Context<Self>,
+        cause: &::supervise::Failure,
+        message: ::core::option::Option<::supervise::Envelope<FeedMessage>>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        let message = message.map(::supervise::Envelope::into_message);
+        let () = Self::before(self, message, cause);
+        ::core::result::Result::Ok(())
+    }
+    #[allow(clippy::needless_return, unreachable_code)]
+    async fn terminated(
+        &mut self,
+        gone: ::supervise::Terminated,
+        ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::result::Result<(), ::supervise::Failure> {
+        let _ = &ctx;
+        let gone = match gone.downcast::<Other>() {
+            ::core::result::Result::Ok(gone) => {
                 return {
-                    let () = ::supervise::__private::handler_future(
-                            Self::any(self, ctx, gone),
-                        )
-                        .await;
+                    let () = Self::one(self, gone);
                     ::core::result::Result::Ok(())
                 };
             }
-        }
-        fn stash_while(&self, message: &FeedMessage) -> ::core::primitive::bool {
-            Self::closed(self, message)
-        }
-        fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-            message_name(message)
+            ::core::result::Result::Err(gone) => gone,
+        };
+        {
+            return {
+                let () = ::supervise::__private::handler_future(
+                        Self::any(self, ctx, gone),
+                    )
+                    .await;
+                ::core::result::Result::Ok(())
+            };
         }
     }
-};
+    fn stash_while(
+        &self,
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> ::core::primitive::bool {
+        Self::closed(self, message.message())
+    }
+    fn message_name(
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> &'static ::core::primitive::str {
+        match *message.message() {}
+    }
+}
 #[allow(deprecated)]
-#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(dead_code, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {}
 #[allow(deprecated)]

@@ -30,58 +30,61 @@ type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
 pub enum FeedMessage {
     ///The message for `fetch`.
-    Fetch {
-        id: u64,
-        name: mistakes_in_Feed::Reported,
-        #[doc(hidden)]
-        __reply: ::supervise::ReplyTo<u8>,
-    },
+    Fetch { id: u64, name: mistakes_in_Feed::Reported },
 }
 #[allow(deprecated)]
-const _: () = {
-    fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-        match *message {
+#[automatically_derived]
+impl ::core::fmt::Debug for FeedMessage {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{IsDebug as _, NotDebug as _};
+        match *self {
+            FeedMessage::Fetch { ref id, ref name } => {
+                ::supervise::__private::debug(
+                    f,
+                    "Fetch",
+                    &[
+                        ("id", (&&::supervise::__private::Shown(id)).shown()),
+                        ("name", (&&::supervise::__private::Shown(name)).shown()),
+                    ],
+                )
+            }
+        }
+    }
+}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::Actor for Feed {
+    type Message = ::supervise::Envelope<FeedMessage>;
+    fn handle_now(
+        &mut self,
+        message: ::supervise::Envelope<FeedMessage>,
+        __ctx: &mut ::supervise::Context<Self>,
+    ) -> ::core::ops::ControlFlow<
+        ::core::result::Result<(), ::supervise::Failure>,
+        ::supervise::Envelope<FeedMessage>,
+    > {
+        #[allow(unused_imports)]
+        use ::supervise::__private::{
+            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
+            ReportedError as _,
+        };
+        ::core::ops::ControlFlow::Break(
+            match ::supervise::__private::open(__ctx, message) {
+                FeedMessage::Fetch { .. } => ::core::result::Result::Ok(()),
+            },
+        )
+    }
+    fn message_name(
+        message: &::supervise::Envelope<FeedMessage>,
+    ) -> &'static ::core::primitive::str {
+        match *message.message() {
             FeedMessage::Fetch { .. } => "Fetch",
         }
     }
-    #[automatically_derived]
-    impl ::core::fmt::Debug for FeedMessage {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            f.write_str(message_name(self))
-        }
-    }
-    #[automatically_derived]
-    impl ::supervise::Actor for Feed {
-        type Message = FeedMessage;
-        fn handle_now(
-            &mut self,
-            message: FeedMessage,
-            __ctx: &mut ::supervise::Context<Self>,
-        ) -> ::core::ops::ControlFlow<
-            ::core::result::Result<(), ::supervise::Failure>,
-            FeedMessage,
-        > {
-            #[allow(unused_imports)]
-            use ::supervise::__private::{
-                AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-                ReportedError as _,
-            };
-            let _ = &__ctx;
-            #[allow(unreachable_patterns)]
-            ::core::ops::ControlFlow::Break(
-                match message {
-                    FeedMessage::Fetch { .. } => ::core::result::Result::Ok(()),
-                    message => return ::core::ops::ControlFlow::Continue(message),
-                },
-            )
-        }
-        fn message_name(message: &FeedMessage) -> &'static ::core::primitive::str {
-            message_name(message)
-        }
-    }
-};
+}
 #[allow(deprecated)]
-#[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+#[allow(dead_code, unreachable_pub)]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 impl FeedRef {
     ///A request for `fetch`.
@@ -90,19 +93,11 @@ impl FeedRef {
         id: u64,
         name: mistakes_in_Feed::Reported,
     ) -> ::supervise::Request<'_, Feed, u8> {
-        ::supervise::Request::new(
-            self.actor_ref(),
-            FeedMessage::Fetch {
-                id,
-                name,
-                __reply: ::supervise::ReplyTo::nowhere(),
-            },
-            |message, reply| {
-                if let FeedMessage::Fetch { __reply, .. } = message {
-                    *__reply = reply;
-                }
-            },
-        )
+        ::supervise::__private::request::<
+            _,
+            _,
+            u8,
+        >(self.actor_ref(), FeedMessage::Fetch { id, name })
     }
 }
 #[allow(deprecated)]

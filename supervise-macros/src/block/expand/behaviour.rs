@@ -12,10 +12,10 @@ use crate::spans::{self, located};
 
 /// `impl Actor`, with everything the runtime calls.
 pub(super) fn actor(block: &Block) -> TokenStream {
-    let Block { krate, actor, message, generics, .. } = block;
+    let Block { krate, actor, generics, .. } = block;
     let mixed = Span::mixed_site();
-    let (_, ty_generics, _) = generics.split_for_impl();
-    let mut members = quote_spanned!(mixed=> type Message = #message #ty_generics;);
+    let envelope = message::envelope(block);
+    let mut members = quote_spanned!(mixed=> type Message = #envelope;);
     members.extend(handlers(block));
     for hook in &block.hooks {
         members.extend(hooks::hook_method(block, hook));
@@ -25,16 +25,12 @@ pub(super) fn actor(block: &Block) -> TokenStream {
         let (ident, cfgs) = (&stash.ident, &stash.cfgs);
         members.extend(quote_spanned! {mixed=>
             #cfgs
-            fn stash_while(&self, message: &#message #ty_generics) -> ::core::primitive::bool {
-                Self::#ident(self, message)
+            fn stash_while(&self, message: &#envelope) -> ::core::primitive::bool {
+                Self::#ident(self, message.message())
             }
         });
     }
-    members.extend(quote_spanned! {mixed=>
-        fn message_name(message: &#message #ty_generics) -> &'static ::core::primitive::str {
-            message_name(message)
-        }
-    });
+    members.extend(message::name(block));
     members.extend(message::is_activity(block));
     members.extend(message::redelivery(block));
     // rustc reports mistakes of the actor as a whole at its name, once, because it drops a second error for the same place.
@@ -46,10 +42,16 @@ pub(super) fn actor(block: &Block) -> TokenStream {
 
 /// `handle` for async handlers, `handle_now` for the others.
 fn handlers(block: &Block) -> TokenStream {
-    let (mut waiting, mut prompt) = (TokenStream::new(), TokenStream::new());
+    let (mut waiting, mut prompt, mut later) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     for handler in &block.handlers {
-        let arms = if handler.is_async { &mut waiting } else { &mut prompt };
-        arms.extend(arm(block, handler));
+        if handler.is_async {
+            waiting.extend(arm(block, handler));
+            let give_back =
+                quote_spanned!(Span::mixed_site()=> return ::core::ops::ControlFlow::Continue(message));
+            later.extend(message::named_arm(block, handler, &give_back));
+        } else {
+            prompt.extend(arm(block, handler));
+        }
     }
     let mut methods = TokenStream::new();
     if !waiting.is_empty() {
@@ -61,12 +63,13 @@ fn handlers(block: &Block) -> TokenStream {
         methods.extend(handle(block, &waiting, &rest));
     }
     if !prompt.is_empty() {
-        methods.extend(handle_now(block, &prompt));
+        methods.extend(handle_now(block, &prompt, &later));
     }
     methods
 }
 
 fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream {
+    let krate = &block.krate;
     let (tiers, parameters) = (tiers(&block.krate), parameters(block));
     let at_name = spans::path_at(&block.krate, block.name.span());
     let returns = quote_spanned! {block.name.span()=>
@@ -75,7 +78,7 @@ fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream 
     quote_spanned! {Span::mixed_site()=>
         async fn handle(#parameters) #returns {
             #tiers
-            match message {
+            match #krate::__private::open(__ctx, message) {
                 #arms
                 #rest
             }
@@ -83,31 +86,40 @@ fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream 
     }
 }
 
-fn handle_now(block: &Block, arms: &TokenStream) -> TokenStream {
-    let Block { krate, message, generics, .. } = block;
-    let (_, ty_generics, _) = generics.split_for_impl();
-    let (tiers, parameters) = (tiers(krate), parameters(block));
+/// `later` are the patterns of the messages whose handlers are async.
+fn handle_now(block: &Block, arms: &TokenStream, later: &TokenStream) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let (mut given_back, mut rest) = (TokenStream::new(), never_arm(block));
+    if !later.is_empty() {
+        given_back = quote_spanned! {mixed=>
+            match *message.message() {
+                #later
+                _ => {}
+            }
+        };
+        rest = quote_spanned!(mixed=> #[allow(unreachable_patterns)] _ => ::core::unreachable!("`handle` handles it"),);
+    }
+    let krate = &block.krate;
+    let (tiers, parameters, envelope) = (tiers(krate), parameters(block), message::envelope(block));
     quote_spanned! {Span::mixed_site()=>
         fn handle_now(
             #parameters
-        ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #message #ty_generics> {
+        ) -> ::core::ops::ControlFlow<::core::result::Result<(), #krate::Failure>, #envelope> {
             #tiers
-            let _ = &__ctx;
-            #[allow(unreachable_patterns)]
-            ::core::ops::ControlFlow::Break(match message {
+            #given_back
+            ::core::ops::ControlFlow::Break(match #krate::__private::open(__ctx, message) {
                 #arms
-                message => return ::core::ops::ControlFlow::Continue(message),
+                #rest
             })
         }
     }
 }
 
 fn parameters(block: &Block) -> TokenStream {
-    let Block { krate, message, generics, .. } = block;
-    let (_, ty_generics, _) = generics.split_for_impl();
+    let (krate, envelope) = (&block.krate, message::envelope(block));
     quote_spanned! {Span::mixed_site()=>
         &mut self,
-        message: #message #ty_generics,
+        message: #envelope,
         __ctx: &mut #krate::Context<Self>,
     }
 }
@@ -138,16 +150,11 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
             checked.extend(quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);));
         }
     }
-    let at = handler.reply.span();
-    let hold = spans::path_at(krate, at);
-    let reply = handler.reply.ty(krate);
-    let hold = quote_spanned!(at=> #hold::__private::hold::<_, #reply>);
     let answer = answer(handler, krate);
     quote_spanned! {mixed=>
         #cfgs
-        #message::#variant { #fields __reply } => {
+        #message::#variant { #fields } => {
             #checked
-            let __held = #hold(__ctx, __reply);
             #answer
         }
     }
@@ -158,9 +165,13 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let call = call(&handler.ident, &handler.call, handler.is_async, krate);
     let nothing = matches!(handler.reply, Reply::Unit);
+    let at = handler.reply.span();
+    let give = spans::path_at(krate, at);
+    let ty = handler.reply.ty(krate);
+    let give = quote_spanned!(at=> #give::__private::reply::<_, #ty>);
     let reply = if nothing { quote_spanned!(mixed=> ()) } else { quote_spanned!(mixed=> reply) };
     let answered = quote_spanned! {mixed=>
-        __held.answer(__ctx, #reply);
+        #give(__ctx, #reply);
         ::core::result::Result::Ok(())
     };
     match &handler.reply {

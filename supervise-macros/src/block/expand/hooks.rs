@@ -6,13 +6,14 @@ use syn::Path;
 
 use super::behaviour::{matched, tiers};
 use super::call;
+use super::message::envelope;
 use crate::block::model::{Block, Hook, HookArgument, Outcome};
 use crate::grammar::Word;
 
 /// The hook as a method of `Actor`.
 pub(super) fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
-    let Block { krate, message, generics, .. } = block;
-    let (_, ty_generics, _) = generics.split_for_impl();
+    let krate = &block.krate;
+    let envelope = envelope(block);
     let mixed = Span::mixed_site();
     let Hook { cfgs, .. } = hook;
     let name = Ident::new(hook.kind.role().word(), mixed);
@@ -29,15 +30,21 @@ pub(super) fn hook_method(block: &Block, hook: &Hook) -> TokenStream {
             HookArgument::Context => quote_spanned!(mixed=> #name: &mut #krate::Context<Self>,),
             HookArgument::Cause => quote_spanned!(mixed=> #name: &#krate::Failure,),
             HookArgument::Message => {
-                quote_spanned!(mixed=> #name: ::core::option::Option<#message #ty_generics>,)
+                quote_spanned!(mixed=> #name: ::core::option::Option<#envelope>,)
             }
         });
+    }
+    let mut opened = TokenStream::new();
+    let message = Ident::new(HookArgument::Message.name(), mixed);
+    if hook.call.contains(&message) {
+        opened = quote_spanned!(mixed=> let #message = #message.map(#krate::Envelope::into_message););
     }
     let call = call(&hook.ident, &hook.call, hook.is_async, krate);
     let body = outcome(&call, &hook.outcome, krate);
     quote_spanned! {mixed=>
         #cfgs
         async fn #name(&mut self, #parameters) -> ::core::result::Result<(), #krate::Failure> {
+            #opened
             #body
         }
     }

@@ -1,18 +1,20 @@
 //! Writes the enum of an actor's messages, and what `Actor` says about each by its name.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Generics;
+use syn::ext::IdentExt;
+use syn::{Generics, Path, Visibility};
 
 use super::with_default_doc;
 use crate::attributes;
 use crate::block::model::{Block, Handler};
 use crate::generics::derivation;
+use crate::grammar::Argument;
 use crate::spans::{self, located};
 
 /// `FeedMessage`
 pub(super) fn message(block: &Block) -> TokenStream {
-    let Block { message, name, krate, generics, .. } = block;
+    let Block { message, name, generics, arguments, .. } = block;
     let mut variants = TokenStream::new();
     for handler in &block.handlers {
         let Handler { variant, docs, .. } = handler;
@@ -20,38 +22,68 @@ pub(super) fn message(block: &Block) -> TokenStream {
         let mut docs = docs.clone();
         docs.retain(|attribute| !attributes::innermost(attribute).path().is_ident("deprecated"));
         let docs = with_default_doc(&docs, &format!("The message for `{}`.", handler.ident));
+        if handler.fields.is_empty() {
+            variants.extend(quote!(#docs #variant,));
+            continue;
+        }
         let mut fields = TokenStream::new();
         for field in &handler.fields {
             let (ident, ty) = (located(&field.ident), &field.ty);
             fields.extend(quote!(#ident: #ty,));
         }
-        let reply = handler.reply.ty(krate);
-        variants.extend(quote! {
-            #docs
-            #variant {
-                #fields
-                #[doc(hidden)]
-                __reply: #krate::ReplyTo<#reply>,
-            },
-        });
+        variants.extend(quote!(#docs #variant { #fields },));
     }
-    if generics.type_params().next().is_some() {
+    if needs_never(block) {
         let never = never_variant(generics);
         variants.extend(quote!(#[doc(hidden)] #never));
     }
     let where_clause = &generics.where_clause;
     let text = format!("The messages of [`{name}`].");
+    let (derive, vis) = (derives(&arguments.derive), visibility(&arguments.vis));
     quote_spanned! {Span::mixed_site()=>
         #[doc = #text]
+        #derive
         #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
         #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
-        pub enum #message #generics #where_clause {
+        #vis enum #message #generics #where_clause {
             #variants
         }
     }
 }
 
-/// A variant that mentions all type parameters, as an enum must. It has no values.
+fn derives(argument: &Argument<Vec<Path>>) -> TokenStream {
+    let Some(paths) = &argument.value else { return TokenStream::new() };
+    let mut list = TokenStream::new();
+    for path in paths {
+        list.extend(quote!(#path,));
+    }
+    quote!(#[derive(#list)])
+}
+
+fn visibility(argument: &Argument<Visibility>) -> TokenStream {
+    argument.value.as_ref().map_or_else(|| quote!(pub), ToTokens::to_token_stream)
+}
+
+/// Whether the messages may not mention each of the type parameters. An enum must.
+fn needs_never(block: &Block) -> bool {
+    block.generics.type_params().any(|parameter| {
+        let mentioned = |handler: &Handler| {
+            handler.cfgs.is_empty()
+                && handler.fields.iter().any(|field| mentions(field.ty.to_token_stream(), &parameter.ident))
+        };
+        !block.handlers.iter().any(mentioned)
+    })
+}
+
+fn mentions(tokens: TokenStream, word: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(own) => own == *word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
+        _ => false,
+    })
+}
+
+/// A variant that mentions all type parameters. It has no values.
 fn never_variant(generics: &Generics) -> TokenStream {
     let mut types = TokenStream::new();
     for parameter in generics.type_params() {
@@ -63,31 +95,71 @@ fn never_variant(generics: &Generics) -> TokenStream {
 
 /// The match arm for [`never_variant`].
 pub(super) fn never_arm(block: &Block) -> TokenStream {
-    if block.generics.type_params().next().is_none() {
+    if !needs_never(block) {
         return TokenStream::new();
     }
     let message = &block.message;
-    quote_spanned!(Span::mixed_site()=> #message::__Never(never, _) => match never {},)
+    quote_spanned!(Span::mixed_site()=> #message::__Never(ref never, _) => match *never {},)
 }
 
-/// The message's `Debug`, which shows its name.
+/// What travels to the actor: the message in an envelope.
+pub(super) fn envelope(block: &Block) -> TokenStream {
+    let Block { krate, message, generics, name, .. } = block;
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let at_name = spans::path_at(krate, name.span());
+    quote_spanned!(name.span()=> #at_name::Envelope<#message #ty_generics>)
+}
+
+/// The message's `Debug`, which shows the name and the arguments, unless the user derives another.
 pub(super) fn debug(block: &Block) -> TokenStream {
-    let Block { message, generics, .. } = block;
+    let Block { krate, message, generics, .. } = block;
+    if block.arguments.derives_debug().is_some() {
+        return TokenStream::new();
+    }
     let (_, ty_generics, _) = generics.split_for_impl();
     let mixed = Span::mixed_site();
+    let mut arms = TokenStream::new();
+    for handler in &block.handlers {
+        let (cfgs, variant, name) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
+        if handler.arguments.sensitive.value.is_some() {
+            let hidden = quote_spanned!(mixed=> #krate::__private::debug_hidden(f, #name));
+            arms.extend(named_arm(block, handler, &hidden));
+            continue;
+        }
+        if handler.fields.is_empty() {
+            let only = quote_spanned!(mixed=> f.write_str(#name));
+            arms.extend(named_arm(block, handler, &only));
+            continue;
+        }
+        let (mut names, mut shown) = (TokenStream::new(), TokenStream::new());
+        for field in &handler.fields {
+            let (ident, text) = (located(&field.ident), field.ident.unraw().to_string());
+            names.extend(quote_spanned!(mixed=> ref #ident,));
+            shown.extend(quote_spanned!(mixed=> (#text, (&&#krate::__private::Shown(#ident)).shown()),));
+        }
+        arms.extend(quote_spanned! {mixed=>
+            #cfgs
+            #message::#variant { #names } => #krate::__private::debug(f, #name, &[#shown]),
+        });
+    }
+    let never = never_arm(block);
     let members = quote_spanned! {mixed=>
         fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            f.write_str(message_name(self))
+            #[allow(unused_imports)]
+            use #krate::__private::{IsDebug as _, NotDebug as _};
+            match *self {
+                #arms
+                #never
+            }
         }
     };
     let of = quote_spanned!(mixed=> ::core::fmt::Debug);
     derivation(generics, of, &quote!(#message #ty_generics), members)
 }
 
-/// The names of messages, for `Debug`, dead letters and events.
+/// The names of messages, for dead letters and events.
 pub(super) fn name(block: &Block) -> TokenStream {
-    let Block { message, generics, .. } = block;
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let envelope = envelope(block);
     let mut arms = TokenStream::new();
     for handler in &block.handlers {
         let text = handler.variant.to_string();
@@ -95,10 +167,8 @@ pub(super) fn name(block: &Block) -> TokenStream {
     }
     let never = never_arm(block);
     quote_spanned! {Span::mixed_site()=>
-        fn message_name #impl_generics (
-            message: &#message #ty_generics,
-        ) -> &'static ::core::primitive::str #where_clause {
-            match *message {
+        fn message_name(message: &#envelope) -> &'static ::core::primitive::str {
+            match *message.message() {
                 #arms
                 #never
             }
@@ -107,15 +177,14 @@ pub(super) fn name(block: &Block) -> TokenStream {
 }
 
 /// The arm that gives a handler's message a value.
-fn named_arm(block: &Block, handler: &Handler, value: &dyn ToTokens) -> TokenStream {
+pub(super) fn named_arm(block: &Block, handler: &Handler, value: &dyn ToTokens) -> TokenStream {
     let (message, cfgs, variant) = (&block.message, &handler.cfgs, located(&handler.variant));
     quote_spanned!(Span::mixed_site()=> #cfgs #message::#variant { .. } => #value,)
 }
 
 /// Which messages reset the receive timeout.
 pub(super) fn is_activity(block: &Block) -> TokenStream {
-    let message = &block.message;
-    let (_, ty_generics, _) = block.generics.split_for_impl();
+    let envelope = envelope(block);
     let mut passive = TokenStream::new();
     for handler in &block.handlers {
         if handler.arguments.not_influencing.value.is_some() {
@@ -127,8 +196,8 @@ pub(super) fn is_activity(block: &Block) -> TokenStream {
     }
     quote_spanned! {Span::mixed_site()=>
         #[allow(unreachable_patterns)]
-        fn is_activity(message: &#message #ty_generics) -> ::core::primitive::bool {
-            match message {
+        fn is_activity(message: &#envelope) -> ::core::primitive::bool {
+            match message.message() {
                 #passive
                 _ => true,
             }
@@ -138,8 +207,8 @@ pub(super) fn is_activity(block: &Block) -> TokenStream {
 
 /// How often messages are redelivered, and how they are copied for that.
 pub(super) fn redelivery(block: &Block) -> TokenStream {
-    let Block { krate, message, generics, .. } = block;
-    let (_, ty_generics, _) = generics.split_for_impl();
+    let Block { krate, message, .. } = block;
+    let envelope = envelope(block);
     let mixed = Span::mixed_site();
     let (mut times, mut copies) = (TokenStream::new(), TokenStream::new());
     for handler in &block.handlers {
@@ -156,8 +225,8 @@ pub(super) fn redelivery(block: &Block) -> TokenStream {
         }
         copies.extend(quote_spanned! {mixed=>
             #cfgs
-            #message::#variant { #names .. } => ::core::option::Option::Some(
-                #message::#variant { #clones __reply: #krate::ReplyTo::nowhere() },
+            #message::#variant { #names } => ::core::option::Option::Some(
+                ::core::convert::From::from(#message::#variant { #clones }),
             ),
         });
     }
@@ -166,16 +235,16 @@ pub(super) fn redelivery(block: &Block) -> TokenStream {
     }
     quote_spanned! {mixed=>
         #[allow(unreachable_patterns)]
-        fn redelivery(message: &#message #ty_generics) -> ::core::primitive::u32 {
-            match message {
+        fn redelivery(message: &#envelope) -> ::core::primitive::u32 {
+            match message.message() {
                 #times
                 _ => 0,
             }
         }
 
         #[allow(unreachable_patterns)]
-        fn duplicate(message: &#message #ty_generics) -> ::core::option::Option<#message #ty_generics> {
-            match message {
+        fn duplicate(message: &#envelope) -> ::core::option::Option<#envelope> {
+            match message.message() {
                 #copies
                 _ => ::core::option::Option::None,
             }

@@ -5,7 +5,7 @@ use quote::quote_spanned;
 
 use super::with_default_doc;
 use crate::block::model::{Block, Handler, Mistake};
-use crate::spans::located;
+use crate::spans::{self, located};
 
 /// The methods of `FeedRef`.
 pub(super) fn reference(block: &Block) -> TokenStream {
@@ -19,7 +19,7 @@ pub(super) fn reference(block: &Block) -> TokenStream {
         }
     }
     quote_spanned! {Span::mixed_site()=>
-        #[allow(dead_code, irrefutable_let_patterns, unreachable_pub)]
+        #[allow(dead_code, unreachable_pub)]
         #[allow(clippy::too_many_arguments, clippy::type_complexity)]
         impl #impl_generics #reference #where_clause {
             #methods
@@ -40,6 +40,10 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
         parameters.extend(quote_spanned!(mixed=> , #name: #ty));
     }
     let reply = handler.reply.ty(krate);
+    // rustc reports a reply that is not `Send` here and at its handler, which is the same place.
+    let at = handler.reply.span();
+    let sent = spans::path_at(krate, at);
+    let request = quote_spanned!(at=> #sent::__private::request::<_, _, #reply>);
     let inline = if handler.arguments.inline.value.is_some() {
         quote_spanned!(mixed=> .inline())
     } else {
@@ -48,16 +52,7 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
     quote_spanned! {mixed=>
         #docs
         pub fn #ident(&self #parameters) -> #krate::Request<'_, #actor, #reply> {
-            #krate::Request::new(
-                self.actor_ref(),
-                #message::#variant { #names __reply: #krate::ReplyTo::nowhere() },
-                |message, reply| {
-                    if let #message::#variant { __reply, .. } = message {
-                        *__reply = reply;
-                    }
-                },
-            )
-            #inline
+            #request(self.actor_ref(), #message::#variant { #names }) #inline
         }
     }
 }

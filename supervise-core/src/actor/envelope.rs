@@ -1,0 +1,180 @@
+//! A message and the place for its reply, apart from each other: what travels to an actor whose messages `#[actor]` generates.
+//!
+//! The message is a plain value without hidden fields. The slot stands beside it and not in it, so that the message can be
+//! matched, built, cloned and compared like any other value.
+//!
+//! Rules 1.5 and 1.7.
+
+use std::any::type_name;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use crate::actor::definition::Actor;
+use crate::actor::reply::{ErasedSlot, ReplyTo, answer, why_unanswered};
+use crate::actor::request::Request;
+use crate::base::drop_contained;
+
+/// A message on its way, with the place for its reply.
+///
+/// This is the [`Actor::Message`] of an actor with `#[actor]`; `M` is the generated enum. A message that was built by hand
+/// becomes an envelope without an asker by [`From`]. Handlers, `#[pre_restart]` and `#[stash_while]` get the enum itself;
+/// a [`SendError`](crate::SendError) and a pattern's closures, such as
+/// [`while_stopped`](crate::pattern::BackoffSupervisorProps::while_stopped), get the envelope.
+///
+/// Equality ignores the asker, and the reply to a clone goes nowhere. The asker of an envelope that
+/// is dropped learns that the actor stopped.
+pub struct Envelope<M> {
+    // Dropped first: the reason for the drop is meant for this asker, and not for one whose slot is in the message.
+    reply: ReplySlot,
+    message: M,
+}
+
+impl<M> Envelope<M> {
+    /// The message.
+    pub const fn message(&self) -> &M {
+        &self.message
+    }
+
+    /// The message without its asker, who learns that the actor stopped.
+    pub fn into_message(self) -> M {
+        self.message
+    }
+
+    /// The message, and the place for its reply.
+    #[inline]
+    pub fn into_parts(self) -> (M, ReplySlot) {
+        (self.message, self.reply)
+    }
+
+    /// Fills in who asks. For [`Request`].
+    #[inline]
+    pub(crate) fn attach<T: Send + 'static>(&mut self, reply: ReplyTo<T>) {
+        self.reply = ReplySlot(reply.erase());
+    }
+}
+
+impl<M> From<M> for Envelope<M> {
+    fn from(message: M) -> Self {
+        Self { reply: ReplySlot(None), message }
+    }
+}
+
+/// The clone has no asker.
+impl<M: Clone> Clone for Envelope<M> {
+    fn clone(&self) -> Self {
+        Self::from(self.message.clone())
+    }
+}
+
+impl<M: PartialEq> PartialEq for Envelope<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.message == other.message
+    }
+}
+
+impl<M: Eq> Eq for Envelope<M> {}
+
+impl<M: fmt::Debug> fmt::Debug for Envelope<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.message, f)
+    }
+}
+
+/// Where the reply to one message goes: the asker's slot, or nowhere when the message was told.
+///
+/// Unlike a [`ReplyTo`] it does not say of which type the reply is. Dropped without a reply, the asker learns that the actor
+/// stopped.
+pub struct ReplySlot(Option<Arc<dyn ErasedSlot>>);
+
+impl ReplySlot {
+    /// Whether the message was asked. `true` also when the asker has given up meanwhile.
+    pub const fn is_asked(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Gives the reply to the asker, if there is one.
+    ///
+    /// # Panics
+    ///
+    /// If the asker waits for another type than `T`: the type is that of the handler's reply. The asker then learns that
+    /// the actor stopped.
+    pub fn answer<T: Send + 'static>(mut self, value: T) {
+        match &self.0 {
+            Some(slot) if !slot.takes::<T>() => {
+                panic!("the asker waits for a `{}` and not for a `{}`", slot.expected(), type_name::<T>())
+            }
+            _ => {}
+        }
+        match self.0.take() {
+            Some(slot) => answer(slot, value),
+            None => drop_contained(value),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn into_erased(self) -> Option<Arc<dyn ErasedSlot>> {
+        // What is left has nothing to drop.
+        ManuallyDrop::new(self).0.take()
+    }
+}
+
+impl Drop for ReplySlot {
+    // Most messages are told.
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            unanswered(&slot);
+        }
+    }
+}
+
+#[cold]
+fn unanswered(slot: &Arc<dyn ErasedSlot>) {
+    // The asker holds the other one.
+    slot.fail(why_unanswered(Arc::strong_count(slot) > 1));
+}
+
+impl fmt::Debug for ReplySlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_asked() { "ReplySlot(asker)" } else { "ReplySlot(nobody)" })
+    }
+}
+
+/// Something that can be sent to `A`: one of its messages, or a request to itself.
+///
+/// `By` tells the two apart for the compiler. It follows from the value and is never written.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a message of `{A}`",
+    label = "`{A}` has no handler for this",
+    note = "the messages of an actor are generated from its handlers: for `#[handler] fn greet(&mut self, name: String)` call `r.greet(name)`, or build `{A}Message::Greet {{ name }}`"
+)]
+pub trait MessageFor<A: Actor, By = ByHand> {
+    /// What travels.
+    fn into_message(self) -> A::Message;
+}
+
+/// Marks a message that was built by hand, see [`MessageFor`].
+#[derive(Debug, Clone, Copy)]
+pub enum ByHand {}
+
+/// Marks the message of a request, see [`MessageFor`].
+#[derive(Debug, Clone, Copy)]
+pub enum ByRequest {}
+
+#[diagnostic::do_not_recommend]
+impl<A: Actor, M> MessageFor<A> for M
+where
+    A::Message: From<M>,
+{
+    fn into_message(self) -> A::Message {
+        self.into()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Actor, T: Send + 'static> MessageFor<A, ByRequest> for Request<'_, A, T> {
+    fn into_message(self) -> A::Message {
+        Self::into_message(self)
+    }
+}
