@@ -24,6 +24,19 @@ pub(crate) fn attribute(arguments: TokenStream, item: DeriveInput) -> TokenStrea
     }
 }
 
+/// Expands `#[derive(Actor)]`, which is a mistake: everything but the item, and the error.
+pub(crate) fn derived(item: &TokenStream) -> TokenStream {
+    let message = "an actor is not derived: write `#[actor]` above the type in place of `#[derive(Actor)]`";
+    let error = syn::Error::new(proc_macro2::Span::call_site(), message);
+    let Ok(item) = crate::syntax::read(item.clone(), <DeriveInput as syn::parse::Parse>::parse) else {
+        return error.into_compile_error();
+    };
+    let mut errors = Errors::new();
+    let declaration = parse::declaration(TokenStream::new(), item, &mut errors);
+    let generated = if errors.finish().is_some() { TokenStream::new() } else { expand::generated(&declaration) };
+    beside(&generated, error)
+}
+
 /// Whether the last segment of the attribute's path is `name`.
 pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == name)

@@ -1,6 +1,6 @@
 //! Generics of generated impls.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::parse::Parse;
 use syn::{GenericParam, Generics, TypeParam, WherePredicate};
@@ -21,6 +21,15 @@ pub(crate) fn with_parameter(generics: &Generics, parameter: TypeParam) -> Gener
 /// Whether `word` is one of the type parameters.
 pub(crate) fn is_type_parameter(generics: &Generics, word: &Ident) -> bool {
     generics.type_params().any(|parameter| parameter.ident == *word)
+}
+
+/// Whether one of the type parameters occurs in `tokens`.
+pub(crate) fn mentions_parameter(tokens: TokenStream, generics: &Generics) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => is_type_parameter(generics, &word),
+        TokenTree::Group(group) => mentions_parameter(group.stream(), generics),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
 /// Adds a predicate to the `where` clause.

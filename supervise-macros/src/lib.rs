@@ -65,6 +65,8 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = child_arguments!()]
 ///
+/// `#[child(given)]` on a field of type `Child<..>` says that the constructor gets it from another actor's field.
+///
 /// ## Attributes of methods
 ///
 #[doc = roles_list!()]
@@ -119,6 +121,35 @@ pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) 
 #[proc_macro_attribute]
 pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     supervise::attribute(&arguments.into(), &item.into()).into()
+}
+
+/// Not a way to make an actor: says so, and expands as `#[actor]` does, so that this is the only error.
+#[proc_macro_derive(Actor)]
+pub fn derive_actor(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    declaration::derived(&item.into()).into()
+}
+
+/// Makes attributes of methods and fields known outside `#[actor]`, where they are mistakes.
+macro_rules! stray_attributes {
+    ($($name:ident: $mend:literal,)*) => {$(
+        #[doc = $mend]
+        #[proc_macro_attribute]
+        pub fn $name(_: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+            let message = concat!("`#[", stringify!($name), "]` works only below `#[actor]`: ", $mend);
+            let error = syn::Error::new(proc_macro2::Span::call_site(), message);
+            errors::beside(&TokenStream::from(item), error).into()
+        }
+    )*};
+}
+
+stray_attributes! {
+    handler: "write `#[actor]` above the `impl` block",
+    pre_start: "write `#[actor]` above the `impl` block",
+    post_stop: "write `#[actor]` above the `impl` block",
+    pre_restart: "write `#[actor]` above the `impl` block",
+    post_restart: "write `#[actor]` above the `impl` block",
+    watch: "write `#[actor]` above the `impl` block",
+    stash_while: "write `#[actor]` above the `impl` block",
 }
 
 fn expand_actor(arguments: TokenStream, item: &TokenStream) -> TokenStream {

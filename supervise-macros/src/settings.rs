@@ -172,6 +172,13 @@ pub(crate) fn word<W: Word>(setting: &Setting, _: &'static str, _: &mut Errors) 
 
 /// The word in `name = word`. Apart from [`word`], so that rustc compiles it once.
 fn ident(setting: &Setting, words: &[&str]) -> syn::Result<Ident> {
+    if let Some(value) = &setting.value
+        && let Ok(text) = syntax::read(value.clone(), <syn::LitStr as Parse>::parse)
+        && words.contains(&text.value().as_str())
+    {
+        let message = format!("a word has no quotes: write `{} = {}`", setting.name, text.value());
+        return Err(syn::Error::new(text.span(), message));
+    }
     setting.value(Ident::parse, &format!("{} = {}", setting.name, joined(words, " | ")))
 }
 

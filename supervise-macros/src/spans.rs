@@ -16,8 +16,8 @@ pub(crate) fn of(tokens: &dyn ToTokens) -> Span {
     last.and_then(|last| first.join(last)).unwrap_or(first)
 }
 
-/// A path whose tokens all have `span`, so that an expression that begins with it has that span too.
-pub(crate) fn path_at(path: &syn::Path, span: Span) -> TokenStream {
+/// A path or type whose tokens all have `span`, so that an expression that begins with it has that span too.
+pub(crate) fn path_at(path: &dyn ToTokens, span: Span) -> TokenStream {
     let mut at = TokenStream::new();
     for mut token in path.to_token_stream() {
         token.set_span(span);

@@ -32,10 +32,10 @@ pub(crate) fn joined(words: &[&str], separator: &str) -> String {
 /// The word of `known` that the user probably meant: the translation of another framework's word, or a word of which at most a
 /// third of the letters differ.
 pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let bare_word = bare(word);
     let word = word.to_lowercase();
-    let bare = without_underscores(&word);
     for (theirs, ours) in ELSEWHERE {
-        if bare == without_underscores(theirs) && known.contains(ours) {
+        if bare_word == bare(theirs) && known.contains(ours) {
             return Some(ours);
         }
     }
@@ -52,9 +52,9 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Makes `on_link_died` and `onLinkDied` the same word.
-fn without_underscores(word: &str) -> String {
+pub(crate) fn bare(word: &str) -> String {
     let mut bare = String::new();
-    for letter in word.chars() {
+    for letter in word.to_lowercase().chars() {
         if letter != '_' {
             bare.push(letter);
         }

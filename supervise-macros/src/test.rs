@@ -24,6 +24,10 @@ fn expand(arguments: &TokenStream, function: &syn::ItemFn) -> TokenStream {
         Some((sig.fn_token.span(), "write `async fn`: the test runs on a runtime of its own"))
     } else if inputs.len() > 1 {
         Some((inputs.span(), "a test takes at most one parameter: `system: &TestSystem`"))
+    } else if let Some(syn::FnArg::Typed(input)) = inputs.first()
+        && matches!(*input.ty, syn::Type::Path(_))
+    {
+        Some((input.ty.span(), "a test borrows its system: write `system: &TestSystem`"))
     } else {
         None
     };
@@ -69,6 +73,9 @@ mod tests {
             ),
             quote!(
                 async fn f(a: &A, b: &B) {}
+            ),
+            quote!(
+                async fn f(system: TestSystem) {}
             ),
         ] {
             let expanded = attribute(&TokenStream::new(), wrong).to_string();

@@ -4,6 +4,7 @@
 //!
 //! - [`macro@actor`] and [`macro@supervise`] document the attributes.
 //! - [`Context`] is what an actor works with inside its handlers, [`ActorSystem`] what everything outside an actor works with.
+//! - [`docs::checks`] says what the compiler checks, and what it does not.
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
@@ -16,6 +17,8 @@ pub use supervise_core::*;
 pub mod docs {
     #[doc = include_str!("../docs/semantics.md")]
     pub mod semantics {}
+    #[doc = include_str!("../docs/checks.md")]
+    pub mod checks {}
     #[doc = include_str!("../docs/reliability.md")]
     pub mod reliability {}
     /// Programs for what services need, which compile and run as tests.
@@ -106,7 +109,8 @@ pub mod docs {
 ///
 /// The first closure runs once for each instance of the parent, on the parent's turn, and returns the child's factory. The children
 /// of the fields above it are already running. To give a sibling access to another child, clone the field
-/// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation.
+/// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation. The sibling's field has
+/// `#[child(given)]`, because a field of type `Child<..>` that nothing fills in does not compile.
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
 ///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
@@ -203,7 +207,9 @@ pub use supervise_macros::actor;
 /// ```
 ///
 /// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
-/// rule: without one, and without `on(_)`, they escalate.
+/// rule: without one, and without `on(_)`, they escalate ([rule 3.2](docs::semantics#rule-3.2)). Errors that the runtime itself raises
+/// need one like others ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
+/// what the function decides. [`docs::checks`] says what is checked and what is not.
 ///
 /// # A table for several supervisors
 ///
@@ -251,10 +257,17 @@ pub mod prelude {
     };
 
     #[doc(hidden)]
-    pub use supervise_core::migration_hints::MigrationHints as _;
+    pub use supervise_core::migration_hints::{ContextHints as _, MigrationHints as _, SystemHints as _};
 
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
+
+    // Known everywhere so that rustc can say where they belong.
+    #[cfg(feature = "macros")]
+    #[doc(hidden)]
+    pub use supervise_macros::{
+        Actor, handler, post_restart, post_stop, pre_restart, pre_start, stash_while, watch,
+    };
 }
 
 /// For generated code.

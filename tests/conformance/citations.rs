@@ -67,10 +67,11 @@ fn read(file: &Path) -> String {
 }
 
 /// The pages and the documentation of the facade.
-const LINKING: [&str; 5] = [
+const LINKING: [&str; 6] = [
     "README.md",
     "supervise/src/lib.rs",
     "supervise/docs/architecture.md",
+    "supervise/docs/checks.md",
     "supervise/docs/reliability.md",
     "supervise/docs/semantics.md",
 ];

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use supervise::pattern::{BackoffSupervisor, Pool};
+use supervise::pattern::{BackoffSupervisor, Pool, TooManyReplacements};
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
 use supervise::{Backoff, DeciderTable, Props, SupervisionTable};
@@ -193,9 +193,10 @@ async fn a_table_without_rules_is_the_default_table(system: &TestSystem) {
     probe.expect(Seen::Started).await;
 }
 
-/// A pool whose table decides all it can fail with may live under a parent that decides nothing of it.
+/// A pool whose table decides all that its workers can fail with may live under a parent that decides nothing of that, only what the
+/// pool itself fails with. Rule 3.9.
 #[actor]
-#[supervise(on(std::io::Error) = Stop)]
+#[supervise(on(TooManyReplacements) = Stop)]
 struct Strict {
     probe: ProbeHandle<Seen>,
 }

@@ -93,8 +93,8 @@ impl<A: Actor> Child<A> {
         match self.get() {
             Some(actor) => actor,
             None => panic!(
-                "the child `{}` has not been made yet: the children of fields start in field order, before their parent's \
-                 `pre_start`",
+                "this `Child<{}>` has no child: a field with `#[child(..)]` gets one when its parent starts, in field \
+                 order and before `pre_start`; any other `Child::default()` never gets one",
                 std::any::type_name::<A>()
             ),
         }

@@ -212,7 +212,7 @@ pub trait Actor: Supervisor + Send {
 /// What a child's factory may return: the actor, or a `Result` of it.
 #[diagnostic::on_unimplemented(
     message = "a factory must return an actor or a `Result` of one, not `{Self}`",
-    label = "this factory does not return an actor",
+    label = "this factory's value is not an actor",
     note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
     note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`",
     note = "a pool or a backoff supervisor gives `Props`: spawn them with `spawn_with(\"name\", props)`, under an actor in its `#[pre_start]`"
@@ -267,13 +267,30 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl per rule, and one for every `E` where the table has `on(_)`.
+/// `#[supervise]` writes one impl: for each `E` that [a rule](DecidesInOneSpelling) names, or for every `E` where the table has
+/// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, and its parent `{Self}` does not say what happens then",
     note = "add a rule to the parent: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
 pub trait Decides<E: ?Sized> {}
+
+/// All rules of the table of `Self` for the error `E` name it in the same way.
+///
+/// `#[supervise]` writes an impl for each error that the rules name. Two names of one type, such as `io::Error` and
+/// `std::io::Error`, are two impls, which rustc refuses: a rule under the second name would never match.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}`",
+    label = "this child can fail with `{E}`, and its parent `{Self}` does not say what happens then",
+    note = "add a rule to the parent: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+)]
+pub trait DecidesInOneSpelling<E: ?Sized> {}
+
+/// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
+/// its own children, with an error of any type. Rule 3.9.
+#[derive(Debug, Clone, Copy)]
+pub enum InitializationFailed {}
 
 /// The table of `Self` has a rule for everything: `on(_)`, or it is the default table.
 #[diagnostic::on_unimplemented(
@@ -290,12 +307,25 @@ impl<P> DecidedBy<P> for NeverFails {}
 impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
 
 /// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what it can fail with, because it has no `#[actor] impl` block",
+    label = "the parent `{P}` must decide the failures of `{Self}`",
+    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
+)]
 pub trait FailuresDecidedBy<P> {}
+
+/// The overflow of the stash of `Self` is decided by `P`, if the stash is bounded. Written by `#[actor]` on the type. Rule 3.9.
+pub trait StashDecidedBy<P> {}
 
 /// `P` decides every failure that `Self` escalates. `#[actor]` on the type writes it.
 pub trait EscalationsDecidedBy<P> {}
 
 /// `P` may be the parent of `Self`: it decides every failure that `Self` can report.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` cannot supervise `{Self}`",
+    label = "the parent `{P}` must decide the failures of `{Self}`",
+    note = "an actor has `#[actor]` above its type and above its impl block"
+)]
 pub trait SupervisedBy<P> {}
 
 impl<P, A: FailuresDecidedBy<P> + EscalationsDecidedBy<P>> SupervisedBy<P> for A {}

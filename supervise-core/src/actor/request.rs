@@ -25,7 +25,7 @@ use crate::failure::Failure;
 /// `.await` asks and returns the reply, [`tell`](Self::tell) sends without waiting for a reply, [`send`](Self::send)
 /// waits for room in a bounded mailbox, and [`timeout`](Self::timeout) bounds an ask in time. Dropping a request sends
 /// nothing.
-#[must_use = "a request does nothing until it is awaited or told"]
+#[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
 pub struct Request<'a, A: Actor, T> {
     to: &'a ActorRef<A>,
     message: A::Message,

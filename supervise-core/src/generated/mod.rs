@@ -3,6 +3,7 @@
 //! Generic code stands here, so that the macros emit little code.
 
 pub mod migration_hints;
+mod plain_reply;
 
 use std::error::Error;
 use std::fmt;
@@ -15,6 +16,8 @@ use crate::actor::{
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
+
+pub use plain_reply::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
@@ -101,9 +104,9 @@ impl<T: ?Sized> NotDebug for Shown<'_, T> {
 
 /// The two sides of a handler's `Result`, whatever alias it was written under.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is named `Result` but is not an alias of `std::result::Result`",
+    message = "`{Self}` is named `Result` but is not an alias of it",
     label = "this name separates a reply from a failure",
-    note = "to reply with `{Self}`, give the type another name"
+    note = "a type named `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
 )]
 pub trait ResultLike {
     /// What the handler replies.
@@ -187,9 +190,10 @@ where
 
 /// An error that an actor may fail with and that a rule may name.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an error type",
-    label = "actors cannot fail with this",
-    note = "an error type implements `std::error::Error + Send + Sync + 'static`, or converts into `Box<dyn Error + Send + Sync>`"
+    message = "an actor cannot fail with `{Self}`",
+    label = "this is not an error that can be sent to the parent",
+    note = "an error implements `std::error::Error + Send + Sync + 'static`: derive it, for example with `thiserror::Error`",
+    note = "a boxed error says so: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`"
 )]
 pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
 
@@ -260,48 +264,6 @@ pub fn declare<P, B, F>(
 {
     declare.fill(parent, field, factory);
 }
-
-/// Finds out whether a handler's return type is a `Result` under another name.
-#[derive(Debug)]
-pub struct Probe<T>(PhantomData<fn() -> T>);
-
-/// A `Result` under another name.
-#[derive(Debug)]
-pub struct HiddenResult<T, E>(PhantomData<fn() -> (T, E)>);
-
-/// Anything but a `Result`.
-#[derive(Debug)]
-pub struct Plain;
-
-impl<T, E> Probe<Result<T, E>> {
-    /// The type is a `Result`. rustc prefers this inherent function to the trait's function of this name.
-    pub const fn reply() -> HiddenResult<T, E> {
-        HiddenResult(PhantomData)
-    }
-}
-
-/// The answer for every other type.
-pub trait PlainReply {
-    /// The type is not a `Result`.
-    fn reply() -> Plain {
-        Plain
-    }
-}
-
-impl<T> PlainReply for Probe<T> {}
-
-/// What [`plain_reply`] takes.
-#[diagnostic::on_unimplemented(
-    message = "this handler returns a `Result` under another name",
-    label = "does an error fail the actor, or is it the answer?",
-    note = "to fail the actor with the error, write the type as `Result<..>`; to answer with it, return `Reply<..>`"
-)]
-pub trait IsPlain {}
-
-impl IsPlain for Plain {}
-
-/// Rejects a hidden `Result`. rustc reports the error at the handler's return type.
-pub fn plain_reply<R: IsPlain>(_: R) {}
 
 /// Picks the best way to turn an error into a [`Failure`], the most informative first: errors, types that can be seen
 /// as errors, types that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.

@@ -37,7 +37,7 @@ use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DefaultTable, EscalationsDecidedBy,
+    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, SpawnError, StoppingTable, SupervisionTable, Supervisor,
     Terminated, TypedRef, Unchecked,
 };
@@ -472,8 +472,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl<C: Actor, P> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
+impl<C: Actor, P: Decides<SpawnError>> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
 
 /// A delayed start. Dropping this cancels it.

@@ -28,7 +28,7 @@ use super::stand_in::StandInRef;
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, DecidesAll, DefaultTable, EscalationsDecidedBy,
+    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Request, SpawnError, SupervisionTable, Supervisor, Terminated,
     Unchecked,
 };
@@ -505,8 +505,7 @@ impl<C: Actor> Actor for Pool<C> {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl<C: Actor, P> FailuresDecidedBy<P> for Pool<C> {}
+impl<C: Actor, P: Decides<TooManyReplacements>> FailuresDecidedBy<P> for Pool<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.

@@ -1,13 +1,15 @@
 //! Reads `#[actor]` on an impl block into a [`Block`].
 
+mod forgotten;
 pub(crate) mod handler;
 mod hook;
 pub(crate) mod message;
+mod reply;
 pub(crate) mod syntax;
 mod types;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Generics, Meta, Signature, Type, TypePath, WherePredicate};
 
@@ -70,9 +72,46 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
             }
         }
     }
+    for member in &members {
+        if let Member::Method(method) = member
+            && !method.has_role
+        {
+            forgotten::check(&block, &method.signature, errors);
+        }
+    }
+    refuse_watched_refs(&mut block, &members, errors);
     block.check(errors);
     block.item.members = members;
     Some(block)
+}
+
+/// Refuses `Terminated<PlayerRef>` if the block mentions a `Player`, which then is the actor that is meant.
+fn refuse_watched_refs(block: &mut Block, members: &[Member], errors: &mut Errors) {
+    let mut refused = false;
+    for watch in &block.watches {
+        let Some(subject) = &watch.subject else { continue };
+        let name = types::last_segment(subject).map_or_else(String::new, |(name, _)| name);
+        let Some(actor) = name.strip_suffix("Ref") else { continue };
+        if members.iter().any(|member| mentions(member.to_token_stream(), actor)) {
+            let message =
+                format!("a `#[watch]` method names the actor and not its ref: write `gone: Terminated<{actor}>`");
+            errors.at(subject, message);
+            refused = true;
+        }
+    }
+    if refused {
+        // Any actor may be the one that is meant.
+        block.watches_unknown = true;
+        block.watches.clear();
+    }
+}
+
+fn mentions(tokens: TokenStream, word: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
 fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
@@ -97,6 +136,8 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     if roles.is_empty() {
         return;
     }
+    method.has_role = true;
+    types::complete_context(&mut method.signature, errors);
     // The role demands what these lints complain about. The user's own attributes come later and prevail; otherwise an `#[expect]` of
     // one of these lints would remain unfulfilled.
     let mut attrs = attributes::ours(quote!(
@@ -145,13 +186,12 @@ fn read_role(
             }
             block.stash = hook::stash(attrs, signature, &block.message, errors);
         }
-        _ => block.handlers.push(handler::handler(
-            attribute,
-            attrs,
-            signature,
-            (&block.actor, &block.mistakes),
-            errors,
-        )),
+        _ => {
+            let mut handler =
+                handler::handler(attribute, attrs, signature, (&block.actor, &block.mistakes), errors);
+            reply::check(&mut handler, &block.generics, errors);
+            block.handlers.push(handler);
+        }
     }
 }
 

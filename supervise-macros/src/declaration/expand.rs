@@ -9,12 +9,18 @@ use syn::{DeriveInput, Generics, Path};
 
 use super::model::{Declaration, Mailbox};
 use crate::generics::{derivation, require};
+use crate::grammar::words::RestartType;
 use crate::supervise::expand::{self as table, Expression};
 use crate::supervise::model::Table;
 use crate::{attributes, duration};
 
 pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
-    let item = documented(declaration);
+    let (item, generated) = (documented(declaration), generated(declaration));
+    quote!(#item #generated)
+}
+
+/// Everything beside the item.
+pub(crate) fn generated(declaration: &Declaration) -> TokenStream {
     let mut generated = reference::reference(declaration);
     generated.push(supervisor(declaration));
     generated.extend(coverage(declaration));
@@ -26,7 +32,7 @@ pub(crate) fn expand(declaration: &Declaration) -> TokenStream {
     if let Some(table) = &declaration.table {
         read.extend(table::warnings(table));
     }
-    quote!(#item #generated #read)
+    quote!(#generated #read)
 }
 
 /// The user's item. Its documentation continues with the ref, the table and the children.
@@ -89,7 +95,11 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     let default = Table::default();
     let table = declaration.table.as_ref().unwrap_or(&default);
     let (_, ty_generics, _) = generics.split_for_impl();
-    table::coverage(table, generics, &quote!(#ident #ty_generics), &declaration.krate)
+    let (actor, krate) = (quote!(#ident #ty_generics), &declaration.krate);
+    let permanent = declaration.children.iter().any(|child| child.restart() == RestartType::Permanent);
+    let mut items = table::coverage(table, generics, &actor, krate, permanent);
+    items.push(table::stash(declaration.arguments.stash.given().is_some(), generics, &actor, krate));
+    items
 }
 
 /// The generics of impls for actors that can be spawned.

@@ -61,6 +61,14 @@ impl Declaration {
         let no_table = Strategy::default();
         let strategy = self.table.as_ref().map_or(&no_table, |table| &table.strategy);
         let is_shared = self.table.as_ref().is_some_and(|table| table.shared.given().is_some());
+        // A child with a mistake is not in the list.
+        let significant =
+            errors.count() > 0 || self.children.iter().any(|child| child.arguments.significant.given().is_some());
+        if let (Some(given), false) = (strategy.arguments.auto_shutdown.given(), significant) {
+            let message = "`auto_shutdown` has no effect, because no child is significant: add `significant` to a \
+                           `#[child(..)]`, or remove `auto_shutdown`";
+            errors.add(given.error(message));
+        }
         let mut names = Vec::new();
         for child in &self.children {
             // What a table of another type says about its end is not to be seen here.

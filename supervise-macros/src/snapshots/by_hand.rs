@@ -128,17 +128,24 @@ impl crate::vendor::akka::Supervisor for Gate {
 #[cfg(unix)]
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__E: ?::core::marker::Sized> crate::vendor::akka::Decides<__E> for Gate {}
+impl crate::vendor::akka::DecidesAll for Gate {}
 #[cfg(unix)]
 #[allow(deprecated)]
 #[automatically_derived]
-impl crate::vendor::akka::DecidesAll for Gate {}
+impl<__E: ?::core::marker::Sized> crate::vendor::akka::Decides<__E> for Gate {}
 #[cfg(unix)]
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> crate::vendor::akka::EscalationsDecidedBy<__P> for Gate
 where
     __P: crate::vendor::akka::DecidesAll,
+{}
+#[cfg(unix)]
+#[allow(deprecated)]
+#[automatically_derived]
+impl<__P> crate::vendor::akka::StashDecidedBy<__P> for Gate
+where
+    __P: crate::vendor::akka::Decides<crate::vendor::akka::StashOverflow>,
 {}
 #[supervise(__already_read)]
 const _: () = ();

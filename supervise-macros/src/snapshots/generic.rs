@@ -151,6 +151,12 @@ where
 }
 #[allow(deprecated)]
 #[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::DecidesAll for Reader<S, N>
+where
+    S: Clone,
+{}
+#[allow(deprecated)]
+#[automatically_derived]
 impl<S: Source, __E: ?::core::marker::Sized, const N: usize> ::supervise::Decides<__E>
 for Reader<S, N>
 where
@@ -158,14 +164,14 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, const N: usize> ::supervise::DecidesAll for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::EscalationsDecidedBy<__P>
+for Reader<S, N>
 where
     S: Clone,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, __P, const N: usize> ::supervise::EscalationsDecidedBy<__P>
-for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::StashDecidedBy<__P> for Reader<S, N>
 where
     S: Clone,
 {}
@@ -243,15 +249,16 @@ where
     > {
         #[allow(unused_imports)]
         use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
+            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
         };
+        #[allow(unused_imports)]
+        use ::supervise::__private::{FutureKind as _, PlainKind as _};
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 ReaderMessage::Next { other } => {
                     let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
                     ::supervise::__private::plain_reply(
-                        ::supervise::__private::Probe::<Option<S::Item>>::reply(),
+                        (&::supervise::__private::Probe::<Option<S::Item>>::NEW).kind(),
                     );
                     let reply = Self::next(self, other);
                     ::supervise::__private::reply::<_, Option<S::Item>>(__ctx, reply);

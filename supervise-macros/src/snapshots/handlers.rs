@@ -120,9 +120,10 @@ impl ::supervise::Actor for Feed {
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
         use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
+            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
         };
+        #[allow(unused_imports)]
+        use ::supervise::__private::{FutureKind as _, PlainKind as _};
         match ::supervise::__private::open(__ctx, message) {
             FeedMessage::Fetch { id } => {
                 let id = ::supervise::__private::sendable::<MatchId>(id);
@@ -158,9 +159,10 @@ impl ::supervise::Actor for Feed {
     > {
         #[allow(unused_imports)]
         use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
+            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
         };
+        #[allow(unused_imports)]
+        use ::supervise::__private::{FutureKind as _, PlainKind as _};
         match *message.message() {
             FeedMessage::Fetch { .. } => {
                 return ::core::ops::ControlFlow::Continue(message);
@@ -205,9 +207,6 @@ impl ::supervise::Actor for Feed {
                     ::core::result::Result::Ok(())
                 }
                 FeedMessage::Count {} => {
-                    ::supervise::__private::plain_reply(
-                        ::supervise::__private::Probe::<u64>::reply(),
-                    );
                     let reply = Self::count(self);
                     ::supervise::__private::reply::<_, u64>(__ctx, reply);
                     ::core::result::Result::Ok(())

@@ -67,9 +67,10 @@ impl ::supervise::Actor for Feed {
     ) -> ::core::result::Result<(), ::supervise::Failure> {
         #[allow(unused_imports)]
         use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
+            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
         };
+        #[allow(unused_imports)]
+        use ::supervise::__private::{FutureKind as _, PlainKind as _};
         match ::supervise::__private::handler_future(Self::open(self, ctx)).await {
             ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
             ::core::result::Result::Err(error) => {
@@ -136,6 +137,7 @@ impl FeedRef {}
 #[automatically_derived]
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
 where
+    Feed: ::supervise::StashDecidedBy<__P>,
     __P: ::supervise::Decides<SpawnError>,
 {}
 #[allow(deprecated)]

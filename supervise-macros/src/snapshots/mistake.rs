@@ -66,9 +66,10 @@ impl ::supervise::Actor for Feed {
     > {
         #[allow(unused_imports)]
         use ::supervise::__private::{
-            AnError as _, ErrorLike as _, IntoError as _, PlainReply as _,
-            ReportedError as _,
+            AnError as _, ErrorLike as _, IntoError as _, ReportedError as _,
         };
+        #[allow(unused_imports)]
+        use ::supervise::__private::{FutureKind as _, PlainKind as _};
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 FeedMessage::Fetch { .. } => ::core::result::Result::Ok(()),

@@ -87,10 +87,13 @@ impl ::supervise::Supervisor for Feed {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Feed {}
-#[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::DecidesAll for Feed {}
 #[allow(deprecated)]
 #[automatically_derived]
+impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Feed {}
+#[allow(deprecated)]
+#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Feed {}
+#[allow(deprecated)]
+#[automatically_derived]
+impl<__P> ::supervise::StashDecidedBy<__P> for Feed {}

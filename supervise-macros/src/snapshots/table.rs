@@ -153,15 +153,24 @@ impl ::supervise::Supervisor for Standings {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::Decides<FeedError> for Standings {}
-#[allow(deprecated)]
-#[automatically_derived]
-impl ::supervise::Decides<io::Error> for Standings {}
+impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Standings
+where
+    Standings: ::supervise::DecidesInOneSpelling<__E>,
+{}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Standings
 where
     __P: ::supervise::Decides<io::Error>,
 {}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::DecidesInOneSpelling<FeedError> for Standings {}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::DecidesInOneSpelling<io::Error> for Standings {}
+#[allow(deprecated)]
+#[automatically_derived]
+impl<__P> ::supervise::StashDecidedBy<__P> for Standings {}
 #[supervise(__already_read)]
 const _: () = ();

@@ -86,12 +86,15 @@ impl ::supervise::Supervisor for Parent {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Parent {}
-#[allow(deprecated)]
-#[automatically_derived]
 impl ::supervise::DecidesAll for Parent {}
 #[allow(deprecated)]
 #[automatically_derived]
+impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Parent {}
+#[allow(deprecated)]
+#[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Parent {}
+#[allow(deprecated)]
+#[automatically_derived]
+impl<__P> ::supervise::StashDecidedBy<__P> for Parent {}
 #[supervise(__already_read)]
 const _: () = ();

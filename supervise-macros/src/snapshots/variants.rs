@@ -118,9 +118,18 @@ impl ::supervise::Supervisor for Db {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::Decides<DbError> for Db {}
+impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Db
+where
+    Db: ::supervise::DecidesInOneSpelling<__E>,
+{}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::DecidesInOneSpelling<DbError> for Db {}
+#[allow(deprecated)]
+#[automatically_derived]
+impl<__P> ::supervise::StashDecidedBy<__P> for Db {}
 #[supervise(__already_read)]
 const _: () = ();

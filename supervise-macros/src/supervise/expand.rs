@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
-pub(crate) use coverage::coverage;
+pub(crate) use coverage::{coverage, stash};
 pub(crate) use documentation::documentation;
 pub(crate) use expression::Expression;
 
@@ -65,7 +65,8 @@ pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> Toke
     }
     let of = quote_spanned!(mixed=> #krate::SupervisionTable);
     let mut generated = vec![derivation(&item.generics, of, ident, members)];
-    generated.extend(coverage(table, &item.generics, ident, krate));
+    // An actor that uses the table may have permanent children.
+    generated.extend(coverage(table, &item.generics, ident, krate, true));
     let generated = attributes::under(&attributes::cfgs(&item.attrs), generated);
     let warnings = warnings(table);
     quote!(#item #generated #warnings)

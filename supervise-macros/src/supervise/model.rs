@@ -100,6 +100,8 @@ pub(crate) enum Log {
 /// What reaches the supervisor's own supervisor.
 pub(crate) struct Escalations {
     pub(crate) anything: bool,
+    /// Failed starts, with errors of any type.
+    pub(crate) failed_starts: bool,
     pub(crate) types: Vec<TokenStream>,
 }
 
@@ -111,7 +113,7 @@ impl Default for Strategy {
 
 impl Strategy {
     /// Whether the failure escalates when the strategy refuses a restart.
-    fn escalates_at_limit(&self) -> bool {
+    pub(crate) fn escalates_at_limit(&self) -> bool {
         self.arguments.on_limit.value == Some(OnLimit::Escalate)
     }
 
@@ -187,6 +189,12 @@ impl Table {
         self.has_no_rules() || self.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Any))
     }
 
+    /// Whether a rule names failed starts.
+    pub(crate) fn decides_failed_starts(&self) -> bool {
+        let names = |rule: &Rule| matches!(rule.pattern, Pattern::Kind(FailureKind::InitializationFailed));
+        self.rules.iter().any(names)
+    }
+
     /// Whether the table may restart a child.
     pub(crate) fn may_restart(&self) -> bool {
         self.has_no_rules() || self.rules.iter().any(Rule::restarts)
@@ -205,14 +213,16 @@ impl Table {
     pub(crate) fn escalations(&self) -> Escalations {
         let at_limit = self.strategy.escalates_at_limit();
         let mut anything = self.decider.given().is_some() || (self.rules.is_empty() && at_limit);
-        let mut types = Vec::new();
+        let (mut failed_starts, mut types) = (false, Vec::new());
         for rule in &self.rules {
             if rule.answer.directive == Directive::Escalate || (at_limit && rule.restarts()) {
+                failed_starts |= matches!(rule.pattern, Pattern::Kind(FailureKind::InitializationFailed))
+                    && rule.answer.directive != Directive::Default;
                 anything |= matches!(rule.pattern, Pattern::Any);
                 types.extend(rule.pattern.key());
             }
         }
-        Escalations { anything, types: distinct(types) }
+        Escalations { anything, failed_starts, types: distinct(types) }
     }
 
     /// The backoffs that the user wrote under their old name.

@@ -87,6 +87,17 @@ fn stray(setting: &Setting) -> syn::Error {
             format!("the pattern of a rule stands in `on(..)`: write `on({pattern}) = {}`", written(value));
         return setting.error(message);
     }
+    if let (Some(argument), Some(value), None) = (closest(&name, arguments), &setting.value, &setting.arguments) {
+        let mut value = written(value);
+        if argument == "within" && value.bytes().all(|byte| byte.is_ascii_digit()) {
+            value = format!("\"{value}s\"");
+        }
+        let message = format!(
+            "unknown strategy or setting `{name}`: the strategy has an argument `{argument}`, write \
+             `one_for_one({argument} = {value})`"
+        );
+        return syn::Error::new(setting.span(), message);
+    }
     let known = [Part::WORDS, Scope::WORDS, arguments].concat();
     match closest(&name, &known) {
         Some(_) => unknown(Part::KIND, &setting.name, &known),

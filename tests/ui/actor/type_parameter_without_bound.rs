@@ -15,8 +15,8 @@ impl<T> Slot<T> {
     }
 
     #[handler]
-    fn swap(&mut self, value: T) -> T {
-        std::mem::replace(&mut self.value, value)
+    fn swap(&mut self, value: T) -> Reply<T> {
+        Reply(std::mem::replace(&mut self.value, value))
     }
 }
 

@@ -28,6 +28,7 @@ impl Reader {
 
 #[actor]
 struct Printer {
+    #[child(given)]
     reader: Child<Reader>,
 }
 
@@ -83,8 +84,8 @@ struct Copy<T> {
 #[actor]
 impl<T: Clone + Send + Sync + 'static> Copy<T> {
     #[handler]
-    fn of(&self) -> T {
-        self.of.clone()
+    fn of(&self) -> Reply<T> {
+        Reply(self.of.clone())
     }
 }
 

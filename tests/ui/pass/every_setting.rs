@@ -31,10 +31,18 @@ enum DbError {
     on(DeathPact) = Escalate,
     on(Box<dyn std::error::Error + Send + Sync>) = Escalate,
 )]
-struct Everything;
+struct Everything {
+    #[child(|_| || Variants, significant)]
+    variants: Child<Variants>,
+}
 
 #[actor]
-impl Everything {}
+impl Everything {
+    #[handler]
+    fn variants(&self) -> VariantsRef {
+        self.variants.actor()
+    }
+}
 
 #[actor]
 #[supervise(one_for_one(log = off), on(DbError::Timeout) = Stop, on(DbError::Query { .. } | DbError::Io(_)) = Stop, on(Panic) = Resume, on(_) = Resume)]

@@ -28,8 +28,8 @@ impl<T: Send + std::fmt::Debug + Clone + 'static> Careful<T> {
     }
 
     #[handler]
-    fn get(&self) -> T {
-        self.value.clone()
+    fn get(&self) -> Reply<T> {
+        Reply(self.value.clone())
     }
 
     #[watch]

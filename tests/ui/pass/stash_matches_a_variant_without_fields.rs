@@ -32,7 +32,7 @@ impl Modem {
 }
 
 #[actor]
-#[supervise(one_for_one(max_retries = 3, within = "1m"), on(LineLost) = Restart)]
+#[supervise(one_for_one(max_retries = 3, within = "1m"), on(LineLost | supervise::StashOverflow) = Restart)]
 struct Provider {
     #[child(|_| || Modem { connected: false, sent: 0 })]
     modem: Child<Modem>,

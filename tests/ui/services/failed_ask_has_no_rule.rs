@@ -19,6 +19,7 @@ impl Router {
 
 #[actor]
 struct Driver {
+    #[child(given)]
     router: Child<Router>,
 }
 

@@ -3,6 +3,8 @@
 use supervise::prelude::*;
 
 #[supervise(on(_) = Restart)]
-struct Parent;
+struct Parent {
+    children: u32,
+}
 
 fn main() {}

@@ -1,6 +1,6 @@
 //! The table of a pool escalates what its parent does not decide.
 
-use supervise::pattern::Pool;
+use supervise::pattern::{Pool, TooManyReplacements};
 use supervise::prelude::*;
 
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ impl Writer {
 struct HandsUp;
 
 #[actor]
-#[supervise(on(std::io::Error) = Stop)]
+#[supervise(on(TooManyReplacements) = Stop)]
 struct Parent;
 
 #[actor]

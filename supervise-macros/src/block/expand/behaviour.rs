@@ -128,7 +128,9 @@ fn parameters(block: &Block) -> TokenStream {
 pub(super) fn tiers(krate: &Path) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[allow(unused_imports)]
-        use #krate::__private::{AnError as _, ErrorLike as _, IntoError as _, PlainReply as _, ReportedError as _};
+        use #krate::__private::{AnError as _, ErrorLike as _, IntoError as _, ReportedError as _};
+        #[allow(unused_imports)]
+        use #krate::__private::{FutureKind as _, PlainKind as _};
     }
 }
 
@@ -144,7 +146,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     for field in &handler.fields {
         let (ident, ty) = (located(&field.ident), &field.ty);
         fields.extend(quote_spanned!(mixed=> #ident,));
-        if may_be_unsendable(ty) {
+        if !is_plain(ty) {
             let span = spans::of(ty);
             let krate = spans::path_at(krate, span);
             checked.extend(quote_spanned!(span=> let #ident = #krate::__private::sendable::<#ty>(#ident);));
@@ -179,10 +181,10 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
         Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
             let mut probe = TokenStream::new();
-            if matches!(ty, Type::Path(_)) {
+            if matches!(ty, Type::Path(_)) && !is_plain(ty) {
                 let span = spans::of(ty);
                 let at = spans::path_at(krate, span);
-                probe = quote_spanned!(span=> #at::__private::plain_reply(#at::__private::Probe::<#ty>::reply()););
+                probe = quote_spanned!(span=> #at::__private::plain_reply((&#at::__private::Probe::<#ty>::NEW).kind()););
             }
             quote_spanned!(mixed=> #probe let reply = #call; #answered)
         }
@@ -215,12 +217,12 @@ pub(super) fn matched(
     }
 }
 
-/// Whether `ty` may not be `Send`. A check of each common type would take build time.
-fn may_be_unsendable(ty: &Type) -> bool {
+/// Whether `ty` is certainly `Send` and not a `Result`. Checks of each common type would take build time.
+fn is_plain(ty: &Type) -> bool {
     const PLAIN: &[&str] = &[
         "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
         "f32", "f64", "String", "Duration",
     ];
-    let Type::Path(path) = ty else { return true };
-    path.path.get_ident().is_none_or(|name| !PLAIN.contains(&name.to_string().as_str()))
+    let Type::Path(path) = ty else { return false };
+    path.path.get_ident().is_some_and(|name| PLAIN.contains(&name.to_string().as_str()))
 }

@@ -28,6 +28,9 @@ pub(super) fn failures(block: &Block) -> TokenStream {
         require(&mut generics, quote!(#actor: #helper<#parent>));
         count += 1;
     }
+    if block.stash.is_some() {
+        require(&mut generics, quote!(#actor: #krate::StashDecidedBy<#parent>));
+    }
     for ty in &distinct(always) {
         require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
     }

@@ -37,6 +37,9 @@ pub(super) fn hook(
             }
             other => {
                 let elsewhere = match other {
+                    None if kind == HookKind::PreStart => {
+                        "; what the actor begins with, its factory puts into its fields: `move || Feed { topic: topic.clone() }`"
+                    }
                     Some(HookArgument::Cause) => "; only `#[pre_restart]` and `#[post_restart]` have a cause",
                     Some(HookArgument::Message) => "; only `#[pre_restart]` gets the message that failed",
                     _ => "",
@@ -98,7 +101,9 @@ fn outcome(role: &str, signature: &Signature, errors: &mut Errors) -> Outcome {
     {
         return Outcome::Fallible(Box::new(fallible));
     }
-    errors.at(ty, format!("a {role} cannot return a value: return nothing, or `Result<(), E>` to fail"));
+    let state = if role.contains("pre_start") { "change the fields of `self`, and " } else { "" };
+    let message = format!("a {role} cannot return a value: {state}return nothing, or `Result<(), E>` to fail");
+    errors.at(ty, message);
     Outcome::Nothing
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Method {
     pub(crate) vis: Visibility,
     pub(crate) signature: Signature,
     pub(crate) body: TokenTree,
+    /// Whether an attribute of ours says what the method is for.
+    pub(crate) has_role: bool,
 }
 
 impl Parse for Block {
@@ -65,7 +67,13 @@ impl Parse for Member {
             && (ahead.peek(token::Brace) || ahead.peek(Token![;]))
         {
             input.advance_to(&ahead);
-            return Ok(Self::Method(Box::new(Method { attrs, vis, signature, body: input.parse()? })));
+            return Ok(Self::Method(Box::new(Method {
+                attrs,
+                vis,
+                signature,
+                body: input.parse()?,
+                has_role: false,
+            })));
         }
         Ok(Self::Other(attrs, up_to_end_of_item(input)?))
     }

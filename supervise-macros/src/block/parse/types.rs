@@ -1,9 +1,12 @@
 //! The types in a method's signature.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote_spanned};
 use syn::parse::Parse;
-use syn::{GenericArgument, Path, PathArguments, Receiver, ReceiverKind, Type};
+use syn::{
+    AngleBracketedGenericArguments, FnArg, GenericArgument, Path, PathArguments, Receiver, ReceiverKind,
+    Signature, Type,
+};
 
 use crate::errors::Errors;
 use crate::settings::written;
@@ -75,6 +78,28 @@ pub(crate) fn is_unit(ty: &Type) -> bool {
 pub(crate) fn check_context(ty: &Type, errors: &mut Errors) {
     if !matches!(ty, Type::Reference(reference) if reference.mutability.is_some()) {
         errors.at(ty, "the context is a mutable reference: write `&mut Context<Self>`");
+    }
+}
+
+/// Refuses `Context` without its actor, and adds the actor, so that rustc does not report it once more.
+pub(crate) fn complete_context(signature: &mut Signature, errors: &mut Errors) {
+    for input in &mut signature.inputs {
+        let FnArg::Typed(input) = input else { continue };
+        let mut ty = &mut *input.ty;
+        while let Type::Reference(reference) = ty {
+            ty = &mut reference.elem;
+        }
+        let Type::Path(path) = ty else { continue };
+        if let Some(last) = path.path.segments.last_mut()
+            && last.ident == "Context"
+            && last.arguments.is_none()
+        {
+            errors.at(&last.ident, "the context names its actor: write `&mut Context<Self>`");
+            let actor = quote_spanned!(last.ident.span()=> <Self>);
+            if let Ok(arguments) = syntax::read(actor, AngleBracketedGenericArguments::parse) {
+                last.arguments = PathArguments::AngleBracketed(arguments);
+            }
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         Data::Struct(data) => match &mut data.fields {
             fields @ Fields::Named(_) => fields,
             fields => {
+                check_given(fields, errors);
                 refuse(fields, "a child takes its name from its field: give the struct named fields", errors);
                 return Vec::new();
             }
@@ -31,12 +32,14 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
             let mend =
                 "only the fields of a struct can be children: spawn the children of an enum in `#[pre_start]`";
             for variant in &mut data.variants {
+                check_given(&mut variant.fields, errors);
                 refuse(&mut variant.fields, mend, errors);
             }
             return Vec::new();
         }
         Data::Union(_) => return Vec::new(),
     };
+    check_given(fields, errors);
     let mut children = Vec::new();
     for field in fields.iter_mut() {
         let attributes = take(field, errors);
@@ -49,6 +52,35 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         }
     }
     children
+}
+
+/// Takes each `#[child(given)]` off its field, and refuses a `Child<..>` without any `#[child]`: nothing would fill it in.
+fn check_given(fields: &mut Fields, errors: &mut Errors) {
+    for field in fields.iter_mut() {
+        attributes::unfold(&mut field.attrs);
+        let given = attributes::take(&mut field.attrs, &is_given);
+        let declared = field.attrs.iter().any(|attribute| is(&attributes::innermost(attribute), "child"));
+        if let Some(given) = given.first() {
+            if declared {
+                errors.at(given, "a child is declared here or given by others: remove one of the two attributes");
+            }
+            continue;
+        }
+        let Some(actor) = actor_of(&field.ty) else { continue };
+        if !declared {
+            let message = format!(
+                "nothing fills in this child: write `#[child(|this| || {}::new())]` above the field to declare it, or \
+                 `#[child(given)]` if the constructor gets it from another actor's field",
+                written(&actor)
+            );
+            errors.at(&field.ty, message);
+        }
+    }
+}
+
+/// Whether `attribute` is `#[child(given)]`.
+fn is_given(attribute: &Attribute) -> bool {
+    is(attribute, "child") && matches!(&attribute.meta, Meta::List(list) if list.tokens.to_string() == "given")
 }
 
 fn refuse(fields: &mut Fields, mend: &str, errors: &mut Errors) {
@@ -78,10 +110,15 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
     let ident = field.ident.clone()?;
     let actor = actor_of(&field.ty);
     if actor.is_none() {
-        let message = format!(
-            "the type of a child's field is `Child<..>`: write `{ident}: Child<{}>`",
-            meant_actor(&field.ty)
-        );
+        let meant = meant_actor(&field.ty);
+        let message = if is_collection(&field.ty) {
+            format!(
+                "a field declares one child: write one field of type `Child<{meant}>` for each, or spawn them in `#[pre_start]` \
+                 and keep a `Vec<{meant}Ref>`, or use a `supervise::pattern::Pool`"
+            )
+        } else {
+            format!("the type of a child's field is `Child<..>`: write `{ident}: Child<{meant}>`")
+        };
         errors.at(&field.ty, message);
     }
     let tokens = match &attribute.meta {
@@ -123,6 +160,12 @@ fn actor_of(ty: &Type) -> Option<Type> {
         }
         _ => None,
     }
+}
+
+fn is_collection(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return matches!(ty, Type::Array(_)) };
+    let names = ["Vec", "VecDeque", "HashMap", "BTreeMap", "HashSet", "Box"];
+    path.path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
 }
 
 /// The actor that the user probably means by a field of another type: `Feed` in `FeedRef`, `Option<FeedRef>`, `ActorRef<Feed>`.

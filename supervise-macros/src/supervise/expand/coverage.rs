@@ -4,32 +4,43 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Generics, Path, TypeParam, TypeParamBound};
 
-use crate::generics::{derivation, require, with_parameter};
+use crate::generics::{derivation, mentions_parameter, require, with_parameter};
+use crate::spans;
 use crate::supervise::model::Table;
 
-/// The impls for `ty`, which has this table.
-pub(crate) fn coverage(table: &Table, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> Vec<TokenStream> {
+/// The impls for `ty`, which has this table, and perhaps permanent children.
+pub(crate) fn coverage(
+    table: &Table,
+    generics: &Generics,
+    ty: &dyn ToTokens,
+    krate: &Path,
+    permanent: bool,
+) -> Vec<TokenStream> {
     match &table.shared.value {
         Some(shared) => shared_coverage(shared, generics, ty, krate),
-        None => own_coverage(table, generics, ty, krate),
+        None => own_coverage(table, generics, ty, krate, permanent),
     }
 }
 
-fn own_coverage(table: &Table, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> Vec<TokenStream> {
+fn own_coverage(
+    table: &Table,
+    generics: &Generics,
+    ty: &dyn ToTokens,
+    krate: &Path,
+    permanent: bool,
+) -> Vec<TokenStream> {
     let mixed = Span::mixed_site();
     let mut items = Vec::new();
     let mut mark = |generics: &Generics, marker: TokenStream| {
         items.push(derivation(generics, marker, ty, TokenStream::new()));
     };
+    let (any, mut with_any) = with_any_error(generics);
     if table.decides_all() {
-        let (any, with_any) = with_any_error(generics);
-        mark(&with_any, quote_spanned!(mixed=> #krate::Decides<#any>));
         mark(generics, quote_spanned!(mixed=> #krate::DecidesAll));
     } else {
-        for key in &table.keys() {
-            mark(generics, quote_spanned!(mixed=> #krate::Decides<#key>));
-        }
+        require(&mut with_any, quote!(#ty: #krate::DecidesInOneSpelling<#any>));
     }
+    mark(&with_any, quote_spanned!(mixed=> #krate::Decides<#any>));
     if !table.may_restart() {
         mark(generics, quote_spanned!(mixed=> #krate::NeverRestarts));
     }
@@ -38,11 +49,38 @@ fn own_coverage(table: &Table, generics: &Generics, ty: &dyn ToTokens, krate: &P
     for ty in &escalations.types {
         require(&mut upwards, quote!(#parent: #krate::Decides<#ty>));
     }
+    if permanent && table.strategy.escalates_at_limit() {
+        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::PermanentEnded>));
+    }
+    if escalations.failed_starts {
+        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::InitializationFailed>));
+    }
     if escalations.anything {
         require(&mut upwards, quote!(#parent: #krate::DecidesAll));
     }
     mark(&upwards, quote_spanned!(mixed=> #krate::EscalationsDecidedBy<#parent>));
+    for key in &table.keys() {
+        // Types that depend on parameters may be the same. Without `on(_)` they are refused.
+        if !(table.decides_all() && mentions_parameter(key.clone(), generics)) {
+            items.push(rule_for(key, generics, ty, krate));
+        }
+    }
+    if table.decides_failed_starts() && !table.decides_all() {
+        let failed = quote_spanned!(mixed=> #krate::DecidesInOneSpelling<#krate::InitializationFailed>);
+        items.push(derivation(generics, failed, ty, TokenStream::new()));
+    }
     items
+}
+
+/// The mark of the rules for one error type, in whose place rustc reports a second spelling of the type.
+fn rule_for(key: &TokenStream, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> TokenStream {
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let here = Span::mixed_site().located_at(spans::of(key));
+    let (krate, ty) = (spans::path_at(krate, here), spans::path_at(ty, here));
+    quote_spanned! {here=>
+        #[automatically_derived]
+        impl #impl_generics #krate::DecidesInOneSpelling<#key> for #ty #where_clause {}
+    }
 }
 
 /// A type with the table of another type decides and escalates what that one does.
@@ -79,4 +117,14 @@ fn with_any_error(generics: &Generics) -> (Ident, Generics) {
 fn with_parent(generics: &Generics) -> (Ident, Generics) {
     let parent = Ident::new("__P", Span::mixed_site());
     (parent.clone(), with_parameter(generics, parent.into()))
+}
+
+/// What the parent of an actor must decide if the actor's stash can overflow.
+pub(crate) fn stash(bounded: bool, generics: &Generics, actor: &dyn ToTokens, krate: &Path) -> TokenStream {
+    let (parent, mut upwards) = with_parent(generics);
+    if bounded {
+        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::StashOverflow>));
+    }
+    let of = quote_spanned!(Span::mixed_site()=> #krate::StashDecidedBy<#parent>);
+    derivation(&upwards, of, actor, TokenStream::new())
 }

@@ -1,12 +1,12 @@
 //! Refuses rules that never match, and guards after which a failure may be left undecided.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use syn::spanned::Spanned;
 use syn::{Generics, Type};
 
 use super::{Pattern, Rule, keys};
 use crate::errors::Errors;
-use crate::generics::is_type_parameter;
+use crate::generics::mentions_parameter;
 use crate::grammar::Word;
 use crate::grammar::words::{Directive, FailureKind};
 use crate::settings::written;
@@ -95,18 +95,33 @@ impl<'a> Earlier<'a> {
         self.any = matches!(rule.pattern, Pattern::Any);
     }
 
+    /// A type that a rule matches whole and that has the same last name as `key`, so that it may be the same type.
+    fn same_name(&self, key: &str) -> Option<&String> {
+        self.whole.iter().find(|whole| last_name(whole) == last_name(key))
+    }
+
     fn check_guards(&self, errors: &mut Errors) {
         for tokens in &self.guarded {
             let key = written(tokens);
             if !self.whole.contains(&key) {
+                let mend = match self.same_name(&key) {
+                    Some(other) => format!(
+                        "name the type in one way in all rules, `on({key})` in place of `on({other})` if they are the \
+                         same, or add"
+                    ),
+                    None => format!("add `on({key}) = ..` after this rule, or"),
+                };
                 let message = format!(
-                    "if the guard returns `false`, no rule decides `{key}`: add `on({key}) = ..` after this rule, or \
-                     `on(_) = ..` at the end"
+                    "if the guard returns `false`, no rule decides `{key}`: {mend} `on(_) = ..` at the end"
                 );
                 errors.at(tokens, message);
             }
         }
     }
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
 }
 
 /// Refuses to resume after a panic unless a rule says so for panics.
@@ -131,21 +146,13 @@ fn check_overlap(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
     if keys.len() < 2 {
         return;
     }
-    if let Some(key) = keys.iter().find(|key| mentions_parameter(key, generics)) {
+    if let Some(key) = keys.iter().find(|key| mentions_parameter((*key).clone(), generics)) {
         let message = format!(
             "`{}` depends on a type parameter and may be the same as another type of this table: add `on(_) = ..` at the end",
             written(key)
         );
         errors.at(key, message);
     }
-}
-
-fn mentions_parameter(tokens: &TokenStream, generics: &Generics) -> bool {
-    tokens.clone().into_iter().any(|token| match token {
-        TokenTree::Ident(word) => is_type_parameter(generics, &word),
-        TokenTree::Group(group) => mentions_parameter(&group.stream(), generics),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
-    })
 }
 
 /// A type that is probably a misspelled kind of failure, and the kind.

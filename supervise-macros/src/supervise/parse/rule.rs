@@ -71,15 +71,39 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
     if tokens.is_empty() {
         return Err(syn::Error::new(keyword, mend));
     }
+    if let Some(word) = supervisor_itself(&tokens) {
+        let message = "a guard sees only the error, because the table belongs to the type and not to one supervisor: \
+                       compare with a constant or with something in the error";
+        return Err(syn::Error::new(word, message));
+    }
     match syntax::read(tokens.clone(), ExprClosure::parse) {
         Ok(closure) if closure.inputs.len() == 1 => Ok(closure),
         _ => Err(syn::Error::new_spanned(&tokens, mend)),
     }
 }
 
+/// The place of a `self` in `tokens` that does not begin a path.
+fn supervisor_itself(tokens: &TokenStream) -> Option<Span> {
+    let mut tokens = tokens.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let is_path = matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+        match token {
+            TokenTree::Ident(word) if word == "self" && !is_path => return Some(word.span()),
+            TokenTree::Group(group) => {
+                if let Some(found) = supervisor_itself(&group.stream()) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 // ---- patterns ------------------------------------------------------------------------------------------------------
 
 fn pattern(tokens: TokenStream, generics: &Generics) -> syn::Result<Pattern> {
+    let tokens = with_turbofish(tokens);
     // A path with parentheses after it is a pattern. syn would read it as a type like `Fn(..)`.
     if let Ok(pattern) = syntax::read(tokens.clone(), Pat::parse_single) {
         let path = match &pattern {
@@ -97,14 +121,74 @@ fn pattern(tokens: TokenStream, generics: &Generics) -> syn::Result<Pattern> {
         return Err(unreadable(&tokens));
     };
     if let Type::Path(path) = &ty {
-        if let Some(kind) = path.path.get_ident().and_then(|word| FailureKind::named(&word.to_string())) {
+        if let Some(kind) = kind(&path.path) {
             return Ok(Pattern::Kind(kind));
         }
         if let (None, Some(of)) = (&path.qself, enum_of(&path.path, generics)) {
             return Ok(Pattern::Variant { of, pattern: tokens });
         }
     }
+    check_sized(&ty)?;
     Ok(Pattern::Type(Box::new(ty)))
+}
+
+/// Refuses types that stand for errors of many types.
+fn check_sized(ty: &Type) -> syn::Result<()> {
+    let text = written(ty);
+    let message = if text.contains("dyn") && text.contains("Any") {
+        "a caught panic is not an error: write `on(Panic)`".to_owned()
+    } else if matches!(ty, Type::TraitObject(_)) {
+        format!(
+            "a rule names one error type, and `{text}` is a trait: write `on(_)` for every failure that no earlier rule names"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(syn::Error::new_spanned(ty, message))
+}
+
+/// `StoreError::<E>::Busy` for `StoreError<E>::Busy`: patterns need what types do not.
+fn with_turbofish(tokens: TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is =
+        |at: usize, sign: char| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == sign);
+    let mut turbofish = None;
+    for at in 1..tokens.len() {
+        if !is(at, '<') || !matches!(&tokens[at - 1], TokenTree::Ident(_)) {
+            continue;
+        }
+        let mut depth = 0_usize;
+        for end in at..tokens.len() {
+            if is(end, '<') {
+                depth += 1;
+            } else if is(end, '>') && !is(end - 1, '-') {
+                depth -= 1;
+                if depth == 0 {
+                    if is(end + 1, ':') && is(end + 2, ':') {
+                        turbofish = Some(at);
+                    }
+                    break;
+                }
+            }
+        }
+        break;
+    }
+    let mut with = TokenStream::new();
+    for (at, token) in tokens.into_iter().enumerate() {
+        if turbofish == Some(at) {
+            let span = token.span();
+            with.extend(quote::quote_spanned!(span=> ::));
+        }
+        token.to_tokens(&mut with);
+    }
+    with
+}
+
+/// The kind of failure that `path` names: `Panic`, or `supervise::Panic` as rustc's messages may write it.
+fn kind(path: &Path) -> Option<FailureKind> {
+    let (last, before) = (path.segments.last()?, path.segments.len() - 1);
+    let is_kind = before == 0 || (before == 1 && path.segments.first()?.ident == "supervise");
+    if is_kind && last.arguments.is_none() { FailureKind::named(&last.ident.to_string()) } else { None }
 }
 
 fn unreadable(tokens: &TokenStream) -> syn::Error {

@@ -66,6 +66,11 @@ pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Erro
         "expected the number of restarts, such as `10`; without `max_retries` there is no limit";
     let number = |input: ParseStream<'_>| {
         let span = input.span();
+        if input.peek(syn::Ident) {
+            let message =
+                "expected the number of restarts, such as `10`: the attribute cannot see the value of a constant";
+            return Err(syn::Error::new(span, message));
+        }
         input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))
     };
     let number = setting.value(number, example)?;

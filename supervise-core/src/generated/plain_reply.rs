@@ -1,0 +1,106 @@
+//! Looks behind the name of a handler's return type: a `Result` under another name, or a future that may become one, would hide its
+//! error from the parent's table.
+//!
+//! Used as `plain_reply((&Probe::<T>::NEW).kind())`. Method resolution finds the first of: the methods of a probe of a `Result`, the
+//! method for futures, and the method for any type.
+
+use std::future::Future;
+use std::marker::PhantomData;
+
+/// A handler's return type.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<fn() -> T>);
+
+impl<T> Probe<T> {
+    /// The probe.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+/// A `Result` that does not say so.
+#[derive(Debug)]
+pub struct HiddenResult;
+
+/// A `Result` in an `Option`.
+#[derive(Debug)]
+pub struct NestedResult;
+
+/// A future.
+#[derive(Debug)]
+pub struct FutureReply;
+
+/// Anything else.
+#[derive(Debug)]
+pub struct Plain;
+
+impl<T, E> Probe<Result<T, E>> {
+    /// It is a `Result`.
+    pub fn kind(&self) -> HiddenResult {
+        HiddenResult
+    }
+}
+
+impl<T, E> Probe<Option<Result<T, E>>> {
+    /// It holds a `Result`.
+    pub fn kind(&self) -> NestedResult {
+        NestedResult
+    }
+}
+
+/// The answer for futures.
+pub trait FutureKind {
+    /// It is a future.
+    fn kind(&self) -> FutureReply {
+        FutureReply
+    }
+}
+
+impl<F: Future> FutureKind for Probe<F> {}
+
+/// The answer for every other type.
+pub trait PlainKind {
+    /// It is none of those above.
+    fn kind(&self) -> Plain {
+        Plain
+    }
+}
+
+impl<T> PlainKind for &Probe<T> {}
+
+/// Not a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "this handler returns a `Result` under another name",
+    label = "does an error fail the actor, or is it the answer?",
+    note = "to fail the actor with the error, write the type as `Result<..>`; to answer with it, return `Reply<..>`"
+)]
+pub trait NotAResult {}
+
+impl NotAResult for NestedResult {}
+impl NotAResult for FutureReply {}
+impl NotAResult for Plain {}
+
+/// Not a `Result` in an `Option`.
+#[diagnostic::on_unimplemented(
+    message = "this handler's reply contains a `Result` whose error does not fail the actor",
+    label = "does an error fail the actor, or is it the answer?",
+    note = "to fail the actor with the error, return `Result<Option<..>, E>`; to answer with it, return `Reply<Option<..>>`"
+)]
+pub trait NoResultInside {}
+
+impl NoResultInside for HiddenResult {}
+impl NoResultInside for FutureReply {}
+impl NoResultInside for Plain {}
+
+/// Not a future.
+#[diagnostic::on_unimplemented(
+    message = "this handler replies with a future, whose error does not fail the actor",
+    label = "the actor does not await what the handler returns",
+    note = "write the handler as `async fn` and `.await` the future in it; to answer with the future itself, return `Reply<..>`"
+)]
+pub trait NotAFuture {}
+
+impl NotAFuture for HiddenResult {}
+impl NotAFuture for NestedResult {}
+impl NotAFuture for Plain {}
+
+/// Says at a handler's return type that its errors must not be hidden.
+pub fn plain_reply<R: NotAResult + NoResultInside + NotAFuture>(_: R) {}
