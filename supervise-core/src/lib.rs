@@ -2,8 +2,9 @@
 //!
 //! Users depend on the facade `supervise`, which re-exports this crate and adds the attributes.
 //!
-//! Each folder is a room. A room uses only rooms below its own, and only what their `mod.rs` lets out; `tests/rooms.rs` holds
-//! this table against every `use` line. Start reading at `actor/cell.rs`, or at `supervision/` for what is decided.
+//! Each folder is a room. A room uses only rooms below its own, and only what their `mod.rs` exports; `tests/rooms.rs`
+//! checks every `use` line against this table. Start reading at `actor/cell.rs`, or at `supervision/` for the
+//! decisions.
 //!
 //! | room, the top one first | owns |
 //! |---|---|
@@ -11,24 +12,25 @@
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
-//! | `shutdown` | [`CoordinatedShutdown`] and signals; waiting for the end of an actor or a system |
+//! | `shutdown` | [`CoordinatedShutdown`], signals, and waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
 //! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives it its turns, `work` is what it has running beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
-//! | `observe` | [`Event`], [`DeadLetter`] and the log: what happened, for whoever listens |
-//! | `mailbox` | two lanes, parking, closing; does not know what it carries |
+//! | `observe` | [`Event`], [`DeadLetter`] and the log: reports of what happened |
+//! | `mailbox` | two lanes, parking, closing; generic over its messages |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
 //! | `base` | [`ActorPath`], [`ActorName`], timers, locks, and the containment of user code |
 //!
-//! Only `actor` has a circle within: an actor, its ref, its context, its cell and its system know each other.
+//! Only within `actor` do imports form a circle: an actor, its ref, its context, its cell and its system use each
+//! other.
 //!
 //! Architecture invariants:
 //!
-//! 1. `supervision` knows no runtime, clock, lock or user code. One place decides, one place performs.
+//! 1. `supervision` uses no runtime, clock, lock or user code. One place decides, and one place performs.
 //! 2. A restart replaces only the user's instance; ref, path, uid, mailbox, watchers and statistics stay.
 //! 3. No user code runs while a lock is held; no lock is held across an await.
-//! 4. Nothing is global: every [`ActorSystem`] stands alone.
+//! 4. Nothing is global: every [`ActorSystem`] is independent.
 //! 5. There is no `unsafe` code.
 
 mod actor;

@@ -16,7 +16,7 @@ async fn what_is_no_name_is_refused_where_it_is_given(system: &TestSystem) {
         assert!(error.to_string().starts_with("cannot spawn under supervise://test/user: "), "{error}");
     }
     let error = system.spawn("a b", Modest::new).unwrap_err();
-    assert!(error.to_string().contains("must not hold ` ` (byte 1)"), "{error}");
+    assert!(error.to_string().contains("must not contain ` ` (byte 1)"), "{error}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn every_text_is_a_path_that_prints_as_it_was_written_or_an_error() {
                 let _ = (path.parent(), path.name(), path.elements().rev().count());
                 paths += 1;
             }
-            Err(error) => assert!(error.to_string().contains("is no actor path"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("is not an actor path"), "{error}"),
         }
     }
     assert!(paths > 500, "only {paths} paths");
@@ -113,7 +113,7 @@ async fn every_text_is_a_selection_or_an_error_and_finds_those_who_are_there(sys
                 hits += usize::from(selection.of::<Modest>().identify().contains(&actor));
                 let _ = (format!("{selection:?}"), selection.identify());
             }
-            Err(error) => assert!(error.to_string().contains("is no selection"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("is not a valid selection"), "{error}"),
         }
     }
     assert!(hits > 10, "only {hits} hits");

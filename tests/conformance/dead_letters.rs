@@ -55,12 +55,12 @@ async fn dlt_03_dlt_04_a_dead_letter_is_logged_as_information(system: &TestSyste
 }
 
 fn reached_nobody(log: &Log, level: Level) -> Vec<String> {
-    log.at(level).into_iter().filter(|said| said.contains("a message reached nobody")).collect()
+    log.at(level).into_iter().filter(|said| said.contains("a message became a dead letter")).collect()
 }
 
 /// The lines about dead letters as a whole.
 fn summaries(log: &Log) -> Vec<String> {
-    log.at(Level::INFO).into_iter().filter(|said| said.contains("messages reached nobody")).collect()
+    log.at(Level::INFO).into_iter().filter(|said| said.contains("dead letters")).collect()
 }
 
 /// Rule 10.4.
@@ -75,7 +75,7 @@ async fn s24_ten_dead_letters_have_a_line_and_the_others_are_counted(system: &Te
     assert_eq!(reached_nobody(&log, Level::INFO).len(), 10);
     assert_eq!(reached_nobody(&log, Level::DEBUG).len(), 999);
     let [pause] = &summaries(&log)[..] else { panic!("{:?}", summaries(&log)) };
-    assert!(pause.contains("10 messages reached nobody within 300s"), "{pause}");
+    assert!(pause.contains("10 dead letters within 300s"), "{pause}");
     system.advance(secs(299)).await;
     lose(1);
     assert_eq!(reached_nobody(&log, Level::INFO).len(), 10);
@@ -83,7 +83,7 @@ async fn s24_ten_dead_letters_have_a_line_and_the_others_are_counted(system: &Te
     lose(1);
     assert_eq!(reached_nobody(&log, Level::INFO).len(), 11);
     let [_, missed] = &summaries(&log)[..] else { panic!("{:?}", summaries(&log)) };
-    assert!(missed.contains("1000 more messages reached nobody"), "{missed}");
+    assert!(missed.contains("1000 more dead letters"), "{missed}");
     // The event stream has one each.
     let letters = system.take_all(|event| matches!(event, Event::DeadLetter(_))).await;
     assert_eq!(letters.len(), 9 + 1_000 + 1 + 1);
@@ -135,7 +135,7 @@ async fn dlt_07_dead_letters_are_counted_while_the_system_ends(system: &TestSyst
     });
     assert_eq!(reached_nobody(&log, Level::DEBUG).len(), 2);
     let [said] = &log.at(Level::INFO)[..] else { panic!("{:?}", log.at(Level::INFO)) };
-    assert!(said.contains("2 more messages reached nobody"), "{said}");
+    assert!(said.contains("2 more dead letters"), "{said}");
     system.allow_dead_letters();
 }
 
@@ -158,10 +158,10 @@ fn dlt_08_dlt_09_a_shutdown_that_leaves_the_system_running_silences_nothing() {
             .unwrap();
         shutdown.run("maintenance").await.unwrap();
         assert!(!system.has_terminated());
-        assert_eq!(log.at(Level::INFO).iter().filter(|said| said.contains("reached nobody")).count(), 1);
+        assert_eq!(log.at(Level::INFO).iter().filter(|said| said.contains("dead letter")).count(), 1);
         assert!(actor.ping().tell().is_err());
         assert_eq!(
-            log.at(Level::INFO).iter().filter(|said| said.contains("reached nobody")).count(),
+            log.at(Level::INFO).iter().filter(|said| said.contains("dead letter")).count(),
             2,
             "and afterwards"
         );

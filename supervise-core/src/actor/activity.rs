@@ -1,4 +1,4 @@
-//! Whether the actors of a system are busy, and which.
+//! Whether the actors of a system are busy, and which of them.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -17,16 +17,17 @@ pub(crate) struct Activity(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     polls: AtomicU64,
-    /// How often somebody who waits for the cells to settle found them busy.
+    /// How often a test that waits for the cells to settle found them busy.
     unsettled: AtomicU64,
-    /// Whether the turns are recorded. They are where a test runs, on one thread; others pay for the count alone.
+    /// Whether the turns are recorded. They are in a test, which runs on one thread. Other systems only pay for the
+    /// count.
     recorded: AtomicBool,
     turns: Mutex<Turns>,
 }
 
 #[derive(Default)]
 struct Turns {
-    /// Whose turn it is. Weak, because a cell holds its system, and the system this.
+    /// The cell whose turn it is. Weak, because a cell holds its system, and the system holds this.
     current: Option<Weak<dyn AnyCell>>,
     /// How many turns each actor has had, while they are counted.
     by_actor: Option<HashMap<ActorPath, u64>>,
@@ -39,7 +40,7 @@ impl std::fmt::Debug for Turns {
 }
 
 impl Activity {
-    /// A turn of `cell` begins. It ends when the answer is dropped.
+    /// A turn of `cell` begins. It ends when the returned `Turn` is dropped.
     pub(crate) fn turn(&self, cell: &Arc<dyn AnyCell>) -> Option<Turn<'_>> {
         self.count();
         if !self.0.recorded.load(Ordering::Relaxed) {
@@ -65,7 +66,7 @@ impl Activity {
         self.0.unsettled.load(Ordering::Relaxed)
     }
 
-    /// Somebody who waits for the cells to settle found them busy.
+    /// Counts that a test that waits for the cells to settle found them busy.
     pub(crate) fn found_unsettled(&self) {
         self.0.unsettled.fetch_add(1, Ordering::Relaxed);
     }
@@ -75,7 +76,7 @@ impl Activity {
         self.0.recorded.store(true, Ordering::Relaxed);
     }
 
-    /// Whose turn it is.
+    /// The cell whose turn it is.
     pub(crate) fn current(&self) -> Option<ActorPath> {
         let current = self.turns().current.clone();
         Some(current?.upgrade()?.core().path())
@@ -86,7 +87,7 @@ impl Activity {
         self.turns().by_actor = Some(HashMap::new());
     }
 
-    /// The actors with the most turns since they are counted, the busiest first; a few at most.
+    /// The actors with the most turns since counting began, the busiest first, and at most a few.
     pub(crate) fn busiest(&self) -> Vec<ActorPath> {
         const AT_MOST: usize = 5;
         let mut by_actor: Vec<_> = self.turns().by_actor.take().unwrap_or_default().into_iter().collect();
@@ -99,7 +100,7 @@ impl Activity {
     }
 }
 
-/// A turn under way.
+/// A running turn.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     activity: &'a Activity,

@@ -1,4 +1,5 @@
-//! Refs: how actors are reached. A ref outlives restarts; after the actor's end it reaches nobody.
+//! Refs, through which one reaches actors. A ref survives restarts; after the actor's end, messages to it become dead
+//! letters.
 
 use std::any::{Any, TypeId};
 use std::cmp::Ordering;
@@ -22,44 +23,45 @@ use crate::mailbox::{Lane, Pushed, SendGuard, SendersToWake};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{Effect, HowEnded, Marked};
 
-/// A ref to an actor of type `A`. Cheap to clone; dropping it stops nobody.
+/// A ref to an actor of type `A`. It is cheap to clone, and dropping it does not stop the actor.
 ///
-/// Equal are refs to the same incarnation. `#[actor]` wraps it into the actor's own ref type with a method for each
-/// handler; what every ref can do is here.
+/// Two refs are equal if they point to the same incarnation. `#[actor]` wraps this type in the actor's own ref type,
+/// which has a method for each handler; the methods that all refs share are here.
 pub struct ActorRef<A> {
-    /// Of the actor itself, or of one that stands in for it. No bound stands here, so that a mistake in an actor is told where
-    /// it is and not wherever its ref is named.
+    /// The cell of the actor, or of a pattern that stands in for it. There is no bound on `A`, so that rustc reports a
+    /// mistake in an actor where it is, and not wherever its ref is named.
     cell: Arc<dyn TypedCell<A>>,
 }
 
 impl<A> ActorRef<A> {
-    /// Where the actor stands.
+    /// The actor's path.
     pub fn path(&self) -> ActorPath {
         self.core().path()
     }
 
-    /// Which incarnation it is.
+    /// The uid of the actor's incarnation.
     pub fn uid(&self) -> Uid {
         self.core().uid
     }
 
-    /// The same ref without its type.
+    /// The same ref, without its actor's type.
     pub fn to_any(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
 
-    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. Somebody
-    /// stopped it then, whoever uses the ref: a permanent child stays down (rule 14.2).
+    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
+    /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
+    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         self.to_any().stop();
     }
 
-    /// Lets the actor stop when it has handled what was sent before. As with [`stop`](Self::stop), somebody stopped it then.
+    /// Stops the actor after it has handled all earlier messages. Like [`stop`](Self::stop), this is a stop by request.
     pub fn poison(&self) {
         self.to_any().poison();
     }
 
-    /// Lets the actor fail with [`Killed`](crate::FailureKind::Killed) when it has handled what was sent before.
+    /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.
     pub fn kill(&self) {
         self.to_any().kill();
     }
@@ -93,12 +95,12 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// # Errors
     ///
-    /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
+    /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn tell(&self, message: impl MessageFor<A>) -> Result<(), SendError<A::Message>> {
         self.push(message.into_message())
     }
 
-    /// The ref of another actor type that takes the same messages. It reaches this actor.
+    /// The same ref under another actor type with the same messages. It reaches this actor.
     pub(crate) fn as_ref_of<B: Actor<Message = A::Message>>(&self) -> ActorRef<B> {
         match self.to_any().typed() {
             Some(other) => other,
@@ -122,7 +124,7 @@ impl<A: Actor> ActorRef<A> {
         self.mailbox().shut_user_lane()
     }
 
-    /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
+    /// How many messages wait or are being handled. A hint: the number may change at any time.
     pub(crate) fn pending(&self) -> usize {
         self.mailbox().pending()
     }
@@ -138,14 +140,16 @@ impl<A: Actor> ActorRef<A> {
         self.pushed(guard.push(message), false)
     }
 
-    /// Where a message may be left. What became of it is for [`pushed`](Self::pushed) or [`pushed_inline`](Self::pushed_inline).
+    /// Enters the mailbox to push one message. [`pushed`](Self::pushed) or [`pushed_inline`](Self::pushed_inline)
+    /// handles the result.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
         self.mailbox().enter()
     }
 
-    /// An ask. If the actor was idle, it has its turn before this returns: not where another message may have displaced this one,
-    /// because that turn is for the asker's own message alone.
+    /// Handles the result of pushing an ask. If the actor was idle, its turn runs before this returns. A mailbox that
+    /// displaces messages is an exception: that turn handles the asker's own message alone, and another message may
+    /// have displaced it.
     pub(crate) fn pushed_inline(&self, pushed: Pushed<A::Message, Task>) -> Result<(), SendError<A::Message>> {
         match pushed {
             Pushed::Taken(Some(task)) if !self.mailbox().displaces() => {
@@ -156,7 +160,7 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// A message that was `asked` or told.
+    /// Handles the result of pushing a message that was `asked` or told.
     #[inline]
     pub(crate) fn pushed(
         &self,
@@ -221,7 +225,7 @@ impl<A: Actor> ActorRef<A> {
         Err(message)
     }
 
-    /// By hand, so that the message moves once: from its future into the lane.
+    /// A hand-written future, so that the message moves once: from the future into the lane.
     #[inline]
     pub(crate) fn push_when_room(
         &self,
@@ -311,13 +315,13 @@ impl<A> fmt::Display for ActorRef<A> {
     }
 }
 
-/// A ref that knows its actor's type. `#[actor]` implements it for the generated ref.
+/// A ref that knows its actor's type. `#[actor]` implements this trait for the generated ref.
 pub trait TypedRef: Clone + Send + Sync + From<ActorRef<Self::Actor>> + 'static {
-    // No bound stands here either.
-    /// The type of the actor behind it.
+    // No bound here either, for the same reason as in `ActorRef`.
+    /// The type of the actor that the ref points to.
     type Actor: 'static;
 
-    /// What every ref can do.
+    /// The plain ref, with the methods that all refs share.
     fn actor_ref(&self) -> &ActorRef<Self::Actor>;
 }
 
@@ -334,12 +338,12 @@ impl<A: 'static> TypedRef for ActorRef<A> {
 pub struct AnyActorRef(pub(crate) Arc<dyn AnyCell>);
 
 impl AnyActorRef {
-    /// Where the actor stands.
+    /// The actor's path.
     pub fn path(&self) -> ActorPath {
         self.core().path()
     }
 
-    /// Which incarnation it is.
+    /// The uid of the actor's incarnation.
     pub fn uid(&self) -> Uid {
         self.core().uid
     }
@@ -354,19 +358,21 @@ impl AnyActorRef {
         if self.core().answers_to(TypeId::of::<A>()) { self.typed() } else { None }
     }
 
-    /// The ref of an actor type whose messages it takes.
+    /// The ref under an actor type `A`, if the actor takes the messages of `A`.
     fn typed<A: Actor>(&self) -> Option<ActorRef<A>> {
         let cell: Arc<dyn Any + Send + Sync> = Arc::clone(&self.0) as _;
         cell.downcast::<Cell<A::Message>>().ok().map(ActorRef::new)
     }
 
-    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. Somebody
-    /// stopped it then, whoever uses the ref: a permanent child stays down (rule 14.2).
+    /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
+    /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
+    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         if let Some(seat) = self.core().seat() {
             seat.leaving(self.uid());
         }
-        // The parent notes that it waits for this child. Not by a command, whose effects would cost every stop 3 %.
+        // The parent notes that it waits for this child. A command would do, but its effects would make every stop 3 %
+        // slower.
         let parent = self.core().parent.as_ref();
         let marked = parent.map(|parent| parent.core().protocol().mark_stopping(self.core().id));
         if marked != Some(Marked::NotNow) {
@@ -374,13 +380,13 @@ impl AnyActorRef {
         }
     }
 
-    /// Lets the actor stop when it has handled what was sent before. As with [`stop`](Self::stop), somebody stopped it then.
+    /// Stops the actor after it has handled all earlier messages. Like [`stop`](Self::stop), this is a stop by request.
     pub fn poison(&self) {
-        // A poison pill that finds nobody has done its work.
+        // If the actor has already ended, there is nothing to do.
         let _gone = self.0.push_control(Control::PoisonPill);
     }
 
-    /// Lets the actor fail with [`Killed`](crate::FailureKind::Killed) when it has handled what was sent before.
+    /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.
     pub fn kill(&self) {
         if self.0.push_control(Control::Kill).is_err() {
             self.core().dead_letter("Kill", DeadLetterReason::Stopped);
@@ -396,7 +402,7 @@ impl AnyActorRef {
         self.0.core()
     }
 
-    /// Gives this actor's protocol a command and sends what comes of it. For commands whose effects are messages only.
+    /// Gives this actor's protocol a command and carries out its effects, which must all be messages.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
         with_effects(|effects| {
             let answer = command(&mut self.core().protocol(), effects);
@@ -412,7 +418,7 @@ impl AnyActorRef {
         })
     }
 
-    /// Puts a message on the system lane. Where nobody is left to read it, those who wait for an answer get it.
+    /// Puts a message on the system lane. If the actor has ended, a watcher gets its answer here.
     pub(crate) fn send_system(&self, message: System) {
         if let Err(message) = self.0.push_system(message) {
             self.answer_for_the_dead(message);

@@ -1,10 +1,11 @@
-//! The timers an actor sets for itself: keyed timers and the receive timeout.
+//! The timers that an actor sets for itself: keyed timers and the receive timeout.
 //!
-//! A timer that is due puts a mark into the actor's own user lane; its message is made, or taken, when the mark comes
-//! up. A mark of a timer that was cancelled, replaced, or belonged to an earlier instance is passed over.
+//! A timer that is due puts a mark into the actor's own user lane. Its message is made or taken when the cell reaches
+//! the mark. The cell skips the mark of a timer that was cancelled or replaced, or that belonged to an earlier
+//! instance.
 //!
-//! 1. A timer has at most one mark in the lane: the next tick of a periodic one is set when its mark comes up. So an
-//!    actor that is slower than its timer, or suspended, drowns in no ticks.
+//! 1. A timer has at most one mark in the lane, because the cell sets the next tick of a periodic timer when it reaches
+//!    the mark. So ticks do not pile up for an actor that is slower than its timer, or suspended.
 //!
 //! Rules 15.1 and 15.2.
 
@@ -18,13 +19,13 @@ use tokio::time::Instant;
 
 use crate::base::{Timers, UserValue, later};
 
-/// No timer repeats faster than this, and none counts idle time finer; the clock is no finer.
+/// The shortest interval of a periodic timer and the shortest receive timeout: the resolution of the clock.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What a timer is known by.
+/// The key of a timer.
 pub type TimerKey = Cow<'static, str>;
 
-/// One setting of a timer; never used twice by one actor.
+/// Identifies one setting of a timer. An actor never uses one twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Generation(u64);
 
@@ -55,7 +56,7 @@ struct Idle<M: 'static> {
     after: Duration,
     generation: Generation,
     make: Make<M>,
-    /// A message that counts is being handled: the idle time begins after it.
+    /// A message that counts as activity is being handled, so the idle time begins after it.
     over: bool,
 }
 
@@ -124,7 +125,7 @@ impl<M> ActorTimers<M> {
         }
     }
 
-    /// Counts the idle time anew, from now.
+    /// Restarts the idle time from now.
     pub(crate) fn rearm_idle(&mut self) {
         let generation = self.generation();
         if let Some(idle) = &mut self.idle {
@@ -135,14 +136,14 @@ impl<M> ActorTimers<M> {
         }
     }
 
-    /// A message that counts is being handled.
+    /// A message that counts as activity is being handled.
     pub(crate) fn idle_is_over(&mut self) {
         if let Some(idle) = &mut self.idle {
             idle.over = true;
         }
     }
 
-    /// The message is handled: if it counted, so does the idle time, anew.
+    /// The message has been handled. Restarts the idle time if the message counted as activity.
     pub(crate) fn rearm_idle_if_over(&mut self) {
         if self.idle.as_ref().is_some_and(|idle| idle.over) {
             self.rearm_idle();
@@ -151,17 +152,17 @@ impl<M> ActorTimers<M> {
 
     // ---- the cell's side -----------------------------------------------------------------------------------------
 
-    /// Ready with the next timer that is due; otherwise wakes the task when one is.
+    /// Returns the next timer that is due, or wakes the task when one is.
     pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<Generation> {
         self.due.poll_due(cx).map(Generation)
     }
 
-    /// The next timer that is due already.
+    /// The next timer that is due now.
     pub(crate) fn next_due(&mut self) -> Option<Generation> {
         self.due.next_due().map(Generation)
     }
 
-    /// The mark of a timer came up: its message, unless the timer is gone. The user's `make` runs in here.
+    /// The cell has reached the mark of a timer: returns its message, unless the timer is gone. Runs the user's `make`.
     pub(crate) fn take(&mut self, generation: Generation) -> Option<Fired<M>> {
         if let Some(idle) = &mut self.idle
             && idle.generation == generation
@@ -172,7 +173,7 @@ impl<M> ActorTimers<M> {
         let keyed = self.keyed.get_mut(key)?;
         let message = match &mut keyed.what {
             What::Every { interval, next, make } => {
-                // A tick that comes late does not put off the ones after it (1).
+                // A late tick does not delay the ticks after it (1).
                 *next = later(*next, *interval).max(Instant::now());
                 self.due.set(generation.0, *next);
                 make()
@@ -189,10 +190,10 @@ impl<M> ActorTimers<M> {
     }
 }
 
-/// A message that a timer brought.
+/// The message of a timer.
 pub(crate) struct Fired<M> {
     pub(crate) message: M,
-    /// By the receive timeout.
+    /// Whether it came from the receive timeout.
     pub(crate) by_idleness: bool,
 }
 

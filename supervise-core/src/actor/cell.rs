@@ -7,15 +7,16 @@
 //!            user lane ──(only if the protocol accepts messages)──► handler
 //! ```
 //!
-//! Two parts, so that the handler may borrow one while the other goes on working:
+//! A cell has two parts, so that a handler may borrow one while the other continues to work:
 //!
-//! - [`Cell`]: what others reach through a ref: identity, mailbox, protocol. Shared, one allocation.
-//! - `Runner`: what only the cell's own future touches: the instance, its context, what is about to be handled.
+//! - [`Cell`]: the part that refs reach: identity, mailbox, protocol. It is shared, and one allocation.
+//! - `Runner`: the part that only the cell's own future touches: the instance, its context, the messages taken from the
+//!   mailbox.
 //!
-//! 1. A handler or hook that waits at an await point holds up only what needs the instance: `Parked` goes on taking
+//! 1. A handler or hook that waits at an await point holds up only what needs the instance. The cell continues to take
 //!    system messages (rule 1.4).
-//! 2. The protocol's lock is held for one step, never around user code, never across an await. What a step lets go of is
-//!    dropped when the lock is released.
+//! 2. The protocol's lock is held for one step, never around user code, never across an await. Values that a step
+//!    releases are dropped after the lock.
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
 
 mod effect_runner;
@@ -62,17 +63,17 @@ pub(crate) type CellProtocol = Protocol<AnyActorRef, Failure>;
 pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
-    /// Effects live for one step; the room they take is used again. Where steps nest, because a value that is dropped stops
-    /// somebody, the inner one makes its own.
+    /// Effects live for one step, and their buffer is reused. If steps nest, because dropping a value stops another
+    /// actor, the inner step makes its own buffer.
     static ROOM: Local<Effects> = const { Local::new(Vec::new()) };
 }
 
-/// The largest number of effects whose room is kept.
+/// The largest buffer that is kept, in effects.
 const KEPT_ROOM: usize = 64;
 
-/// Runs `code` with room for effects, which it leaves empty.
+/// Runs `code` with a buffer for effects, which it must leave empty.
 pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
-    // Out of reach only while the thread ends.
+    // The thread-local is gone only while the thread ends.
     let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
     let answer = code(&mut effects);
     debug_assert!(effects.is_empty(), "all effects are carried out");
@@ -82,7 +83,7 @@ pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
     answer
 }
 
-/// A cell's protocol, locked. Causes that it lets go of meanwhile are dropped when the lock is released.
+/// A cell's protocol, locked. Causes that it releases are dropped after the lock.
 pub(crate) struct LockedProtocol<'a> {
     protocol: MutexGuard<'a, CellProtocol>,
     _hold: Hold,
@@ -102,14 +103,14 @@ impl DerefMut for LockedProtocol<'_> {
     }
 }
 
-/// What others reach of an actor through its ref. Typed by its messages alone, so that an actor which takes the
-/// messages of another type can be reached through that type's ref, at no cost to anybody.
+/// The part of an actor that its refs reach. Its type depends only on the messages, so that an actor that takes the
+/// messages of another type can be reached through that type's ref, at no cost.
 pub(crate) struct Cell<M> {
     pub(crate) core: Core,
     pub(crate) mailbox: ActorMailbox<M>,
 }
 
-/// What does not depend on the actor's type.
+/// The part of a cell that does not depend on the actor's type.
 pub(crate) struct Core {
     pub(crate) name: ActorName,
     pub(crate) uid: Uid,
@@ -141,9 +142,9 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     fn has_ended(&self) -> bool;
-    /// How many messages wait. A hint too.
+    /// How many messages wait. Also a hint.
     fn waiting(&self) -> usize;
-    /// After a turn. The task is given back if there is more to do.
+    /// Parks the task after a turn, or returns it if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
 }
@@ -184,7 +185,7 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
 /// A cell that takes the messages of the actor type `A`.
 ///
-/// The bound stands at the method, so that a ref needs none.
+/// The bound is on the method, so that a ref needs no bound.
 pub(crate) trait TypedCell<A>: AnyCell {
     fn mailbox(&self) -> &ActorMailbox<A::Message>
     where
@@ -197,7 +198,7 @@ impl<A: Actor> TypedCell<A> for Cell<A::Message> {
     }
 }
 
-/// What user code waits for wakes the cell through this.
+/// The waker of the cell's user code.
 impl<M: Send + 'static> Wake for Cell<M> {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
@@ -210,7 +211,8 @@ impl<M: Send + 'static> Wake for Cell<M> {
 }
 
 impl<M: Send + 'static> Cell<M> {
-    /// A ref to an actor that has already stopped, below the root; for code that needs a ref where there is no actor.
+    /// A ref to an actor that has already stopped, below the root. For code that needs a ref although there is no
+    /// actor.
     pub(crate) fn nobody<A: Actor<Message = M>>(system: &Arc<SystemCore>, name: &str) -> ActorRef<A> {
         let dead = |name: &str, parent| {
             let core = Core::new(
@@ -242,8 +244,8 @@ impl<M: Send + 'static> Cell<M> {
     }
 }
 
-/// The cell's own code panicked, which is a bug in this crate. Its instance is gone without hooks; those who would wait
-/// for it are told that it ended, so that the tree above and around it goes on, and its children are stopped.
+/// The cell's own code panicked, which is a bug in this crate. Its instance was dropped without hooks. Its parent and
+/// its watchers are told that it ended, so that they can continue, and its children are stopped.
 fn broke(me: &AnyActorRef, known: &CellProtocol) {
     let core = me.core();
     for (_, child) in known.children() {
@@ -259,7 +261,8 @@ fn broke(me: &AnyActorRef, known: &CellProtocol) {
     }
 }
 
-/// The runtime goes away, and with it all that this system's actors would be told. Those of other systems live on.
+/// The runtime goes away, so the actors of this system need not be told anything. The actors of other systems continue
+/// to run, and are told.
 fn gone_with_its_runtime(me: &AnyActorRef, known: &CellProtocol) {
     let system = &me.core().system;
     for watcher in known.watchers().filter(|watcher| !Arc::ptr_eq(&watcher.core().system, system)) {
@@ -288,7 +291,7 @@ impl Core {
         }
     }
 
-    /// Whether refs of this actor type reach it.
+    /// Whether refs of the type `actor` reach it.
     pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
         self.description.answers_to(actor)
     }
@@ -297,7 +300,7 @@ impl Core {
         &self.description
     }
 
-    /// Lets the cell's task run, if it was parked.
+    /// Queues the cell's task, if it was parked.
     pub(crate) fn run(&self, task: Option<Task>) {
         if let Some(task) = task {
             self.system.dispatcher().ready(task);
@@ -320,19 +323,19 @@ impl Core {
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
-    /// One step of the protocol. Answers whether the next user message may be handled.
+    /// One step of the protocol. Returns whether the next user message may be handled.
     fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> bool {
         let mut protocol = self.protocol();
         protocol.step(input, effects);
         protocol.accepts_messages()
     }
 
-    /// A message that nobody waits for became a dead letter.
+    /// Reports a dead letter for which no asker waits.
     pub(crate) fn dead_letter(&self, message: &'static str, reason: DeadLetterReason) {
         self.lost(Lost::new(message, reason, false));
     }
 
-    /// A message that this actor will not handle: who asked is told why, and it is a dead letter.
+    /// Drops a message that this actor will not handle: tells its asker why, and reports a dead letter.
     pub(crate) fn lose<M>(&self, name: &'static str, reason: DeadLetterReason, why: AskError, message: M) {
         let answered = drop_because(why, message);
         self.lost(Lost::new(name, reason, answered));
@@ -387,8 +390,8 @@ impl Core {
     }
 }
 
-/// A ref keeps its actor's parents. They are taken apart link by link, so that the last ref to an actor at any depth
-/// can be dropped.
+/// A ref keeps all ancestors of its actor alive. They are released in a loop, so that dropping the last ref to an actor
+/// at any depth does not overflow the stack.
 impl Drop for Core {
     fn drop(&mut self) {
         let mut next = self.parent.take();

@@ -1,7 +1,7 @@
 //! Declared children, as their parent and its instance see them: [`Child`] is the field, [`Declare`] fills it.
 //!
-//! When such a child starts, restarts and stops is decided in [`supervision`](crate::supervision). What is kept here
-//! outlives the parent's instance: the factory, so that a new incarnation needs no turn of the parent, and the ref.
+//! [`supervision`](crate::supervision) decides when such a child starts, restarts and stops. The data here outlives the
+//! parent's instance: the factory, so that a new incarnation does not need a turn of the parent, and the ref.
 
 use std::any::Any;
 use std::fmt;
@@ -16,13 +16,14 @@ use crate::base::drop_contained;
 use crate::failure::Failure;
 use crate::supervision::{ChildSpec, RestartType};
 
-/// A child that its parent's type declares: a field with `#[child(..)]`.
+/// A child that its parent's type declares, as a field with `#[child(..)]`.
 ///
-/// Constructors write `Child::default()`; the field is filled in on the parent's turn, in field order and before
-/// `pre_start` (rule 14.1). From then on it reaches the child's current incarnation, and so does every clone of it, which
-/// may go to siblings: a permanent child that was made anew is found through the same field.
+/// Constructors write `Child::default()`. The runtime fills the field in on the parent's turn, in field order and
+/// before `pre_start` (rule [14.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.1)).
+/// From then on the field reaches the child's current incarnation, also after a permanent child was replaced. So does
+/// every clone of it, which may be passed to siblings.
 ///
-/// What `#[child(|_| || Reader)] reader: Child<Reader>` writes, by hand:
+/// This is the code, written by hand, for `#[child(|_| || Reader)] reader: Child<Reader>`:
 ///
 /// ```
 /// use supervise_core::{Actor, ActorRef, ActorSystem, Child, ChildSpec, Context, Declare, Failure, Supervisor};
@@ -81,13 +82,13 @@ pub struct Child<A> {
 }
 
 impl<A: Actor> Child<A> {
-    /// The child's ref. Requests to a child that has ended for good are answered with
+    /// The child's ref. An ask to a child that has ended for good resolves with
     /// [`AskError::Stopped`](crate::AskError::Stopped).
     ///
     /// # Panics
     ///
-    /// If the field has not been filled in: in the parent's factory, and in the declarations of earlier fields. From
-    /// the parent's `pre_start` on it is there. [`get`](Self::get) gives `None` instead.
+    /// If the field has not been filled in yet, as in the parent's factory and in the declarations of earlier fields.
+    /// From the parent's `pre_start` on, it is filled in. [`get`](Self::get) returns `None` instead.
     pub fn actor(&self) -> RefOf<A> {
         match self.get() {
             Some(actor) => actor,
@@ -99,7 +100,7 @@ impl<A: Actor> Child<A> {
         }
     }
 
-    /// The child's ref, once the field has been filled in.
+    /// The child's ref, or `None` before the field has been filled in.
     pub fn get(&self) -> Option<RefOf<A>> {
         self.slot.as_ref()?.current().clone().map(Into::into)
     }
@@ -126,14 +127,14 @@ impl<A> fmt::Debug for Child<A> {
     }
 }
 
-/// What a field's child is made of, and where it is.
+/// How a field's child is made, and its current ref.
 struct Declaration<A> {
     current: Mutex<Option<ActorRef<A>>>,
-    /// Taken out while it runs.
+    /// `None` while the factory runs.
     factory: Mutex<Option<Factory<A>>>,
 }
 
-/// A slot of any type.
+/// A [`Declaration`] whose actor type is not known.
 pub(crate) trait AnyDeclaration: Any + Send + Sync {
     /// Makes a new incarnation.
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec);
@@ -142,7 +143,7 @@ pub(crate) trait AnyDeclaration: Any + Send + Sync {
 impl<A: Actor> AnyDeclaration for Declaration<A> {
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec) {
         let mut props = Props::<A>::from_factory(match (spec.restart, Arc::clone(&self)) {
-            // It is never made anew: what its factory holds goes with it.
+            // A temporary child is never replaced, so its factory is dropped with it.
             (RestartType::Temporary, slot) => slot.take_factory(),
             (RestartType::Transient | RestartType::Permanent, slot) => Box::new(move || slot.build()),
         });
@@ -181,7 +182,7 @@ impl<A> Declaration<A> {
     }
 }
 
-/// Puts a factory back, whether it returned or panicked; unless the parent's new instance has declared another.
+/// Puts a factory back, whether it returned or panicked, unless the parent's new instance has declared another one.
 struct Running<'a, A> {
     slot: &'a Declaration<A>,
     factory: Option<Factory<A>>,
@@ -205,10 +206,10 @@ impl<A> Drop for Declaration<A> {
     }
 }
 
-/// How the instance of a parent says what the child of one field is made of.
+/// Lets the instance of a parent declare how the child of one field is made.
 pub struct Declare<'a, P> {
     slot: Option<&'a mut Option<Arc<dyn AnyDeclaration>>>,
-    /// The field's child, if it outlived the parent's restart (rule 14.6).
+    /// The field's child, if it survived the parent's restart (rule 14.6).
     survivor: Option<AnyActorRef>,
     parent: PhantomData<fn() -> P>,
 }
@@ -221,7 +222,8 @@ impl<'a, P> Declare<'a, P> {
         Self { slot, survivor, parent: PhantomData }
     }
 
-    /// Declares the child of `field`. `make` runs now and gives the child's factory, which runs on the child's own turn.
+    /// Declares the child of `field`. `make` runs now and returns the child's factory, which runs on the child's own
+    /// turn.
     pub fn child<B, F>(
         self,
         parent: &mut P,
@@ -237,7 +239,7 @@ impl<'a, P> Declare<'a, P> {
         self.fill(parent, field, factory);
     }
 
-    /// The second half of [`child`](Self::child), which the bounds there allow.
+    /// The second half of [`child`](Self::child), without its bounds.
     pub(crate) fn fill<B, F>(
         self,
         parent: &mut P,
@@ -268,9 +270,9 @@ impl<P> fmt::Debug for Declare<'_, P> {
     }
 }
 
-/// A hand-written actor names a child that it does not declare.
+/// A hand-written actor lists a child in `CHILDREN` that its `declare_child` does not declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("`declare_child` declared nothing for the child `{name}`")]
+#[error("`declare_child` did not declare the child `{name}`")]
 pub struct UndeclaredChild {
     /// The child's name.
     pub name: &'static str,

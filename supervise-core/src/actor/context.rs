@@ -1,4 +1,4 @@
-//! What an actor can do with itself and its surroundings, from within a handler or hook.
+//! The context of a handler or hook: the actor itself, its children, its timers, and the actors that it watches.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::base::{ActorPath, UserValue};
 use crate::failure::Failure;
 use crate::supervision::{Protocol, WatchKind};
 
-/// An actor's view of itself and its surroundings.
+/// Gives a handler or hook access to its own actor: its ref, its parent, its children, its timers and its watches.
 pub struct Context<A: Actor> {
     cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
@@ -32,7 +32,7 @@ pub struct Context<A: Actor> {
     /// What few actors have, and every actor would pay the room for. Appears with the first of it.
     rare: Option<Box<Rare<A>>>,
     aborted: bool,
-    /// Appears with the first timer.
+    /// Allocated with the first timer.
     timers: Option<Box<ActorTimers<A::Message>>>,
 }
 
@@ -43,10 +43,10 @@ struct Rare<A: Actor> {
     works: Works<A>,
 }
 
-/// What an instance wants to be sent when an actor ends.
+/// The message that an instance gets when a watched actor ends.
 struct WatchMessage<M: 'static> {
     message: UserValue<M>,
-    /// The instance that chose it is gone: the next one may choose its own.
+    /// An earlier instance chose the message, so the current one may replace it.
     inherited: bool,
 }
 
@@ -62,7 +62,7 @@ impl<A: Actor> Context<A> {
         ActorRef::<A>::new(Arc::clone(&self.cell)).into()
     }
 
-    /// Where this actor stands.
+    /// This actor's path.
     pub fn path(&self) -> ActorPath {
         self.cell.core.path()
     }
@@ -72,20 +72,22 @@ impl<A: Actor> Context<A> {
         ActorSystem::of(&self.cell.core)
     }
 
-    /// This actor's supervisor. Only the root guardian has none.
+    /// This actor's supervisor. Only the root guardian has no parent.
     pub fn parent(&self) -> Option<&AnyActorRef> {
         self.cell.core.parent.as_ref()
     }
 
-    /// Starts the backoff anew that delays this actor's restarts: for `reset_after = manual`.
+    /// Resets the backoff that delays this actor's restarts. Meant for `reset_after = manual`.
     pub fn reset_backoff(&mut self) {
         if let Some(parent) = self.parent() {
             parent.send_system(System::ResetBackoff(self.cell.core.id));
         }
     }
 
-    /// Requests the stop of this actor: after the current message its children stop, then it does. This is an end by itself,
-    /// which brings a permanent child back and counts where it is significant (rules 14.2, 14.5).
+    /// Requests the stop of this actor. It finishes its current message, then its children stop, then it stops. The
+    /// actor thereby ends by itself: a permanent child is replaced, and the end of a significant child counts for
+    /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2),
+    /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
         self.me_any().send_system(System::Terminate);
     }
@@ -98,31 +100,34 @@ impl<A: Actor> Context<A> {
         let _open = self.me_any().0.push_control(Control::Passivate);
     }
 
-    /// Waits until the stop of this actor is requested. A handler that waits long should wait for this too: it has
-    /// the stop timeout to finish, then its future is dropped. A restart that waits for the handler does not resolve it
-    /// (rule 6.1).
+    /// Waits until this actor is asked to stop. A handler that waits for long should wait for this too: after the
+    /// request it has the stop timeout to finish, then its future is dropped. A restart that waits for the handler does
+    /// not complete this future
+    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future forgets nothing.
+    /// Dropping the future has no effect.
     pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<A> {
         let cell = Arc::clone(&self.cell);
         async move { cell.core.stop_requested().await }
     }
 
     /// In `pre_restart` and `post_stop`: whether a handler of this instance was dropped at an await point, so that its
-    /// state may be half-updated (rule 6.1).
+    /// state may be half-updated
+    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
     pub fn was_aborted(&self) -> bool {
         self.aborted
     }
 
     // ---- children ------------------------------------------------------------------------------------------------
 
-    /// Makes a child. The ref can be used at once; the factory runs on the child's own turn, and again at each restart.
+    /// Spawns a child. The ref can be used at once. The factory runs on the child's own turn, and again at each
+    /// restart.
     ///
     /// # Errors
     ///
-    /// If the name is invalid or taken, or this actor is stopping. A failure of the factory is not an error here but
+    /// If the name is invalid or taken, or this actor is stopping. A failure of the factory is not such an error: it is
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
@@ -134,7 +139,7 @@ impl<A: Actor> Context<A> {
         self.spawn_named(NewName::Given(name.as_ref()), Props::new(factory))
     }
 
-    /// Like [`spawn`](Self::spawn), under a made-up name: `$a`, `$b`, …
+    /// Like [`spawn`](Self::spawn), under a name that the system makes up: `$a`, `$b`, …
     ///
     /// # Errors
     ///
@@ -149,7 +154,7 @@ impl<A: Actor> Context<A> {
         self.spawn_named(NewName::MadeUp, Props::new(factory))
     }
 
-    /// Like [`spawn`](Self::spawn), with settings of its own.
+    /// Like [`spawn`](Self::spawn), with [`Props`]: a factory and settings.
     ///
     /// # Errors
     ///
@@ -167,7 +172,7 @@ impl<A: Actor> Context<A> {
         self.spawn_named(NewName::Given(name.as_ref()), props)
     }
 
-    /// Makes a child of an instance that cannot be built twice, under a table that never restarts.
+    /// Spawns a child from an instance that cannot be built twice. This actor's table must never restart.
     ///
     /// # Errors
     ///
@@ -188,17 +193,17 @@ impl<A: Actor> Context<A> {
         Cell::spawn_under(&self.me_any(), name, props.marked()).map(Into::into)
     }
 
-    /// The child of this name, which may be ending.
+    /// The child of this name. It may be stopping.
     pub fn child(&self, name: &str) -> Option<AnyActorRef> {
         self.cell.core.protocol().child_named(name).cloned()
     }
 
-    /// All children in start order, those that are ending included.
+    /// All children in start order, including those that are stopping.
     pub fn children(&self) -> Vec<AnyActorRef> {
         self.cell.core.protocol().children().map(|(_, child)| child.clone()).collect()
     }
 
-    /// Requests the stop of an actor. With its own ref an actor stops itself, as by [`stop_self`](Self::stop_self).
+    /// Requests the stop of an actor. With its own ref, an actor stops itself, as [`stop_self`](Self::stop_self) does.
     pub fn stop<R: TypedRef>(&mut self, actor: &R) {
         if actor.actor_ref().uid() == self.cell.core.uid {
             self.stop_self();
@@ -207,9 +212,9 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// Unwatches all children and requests their stop, the last one first. What `pre_restart` does by default.
+    /// Unwatches all children and requests their stop, the last one first. `pre_restart` does this by default.
     pub fn stop_children(&mut self) {
-        // Most actors that restart have none.
+        // Most actors that restart have no children.
         if self.cell.core.protocol().children().next().is_some() {
             self.me_any().command(Protocol::stop_children);
         }
@@ -217,9 +222,11 @@ impl<A: Actor> Context<A> {
 
     // ---- timers --------------------------------------------------------------------------------------------------
 
-    /// Sends this actor a message after `delay`. A timer of the same key is replaced, and its message is not delivered
-    /// even if it is on its way. A timer that is due while a handler waits comes after all that waits when that handler
-    /// returns (rule 15.1). A restart cancels all timers, `Resume` keeps them.
+    /// Sends this actor a message after `delay`. It replaces a timer of the same key, whose message is then not
+    /// delivered even if it is on its way. If a timer is due while a handler waits, its message comes after all
+    /// messages that wait when the handler returns
+    /// (rule [15.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
+    /// timers, and `Resume` keeps them.
     ///
     /// `message` is one of this actor's messages, as in `start_timer("retry", delay, FeedMessage::Retry)`, or a request to oneself.
     pub fn start_timer<By>(&mut self, key: impl Into<TimerKey>, delay: Duration, message: impl MessageFor<A, By>) {
@@ -239,21 +246,21 @@ impl<A: Actor> Context<A> {
         self.timers().start_every(key.into(), interval, Box::new(move || message().into_message()));
     }
 
-    /// Cancels a timer. Its message is not delivered even if it is on its way.
+    /// Cancels a timer. Its message is not delivered, even if it is on its way.
     pub fn cancel_timer(&mut self, key: &str) {
         if let Some(timers) = &mut self.timers {
             timers.cancel(key);
         }
     }
 
-    /// Whether a timer is set whose message has not been delivered, or that repeats.
+    /// Whether a timer of this key is set: one whose message has not been delivered, or a periodic one.
     pub fn is_timer_active(&self, key: &str) -> bool {
         self.timers.as_ref().is_some_and(|timers| timers.is_active(key))
     }
 
-    /// Sends this actor a message whenever it got none for `after`. Messages of handlers with
-    /// `#[handler(not_influencing)]` do not count. It survives a restart, and counts anew from there. `after` is a
-    /// millisecond at least.
+    /// Sends this actor a message whenever it has received no message for `after`. Messages of handlers with
+    /// `#[handler(not_influencing)]` do not count. The timeout survives a restart, which restarts it. `after` is at
+    /// least one millisecond: a shorter time counts as one.
     pub fn set_receive_timeout<M: MessageFor<A>>(
         &mut self,
         after: Duration,
@@ -262,7 +269,7 @@ impl<A: Actor> Context<A> {
         self.timers().set_idle(after, Box::new(move || message().into_message()));
     }
 
-    /// Takes the receive timeout back.
+    /// Cancels the receive timeout.
     pub fn cancel_receive_timeout(&mut self) {
         if let Some(timers) = &mut self.timers {
             timers.clear_idle();
@@ -275,22 +282,23 @@ impl<A: Actor> Context<A> {
 
     // ---- death watch ---------------------------------------------------------------------------------------------
 
-    /// Asks to be told, once, when an actor ends: through the `#[watch]` handler for its type. Told at once if it
-    /// has ended already. A restart does not trigger it. Watching oneself does nothing, watching twice is watching once.
+    /// Watches an actor: when it ends, the `#[watch]` handler for its type runs, once. If the actor has already ended,
+    /// the handler runs at once. A restart does not trigger it. Watching itself does nothing, and watching an actor
+    /// twice is the same as once.
     ///
     /// # Panics
     ///
-    /// If the actor is watched already by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
+    /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
     /// [`unwatch`](Self::unwatch) it first.
     pub fn watch<R: WatchableBy<A>>(&mut self, subject: &R) {
         self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::Notify);
     }
 
-    /// Ends together with another actor: this one fails with [`DeathPact`](crate::FailureKind::DeathPact) when it ends.
+    /// Watches an actor: when it ends, this actor fails with [`DeathPact`](crate::FailureKind::DeathPact).
     ///
     /// # Panics
     ///
-    /// If the actor is watched already by [`watch`](Self::watch) or [`watch_with`](Self::watch_with);
+    /// If this actor already watches it by [`watch`](Self::watch) or [`watch_with`](Self::watch_with);
     /// [`unwatch`](Self::unwatch) it first.
     pub fn death_pact<R: TypedRef>(&mut self, subject: &R) {
         self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
@@ -302,7 +310,7 @@ impl<A: Actor> Context<A> {
     ///
     /// # Errors
     ///
-    /// If this instance watches the actor already; `unwatch` it first.
+    /// If this instance already watches the actor; `unwatch` it first.
     pub fn watch_with<R: TypedRef, By>(
         &mut self,
         subject: &R,
@@ -320,7 +328,7 @@ impl<A: Actor> Context<A> {
         Ok(())
     }
 
-    /// Takes a watch back. News of the actor's end that is on its way is not delivered.
+    /// Ends a watch. A notification that is on its way is not delivered.
     pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
         let subject = subject.actor_ref().to_any();
         if let Some(rare) = &mut self.rare {
@@ -329,7 +337,7 @@ impl<A: Actor> Context<A> {
         self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
     }
 
-    /// For actors that handle the end of any actor by hand.
+    /// Watches an actor of any type.
     pub(crate) fn watch_any(&mut self, subject: &AnyActorRef) {
         self.watch_as(subject, WatchKind::Notify);
     }
@@ -339,13 +347,13 @@ impl<A: Actor> Context<A> {
         // Rule 8.7.
         assert!(
             earlier.is_none_or(|earlier| earlier == kind),
-            "{} watches {} in another way already: unwatch it first",
+            "{} already watches {} in another way: unwatch it first",
             self.path(),
             subject.path()
         );
     }
 
-    /// Answers the kind of an earlier watch.
+    /// Returns the kind of an earlier watch.
     fn watch_as(&mut self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
         let me = self.me_any();
         if *subject == me {
@@ -372,7 +380,7 @@ impl<A: Actor> Context<A> {
         self.held.take()
     }
 
-    /// Whether the end of a handler is to be looked at more closely: an asker waits, or timers count.
+    /// Whether the end of a handler needs more work: an asker waits, or there are timers.
     pub(crate) fn has_news(&self) -> bool {
         self.held.is_some() || self.timers.is_some()
     }
@@ -416,7 +424,7 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// Forgets what belonged to the instance, and the messages of watches that ended with it.
+    /// Clears the state of the instance, and the messages of watches that ended with it.
     ///
     /// Rule 8.4.
     pub(crate) fn clear(&mut self) {
@@ -434,15 +442,15 @@ impl<A: Actor> Context<A> {
     }
 }
 
-/// An actor was to be watched with a message although it is watched already.
+/// The error of [`Context::watch_with`] for an actor that is already watched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{subject} is watched already: unwatch it before watching it with another message")]
+#[error("{subject} is already watched: unwatch it before watching it with another message")]
 pub struct AlreadyWatched {
-    /// Which actor.
+    /// The watched actor.
     pub subject: ActorPath,
 }
 
-/// The runtime went away under a handler: its asker is told (rule 6.6).
+/// If the runtime goes away while a handler runs, its asker is told (rule 6.6).
 impl<A: Actor> Drop for Context<A> {
     fn drop(&mut self) {
         if let Some(asker) = self.held.take() {

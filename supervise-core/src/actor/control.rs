@@ -1,4 +1,4 @@
-//! What the runtime itself puts among an actor's messages.
+//! The controls that the runtime puts between an actor's messages.
 
 use super::actor_ref::AnyActorRef;
 use super::actor_timers::Generation;
@@ -10,21 +10,21 @@ use crate::mailbox::Mailbox;
 /// The mailbox of an actor that takes messages `M`.
 pub(crate) type ActorMailbox<M> = Mailbox<M, Control, System, Task>;
 
-/// What the runtime itself puts among an actor's messages.
+/// The controls that the runtime puts between an actor's messages.
 #[derive(Debug)]
 pub(crate) enum Control {
-    /// The news of a watched actor's end.
+    /// The notification of a watched actor's end.
     Terminated(AnyActorRef),
-    /// Stop, after what was sent before.
+    /// Stop, after all earlier messages.
     PoisonPill,
     /// Stop, after what was sent before; what comes later waits for the successor, where the actor has a key.
     Passivate,
-    /// Fail with `Killed`, after what was sent before.
+    /// Fail with `Killed`, after all earlier messages.
     Kill,
-    /// A timer of the actor's own is due.
+    /// One of the actor's timers is due.
     Tick(Generation),
     /// A future, a stream or a blocking closure of the actor's own has come to something.
     Outcome(WorkId),
-    /// Code of the runtime's own, for a pattern.
+    /// Run code of this crate, for a pattern.
     Visit(Visit),
 }

@@ -1,4 +1,4 @@
-//! The news that a watched actor ended. When it is sent is decided in [`supervision`](crate::supervision).
+//! The notification that a watched actor has ended. [`supervision`](crate::supervision) decides when to send it.
 
 use std::any::TypeId;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::supervision::HowEnded;
 #[derive(Debug, Clone, Copy)]
 pub enum AnyActor {}
 
-/// A watched actor ended. `A` is its type; `Terminated` alone stands for any type.
+/// A watched actor has ended. `A` is its type; `Terminated` without a type stands for any type.
 pub struct Terminated<A = AnyActor> {
     subject: AnyActorRef,
     how: HowEnded,
@@ -42,11 +42,11 @@ impl Terminated {
         Self { subject, how, actor: PhantomData }
     }
 
-    /// The same news, if the actor that ended was an `A`, or a [pattern](crate::pattern) that stood in for one.
+    /// The same notification, if the actor that ended was an `A`, or a [pattern](crate::pattern) that stood in for one.
     ///
     /// # Errors
     ///
-    /// Gives itself back if it was not.
+    /// If it was not. The error is the unchanged notification.
     pub fn downcast<A: Actor>(self) -> Result<Terminated<A>, Self> {
         if self.subject.core().answers_to(TypeId::of::<A>()) {
             Ok(Terminated { subject: self.subject, how: self.how, actor: PhantomData })
@@ -61,12 +61,12 @@ impl<A: Actor> Terminated<A> {
     ///
     /// # Panics
     ///
-    /// Never: the type was checked when the news was made.
+    /// Never: the type was checked when the notification was made.
     pub fn actor(&self) -> A::Ref {
         self.subject.downcast::<A>().map_or_else(|| unreachable!("checked in Terminated::downcast"), A::Ref::from)
     }
 
-    /// Whether it was this very actor, not a later one of the same name.
+    /// Whether this incarnation ended, and not another one of the same name.
     pub fn is(&self, actor: &ActorRef<A>) -> bool {
         self.subject == actor.to_any()
     }

@@ -2,7 +2,7 @@
 //!
 //! Two traits, because two attributes write them: [`Supervisor`] is what `#[actor]` and `#[supervise]` on the
 //! *type* declare, [`Actor`] is what `#[actor]` on the *impl block* declares. Both can be written by hand.
-//! How an actor runs is not decided here but in [`cell`](super::cell).
+//! [`cell`](super::cell) runs actors.
 
 use std::any::TypeId;
 use std::future::Future;
@@ -18,12 +18,13 @@ use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
 
-/// How long a running handler or hook may go on after its actor was told to stop, unless the actor says otherwise.
+/// How long a running handler or hook may continue after a stop request, unless the actor's type sets another time: 5
+/// seconds.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
-/// `#[actor]` on a struct or enum writes this impl, `#[supervise]` beside it fills in the strategy and the table.
+/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
@@ -33,36 +34,36 @@ pub trait Supervisor: Sized + 'static {
     /// The typed ref that spawning returns. Hand-written actors may use [`ActorRef<Self>`](crate::ActorRef).
     type Ref: TypedRef<Actor = Self>;
 
-    /// Where messages wait.
+    /// The kind of the actor's mailbox.
     const MAILBOX: MailboxKind = MailboxKind::Unbounded;
 
-    /// How long a running handler or hook may go on after a stop request, before its future is dropped at its
+    /// How long a running handler or hook may continue after a stop request, before its future is dropped at its
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
 
-    /// How many messages [`Actor::stash_while`] may set aside. One more is a failure of the actor.
+    /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
     const STASH_CAPACITY: usize = usize::MAX;
 
-    /// Who is affected by a failed child, and how often restarts are granted.
+    /// Which children a failure affects, and how many restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
 
     /// The declared children, in start order. `#[child]` fields of a struct fill it in.
     const CHILDREN: &'static [ChildSpec] = &[];
 
-    /// The types of [`CHILDREN`](Self::CHILDREN), in the same order, for [`Tree::declared`](crate::Tree::declared). What
-    /// is missing here is missing there.
+    /// The types of [`CHILDREN`](Self::CHILDREN), in the same order, for [`Tree::declared`](crate::Tree::declared). A
+    /// type that is missing here is missing there.
     const CHILD_TYPES: &'static [ActorType] = &[];
 
-    /// What [`decide`](Self::decide) decides, to be read.
+    /// The rules of [`decide`](Self::decide) as data, for people and tools. The runtime does not use them.
     const TABLE: DeciderTable = DeciderTable::Default;
 
-    /// Says how the declared child of this name is made. Called once for each instance and each of
-    /// [`CHILDREN`](Self::CHILDREN), on the actor's turn: in their order, when those before have started.
+    /// Declares how the child of this name is made. Runs once for each instance and each of
+    /// [`CHILDREN`](Self::CHILDREN), in their order, on the actor's turn, after the earlier children have started.
     fn declare_child(&mut self, name: &'static str, declare: Declare<'_, Self>) {
         let _ = (name, declare);
     }
 
-    /// What to do about a child's failure.
+    /// Decides what happens to a child that failed.
     ///
     /// Runs on the supervisor's turn, outside every lock. Must not block.
     ///
@@ -74,15 +75,16 @@ pub trait Supervisor: Sized + 'static {
         Ok(default_decider(failure))
     }
 
-    /// Whether refs of this actor type reach such an actor: its own, and for a [pattern](crate::pattern) those of the
-    /// actor it stands in for.
+    /// Whether refs of the type `actor` reach actors of this type: its own refs do, and for a [pattern](crate::pattern)
+    /// also the refs of the actor type that it stands in for.
     #[doc(hidden)]
     fn answers_to(actor: TypeId) -> bool {
         actor == TypeId::of::<Self>()
     }
 }
 
-/// An actor: state that handles one message at a time and is restarted, resumed or stopped by its parent when it fails.
+/// An actor: state that handles one message at a time. When it fails, its parent restarts, resumes or stops it, or
+/// escalates the failure.
 ///
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
 #[diagnostic::on_unimplemented(
@@ -91,11 +93,11 @@ pub trait Supervisor: Sized + 'static {
     note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
 )]
 pub trait Actor: Supervisor + Send {
-    /// Everything this actor can be told.
+    /// The type of the actor's messages.
     type Message: Send + 'static;
 
-    /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor and
-    /// goes to its parent. Implement `handle`, `handle_now`, or both.
+    /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
+    /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
     fn handle(
         &mut self,
         message: Self::Message,
@@ -105,8 +107,8 @@ pub trait Actor: Supervisor + Send {
         async { unreachable!("an actor whose `handle_now` gives messages back has a `handle` for them") }
     }
 
-    /// Handles one message whose handler never waits, at the cost of a function call; gives any other back, and it goes to
-    /// [`handle`](Self::handle). `#[actor]` writes it for the handlers that are no `async fn`.
+    /// Handles one message whose handler never waits, at the cost of a function call. Gives any other message back,
+    /// which then goes to [`handle`](Self::handle). `#[actor]` writes it for the handlers that are not an `async fn`.
     fn handle_now(
         &mut self,
         message: Self::Message,
@@ -122,19 +124,21 @@ pub trait Actor: Supervisor + Send {
         async { Ok(()) }
     }
 
-    /// Runs once on an instance that will handle no further message because its actor stops; by default also
-    /// on an instance that is replaced. A failure is logged and changes nothing.
+    /// Runs once on the last instance of an actor that stops, after its last message. By default it also runs on an
+    /// instance that a restart replaces. A failure is logged and changes nothing.
     fn post_stop(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Result<(), Failure>> + Send {
         let _ = ctx;
         async { Ok(()) }
     }
 
-    /// Runs on the old instance before a restart replaces it. `message` is the one that failed, where it was kept.
+    /// Runs on the old instance before a restart replaces it. `message` is the failing message, if `redeliver` kept it
+    /// and the failure was the actor's own.
     ///
-    /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is
-    /// logged, the restart goes on.
+    /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is logged, and
+    /// the restart continues.
     ///
-    /// Rules 4.3 and 4.4.
+    /// Rule [4.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.3) and
+    /// rule [4.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.4).
     fn pre_restart(
         &mut self,
         ctx: &mut Context<Self>,
@@ -158,7 +162,7 @@ pub trait Actor: Supervisor + Send {
         self.pre_start(ctx)
     }
 
-    /// Handles the news that a watched actor ended. Without an override it is a death pact: the watcher fails.
+    /// Handles the end of a watched actor. The default is a death pact: the watcher fails.
     fn terminated(
         &mut self,
         gone: Terminated,
@@ -168,16 +172,18 @@ pub trait Actor: Supervisor + Send {
         async move { Err(Failure::death_pact(gone.path())) }
     }
 
-    /// Asked before a message is handled: `true` sets it aside, with its reply, until this answers `false` for it.
+    /// Runs before each message is handled. `true` stashes the message, with its reply slot, until this returns `false`
+    /// for it.
     ///
-    /// What is set aside is asked about again after each message. So the answer should follow from the actor and the message
-    /// alone: where a clock or a shared value changes it, that is noticed after the next message only (rule 15.3).
+    /// It runs again for the stashed messages after each message. So the answer should depend on the actor and the
+    /// message alone: if a clock or a shared value changes it, the actor notices that only after its next message
+    /// (rule [15.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.3)).
     fn stash_while(&self, message: &Self::Message) -> bool {
         let _ = message;
         false
     }
 
-    /// Whether `message` counts as activity, which starts the receive timeout anew.
+    /// Whether `message` counts as activity, which restarts the receive timeout.
     fn is_activity(message: &Self::Message) -> bool {
         let _ = message;
         true
@@ -212,11 +218,11 @@ pub trait Actor: Supervisor + Send {
     note = "a pool or a backoff supervisor gives `Props`: spawn them with `spawn_with(\"name\", props)`, under an actor in its `#[pre_start]`"
 )]
 pub trait Built: Send {
-    /// The actor that is built.
+    /// The actor that the factory builds.
     type Actor: Actor;
-    /// Stands for what building can fail with, see [`DecidedBy`].
+    /// Stands for the errors of the factory, see [`DecidedBy`].
     type Cause;
-    /// The actor, or why there is none.
+    /// The actor, or the factory's error.
     ///
     /// # Errors
     ///
@@ -234,7 +240,7 @@ pub struct FailsWith<E>(std::marker::PhantomData<E>);
 
 #[diagnostic::do_not_recommend]
 impl<A: Actor> Built for A {
-    // `A`, by a way that nothing but an actor can go: what a factory's value lacks is then reported once.
+    // This is `A`, by a path that only an actor has, so that rustc reports a value that is not an actor once.
     type Actor = <A::Ref as TypedRef>::Actor;
     type Cause = NeverFails;
 
@@ -294,13 +300,13 @@ pub enum InitializationFailed {}
 )]
 pub trait DecidesAll {}
 
-/// What a factory can fail with is decided by `P`.
+/// `P` decides every error of a factory.
 pub trait DecidedBy<P> {}
 
 impl<P> DecidedBy<P> for NeverFails {}
 impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
 
-/// Whatever the handlers and hooks of `Self` fail with is decided by `P`. Written by `#[actor]` on the impl block.
+/// `P` decides every failure of the handlers and hooks of `Self`. `#[actor]` on the impl block writes it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what it can fail with, because it has no `#[actor] impl` block",
     label = "the parent `{P}` must decide the failures of `{Self}`",
@@ -311,7 +317,7 @@ pub trait FailuresDecidedBy<P> {}
 /// The overflow of the stash of `Self` is decided by `P`, if the stash is bounded. Written by `#[actor]` on the type. Rule 3.9.
 pub trait StashDecidedBy<P> {}
 
-/// Whatever `Self` escalates is decided by `P`. Written by `#[actor]` on the type.
+/// `P` decides every failure that `Self` escalates. `#[actor]` on the type writes it.
 pub trait EscalationsDecidedBy<P> {}
 
 /// `P` may be the parent of `Self`: it decides every failure that `Self` can report.
@@ -332,7 +338,7 @@ impl<P, A: FailuresDecidedBy<P> + EscalationsDecidedBy<P>> SupervisedBy<P> for A
 )]
 pub trait NeverRestarts {}
 
-/// `Self` handles the end of actors of type `A`. Written by `#[actor]` for each `#[watch]` method.
+/// `Self` handles the end of actors of type `A`. `#[actor]` writes it for each `#[watch]` method.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` watches `{A}` but has no `#[watch]` handler for it",
     label = "the end of a `{A}` would go unhandled",

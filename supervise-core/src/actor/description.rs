@@ -1,4 +1,4 @@
-//! What an actor's type says about itself, as data that outlives the type's name.
+//! What an actor's type declares, as data that does not mention the type.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
@@ -6,19 +6,20 @@ use std::fmt;
 use crate::actor::definition::Supervisor;
 use crate::supervision::{ChildSpec, Directive, Strategy};
 
-/// A decider table, to be read. What is done about a failure is decided by [`Supervisor::decide`] alone.
+/// A decider table as data, for people and tools. Only [`Supervisor::decide`] decides what happens after a failure.
 ///
-/// `#[supervise]` writes it from its rules. It can be as wrong as whoever writes it by hand.
+/// `#[supervise]` writes it from its rules. Nothing checks that a table written by hand agrees with `decide`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum DeciderTable {
-    /// What the [default decider](crate::default_decider) says.
+    /// The [default decider](crate::default_decider) decides.
     Default,
-    /// The first rule that matches decides. What none matches escalates.
+    /// The first rule that matches decides. A failure that matches no rule escalates.
     Rules(&'static [Rule]),
-    /// A function decides; this is how the attribute names it.
+    /// A function decides. This is its name in the attribute.
     Function(&'static str),
-    /// A function that was given when the actor was spawned, in [`Props::supervision_unchecked`](crate::Props::supervision_unchecked) or
+    /// A function decides that was passed when the actor was spawned, to
+    /// [`Props::supervision_unchecked`](crate::Props::supervision_unchecked) or
     /// [`ActorSystemBuilder::guardian_unchecked`](crate::ActorSystemBuilder::guardian_unchecked).
     AtRunTime,
 }
@@ -27,25 +28,25 @@ pub enum DeciderTable {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Rule {
-    /// What fails, as the attribute has it: `io::Error`, `DbError::Timeout if |e| e.is_first()`, `Panic`, `_`.
+    /// What fails, as the attribute says it: `io::Error`, `DbError::Timeout if |e| e.is_first()`, `Panic`, `_`.
     pub pattern: &'static str,
-    /// What is done. `None`: what the [default decider](crate::default_decider) says.
+    /// The answer. `None`: the [default decider](crate::default_decider) decides.
     pub directive: Option<Directive>,
 }
 
 impl Rule {
-    /// A failure that matches `pattern` is answered with `directive`.
+    /// A rule that answers a failure that matches `pattern` with `directive`.
     pub const fn new(pattern: &'static str, directive: Directive) -> Self {
         Self { pattern, directive: Some(directive) }
     }
 
-    /// A failure that matches `pattern` is left to the [default decider](crate::default_decider).
+    /// A rule that leaves a failure that matches `pattern` to the [default decider](crate::default_decider).
     pub const fn by_default(pattern: &'static str) -> Self {
         Self { pattern, directive: None }
     }
 }
 
-/// An actor's type as a value: what it declares can be looked up without naming it.
+/// An actor's type as a value, through which its declarations can be read without naming the type.
 #[derive(Clone, Copy)]
 pub struct ActorType(fn() -> &'static TypeDescription);
 
@@ -77,7 +78,7 @@ fn describe<A: Supervisor>() -> &'static TypeDescription {
 impl ActorType {
     /// The type `A`.
     pub const fn of<A: Supervisor>() -> Self {
-        // A function and no reference: types may declare each other as children.
+        // A function instead of a reference, because types may declare each other as children.
         Self(describe::<A>)
     }
 
@@ -105,7 +106,7 @@ impl fmt::Debug for ActorType {
     }
 }
 
-/// What an actor was made of: its type, and what was said otherwise when it was spawned.
+/// What an actor was made of: its type, and the settings that replaced the type's when it was spawned.
 #[derive(Debug, Clone)]
 pub(crate) struct ActorDescription {
     of: ActorType,
@@ -123,12 +124,12 @@ impl ActorDescription {
         Self::from(ActorType::of::<A>())
     }
 
-    /// With another strategy and table than its type's, if there are.
+    /// The same description with another strategy and table than the type's, if `policy` is given.
     pub(crate) fn supervising(self, policy: Option<(Strategy, DeciderTable)>) -> Self {
         Self { policy: policy.map(Box::new), ..self }
     }
 
-    /// Whether refs of this actor type reach such an actor.
+    /// Whether refs of the type `actor` reach such an actor.
     pub(crate) fn answers_to(&self, actor: TypeId) -> bool {
         (self.of.description().answers_to)(actor)
     }

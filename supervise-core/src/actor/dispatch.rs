@@ -9,20 +9,20 @@
 //! An idle actor has no tokio task; its runner waits in its own mailbox. A worker is woken through tokio only when it
 //! had nothing to do, so messages between busy actors cost no task switch.
 //!
-//! 1. A [`Task`] exists once for each cell that has not ended: it is parked, queued or having its turn.
-//! 2. A worker lets tokio's other tasks run when it has spent its budget, its own or tokio's.
-//! 3. When the workers go, with their runtime or because the system has ended, all tasks that are left go too: those that are
-//!    parked or queued at once, and those in a turn after it. Rule 6.6.
+//! 1. A [`Task`] exists once for each cell that has not ended. It is parked, queued or having its turn.
+//! 2. A worker lets tokio's other tasks run when it has spent its own budget or tokio's.
+//! 3. When the workers end, with their runtime or because the system has ended, all remaining tasks are dropped: a
+//!    parked or queued task at once, and a task in a turn after that turn. Rule 6.6.
 //! 4. An asker may give a parked actor its turn on the asker's own stack, for its own message alone
 //!    ([`run_inline`](Dispatcher::run_inline)).
-//! 5. A task never waits for a turn that blocks its thread while another thread of the runtime is idle, unless it is the
-//!    only task that this turn has made ready. A tokio task of its own would wait in the same case: in the slot of tokio's
-//!    worker thread that other threads cannot steal from.
+//! 5. A task never waits for a turn that blocks its thread while another thread of the runtime is idle, unless it is
+//!    the only task that this turn has made ready. A plain tokio task would wait in the same case: in the slot of
+//!    tokio's worker thread that other threads cannot steal from.
 //!
 //! Rules 1.9 and 1.10.
 //!
-//! This module does not know what a turn does. Which worker takes which task is decided by [`RunQueues`], and by
-//! [`OnlyQueue`] on a current-thread runtime. How a worker is found for what waits is known to the [`Crew`].
+//! This module does not know what a turn does. [`RunQueues`] decides which worker takes which task, and [`OnlyQueue`]
+//! does so on a current-thread runtime. The [`Crew`] finds a worker for waiting tasks.
 
 mod crew;
 mod only_queue;
@@ -51,17 +51,17 @@ use crate::base::{UserValue, contained, drop_contained};
 use crate::failure::Failure;
 use crate::observe;
 
-/// How many messages and turns a worker gives the actors before it lets tokio's other tasks run.
+/// A worker's budget: how many messages and turns it gives the actors before it lets tokio's other tasks run.
 const BUDGET: u32 = 128;
 
-/// What runs a cell. Small, because it goes from hand to hand.
+/// The future of a cell, as one pointer, because queues and mailboxes pass it around.
 pub(crate) struct Task(Pin<Box<Job<dyn Future<Output = ()> + Send>>>);
 
 pin_project! {
-    /// A cell's future, and who it is.
+    /// A cell's future, and the cell.
     struct Job<F: ?Sized> {
         cell: Arc<dyn AnyCell>,
-        // Wakes the task, for whatever its user code waits for.
+        // Wakes the task when its user code can continue.
         waker: Waker,
         #[pin]
         body: F,
@@ -77,8 +77,8 @@ impl Task {
         Self(Box::pin(Job { cell, waker, body }))
     }
 
-    /// Polls the cell once. Parks it and calls `parked`, or queues it again where something has come meanwhile. Answers
-    /// whether it is queued again.
+    /// Polls the cell once. Then parks it and calls `parked`, or queues it again if something has arrived during the
+    /// turn. Returns whether the cell is queued again.
     #[inline]
     fn turn(mut self, parked: impl FnOnce(&dyn AnyCell)) -> bool {
         let cell = Arc::clone(self.0.as_mut().project().cell);
@@ -109,12 +109,12 @@ impl fmt::Debug for Task {
     }
 }
 
-/// The workers of one system and what they have to do.
+/// The workers of one system and their queues.
 pub(crate) struct Dispatcher {
     queues: Queues,
-    /// How many residents there are still.
+    /// How many residents are left.
     alive: AtomicUsize,
-    /// The runtime drops its tasks, or the last resident has done what was left. Nothing runs any more.
+    /// The runtime drops its tasks, or the last resident has done all remaining work. No cell runs any more.
     gone: AtomicBool,
 }
 
@@ -130,29 +130,29 @@ thread_local! {
     static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
     /// The worker that this thread ran last: the memory it needs is still in this processor's cache.
     static NEAR: Local<(usize, usize)> = const { Local::new((0, 0)) };
-    /// What is left of the worker's budget.
+    /// The rest of the worker's budget.
     static BUDGET_LEFT: Local<u32> = const { Local::new(0) };
-    /// What the worker of a current-thread runtime has made ready.
+    /// The tasks that turns of the worker of a current-thread runtime have made ready.
     static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     /// How many tasks the worker's current turn has made ready.
     static TOLD: Local<u32> = const { Local::new(0) };
-    /// How many inline turns stand on this stack.
+    /// How many inline turns are on this stack.
     static INLINE_TURNS: Local<usize> = const { Local::new(0) };
     /// Whether a turn has woken something other than a cell since this was last reset.
     static WOKE_ELSEWHERE: Local<bool> = const { Local::new(false) };
-    /// Whether the turn that runs is one that an asker gives.
+    /// Whether the current turn is an inline turn.
     static IS_INLINE: Local<bool> = const { Local::new(false) };
 }
 
-/// How many inline turns may stand on one stack: handlers that are asked inline may ask others so.
+/// How many inline turns may nest on one stack: a handler that runs inline may itself ask inline.
 const DEPTH: usize = 8;
 
-/// Charges the worker for what its current turn has handled.
+/// Charges the worker for the messages of its current turn.
 pub(crate) fn charge(messages: u32) {
     BUDGET_LEFT.set(BUDGET_LEFT.get().saturating_sub(messages));
 }
 
-/// Whether the turn that runs stands on an asker's stack.
+/// Whether the current turn runs on an asker's stack.
 pub(crate) fn is_inline() -> bool {
     IS_INLINE.get()
 }
@@ -168,7 +168,7 @@ pub(crate) fn wake_asker(asker: Waker) {
     WOKE_ELSEWHERE.set(before || WOKE_ELSEWHERE.get());
 }
 
-/// The waker that was called is a cell's.
+/// Notes that the waker that was called belongs to a cell.
 pub(crate) fn woke_a_cell() {
     WOKE_ELSEWHERE.set(false);
 }
@@ -181,7 +181,7 @@ pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send
 }
 
 impl Dispatcher {
-    /// Without workers yet.
+    /// Makes a dispatcher whose workers have not been started.
     pub(crate) fn new(runtime: &Handle) -> Self {
         if matches!(runtime.runtime_flavor(), RuntimeFlavor::CurrentThread) {
             return Self::of(Queues::Only(OnlyQueue::new()), 1);
@@ -195,7 +195,7 @@ impl Dispatcher {
         Self { queues, alive: AtomicUsize::new(residents), gone: AtomicBool::new(false) }
     }
 
-    /// Starts the workers. Once for each system.
+    /// Starts the workers. Called once for each system.
     pub(crate) fn start(system: &Arc<SystemCore>) {
         match &system.dispatcher().queues {
             Queues::Only(_) => Resident::start(system, Self::work_alone),
@@ -224,12 +224,12 @@ impl Dispatcher {
         HERE.get().0 == self.address()
     }
 
-    /// Queues a task. When the workers are gone, the task goes too.
+    /// Queues a task, or drops it if the workers are gone.
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
         let here = dispatcher == self.address();
         let queued = match &self.queues {
-            // Nobody else looks, so nobody has to be locked out.
+            // No other thread uses this queue, so no lock is needed.
             Queues::Only(_) if here => return MADE_READY.with_borrow_mut(|tasks| tasks.push_back(task)),
             Queues::Only(queue) => queue.push(task),
             Queues::Many(crew) if here => {
@@ -246,7 +246,8 @@ impl Dispatcher {
         }
     }
 
-    /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns stand there already.
+    /// Gives a task its turn on an asker's stack, for the asker's own message, unless too many turns are on this stack
+    /// already.
     pub(crate) fn run_inline(&self, task: Task, system: &SystemCore) {
         if INLINE_TURNS.get() == DEPTH {
             return self.ready(task);
@@ -261,8 +262,8 @@ impl Dispatcher {
         drop(runtime);
     }
 
-    /// After a cell was parked, in case the runtime has gone during its turn. Whoever ends the dispatcher says so before looking
-    /// for parked tasks, so one of the two finds the task.
+    /// Called after a cell was parked, in case the runtime went away during its turn. The code that ends the dispatcher
+    /// sets `gone` before it looks for parked tasks, so one of the two finds the task.
     fn discard_if_gone(&self, cell: &dyn AnyCell) {
         if self.has_gone() {
             cell.unpark().into_iter().for_each(discard);
@@ -304,7 +305,7 @@ impl Dispatcher {
                 Poll::Ready(None) => break Poll::Ready(()),
                 Poll::Pending => break Poll::Pending,
             };
-            // The actor's own next turn does not count: a loop by hand would go on with its next message too.
+            // The actor's own next turn does not count: a hand-written loop would also continue with its next message.
             let is_awaited = WOKE_ELSEWHERE.get() && crew.queues.waiting() > usize::from(again);
             if turn_spends_the_budget() || is_awaited {
                 crew.queues.yields(me);
@@ -325,7 +326,7 @@ impl Dispatcher {
     /// One poll of the worker of a current-thread runtime.
     fn work_alone(&self, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Queues::Only(queue) = &self.queues else { return Poll::Ready(()) };
-        // Not empty only where a turn of another system runs a runtime of its own.
+        // Not empty only if a turn of another system's actor runs its own runtime.
         let outer_ready = MADE_READY.try_with(|tasks| {
             let mut tasks = tasks.borrow_mut();
             if tasks.is_empty() { None } else { Some(take(&mut *tasks)) }
@@ -334,12 +335,12 @@ impl Dispatcher {
         let outer = HERE.replace((self.address(), 0));
         let outer_inline = IS_INLINE.replace(false);
         BUDGET_LEFT.set(BUDGET);
-        // Once, because what comes meanwhile has this worker woken.
+        // Once is enough, because a task that arrives later wakes this worker.
         let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
         let poll = loop {
             match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
                 Some(task) => {
-                    // The runtime does not go while its only thread is here.
+                    // The runtime cannot go away while its only thread is here.
                     let _again = task.turn(|_| {});
                 }
                 None => break rest,
@@ -351,7 +352,7 @@ impl Dispatcher {
         };
         HERE.set(outer);
         IS_INLINE.set(outer_inline);
-        // Out of turns.
+        // The budget is spent.
         let refused = MADE_READY.with_borrow_mut(|tasks| {
             if !tasks.is_empty() {
                 queue.give_back(tasks);
@@ -376,7 +377,7 @@ impl Dispatcher {
         rest
     }
 
-    /// The system has ended: the workers go when they have done what is left.
+    /// The system has ended: the workers end when they have done the remaining work.
     pub(crate) fn end(&self) {
         match &self.queues {
             Queues::Only(queue) => queue.end(),
@@ -384,7 +385,7 @@ impl Dispatcher {
         }
     }
 
-    /// The last worker is gone. Gives what was left to do.
+    /// The last worker is gone. Returns the remaining tasks.
     fn close(&self) -> Vec<Task> {
         match &self.queues {
             Queues::Only(queue) => queue.close().into(),
@@ -393,13 +394,13 @@ impl Dispatcher {
     }
 }
 
-/// Drops what will have no turn any more. An actor that is dropped may wake the next one, so this has to be a loop.
+/// Drops tasks that will get no further turn. Dropping an actor may wake another one, so this has to be a loop.
 #[cold]
 fn discard(task: Task) {
     drop(UserValue::new(task));
 }
 
-/// Charges the worker for a turn. Answers whether its budget is spent, or tokio's.
+/// Charges the worker for a turn. Returns whether its own budget or tokio's is spent.
 fn turn_spends_the_budget() -> bool {
     charge(1);
     BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining()
@@ -408,7 +409,7 @@ fn turn_spends_the_budget() -> bool {
 /// Held by the tokio task of each worker and each scout.
 struct Resident {
     system: Arc<SystemCore>,
-    /// The system had ended, and this one has done what was left for it.
+    /// The system had ended, and this resident has done its remaining work.
     finished: bool,
 }
 
@@ -434,9 +435,10 @@ impl Drop for Resident {
     fn drop(&mut self) {
         let dispatcher = self.system.dispatcher();
         let last = dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1;
-        // A runtime that goes away drops the tasks that wait, while a worker may still be in a handler that blocks its thread.
+        // A runtime that shuts down drops its idle tasks while a worker may still be in a handler that blocks its
+        // thread.
         if (last || !self.finished) && !dispatcher.gone.swap(true, Ordering::SeqCst) {
-            // Looked for first: what goes forgets its children.
+            // Collected first, because a cell that is dropped forgets its children.
             let cells = self.system.all_cells();
             dispatcher.close().into_iter().for_each(discard);
             for cell in cells {

@@ -1,6 +1,6 @@
-//! The guardians `/`, `/user` and `/system`: actors that only supervise. How they end together is in
-//! [`system`](super::system). With them those that watch for somebody outside the tree: of one type
-//! all, because every program builds a runner for each.
+//! The guardians `/`, `/user` and `/system`: actors that only supervise. [`system`](super::system) describes how they
+//! end together. The same type also serves as the watcher for code outside the tree, because every actor type adds a
+//! runner to each program.
 //!
 //! Rules 9.1 and 9.2.
 
@@ -13,24 +13,24 @@ use crate::actor::definition::{Actor, Supervisor};
 use crate::failure::Failure;
 use crate::supervision::HowEnded;
 
-/// Ends when the one it watches ends. A guardian keeps its children whatever happens.
+/// Stops when the actor that it watches has ended. A guardian keeps its children when it is restarted.
 #[derive(Debug)]
 pub(crate) enum Guardian {
     User,
-    /// Waits for the termination hooks before it ends.
+    /// Waits for the termination hooks before it stops.
     System {
         user: AnyActorRef,
     },
     Root {
         system: AnyActorRef,
     },
-    /// Not a guardian: tells somebody how the actor that it watches ended.
+    /// Not a guardian: reports through `tell` how the actor that it watches ended.
     Watcher {
         tell: Option<oneshot::Sender<HowEnded>>,
     },
 }
 
-/// The message of an actor that takes none.
+/// The message type of an actor that takes no messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Nothing {}
 
@@ -66,7 +66,7 @@ impl Actor for Guardian {
         match self {
             Self::System { .. } => ctx.system().core().termination().call_hooks().await,
             Self::User | Self::Root { .. } => {}
-            // An error says that nobody waits any more.
+            // An error means that the receiver no longer waits.
             Self::Watcher { tell } => drop(tell.take().map(|tell| tell.send(gone.how()))),
         }
         ctx.stop_self();

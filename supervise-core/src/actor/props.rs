@@ -1,4 +1,4 @@
-//! How to make an actor: its factory, and settings that differ from what its type declares.
+//! How to make an actor: its factory, and settings in place of those that its type declares.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,13 +14,14 @@ use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
 pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
-/// What to do about a child's failure, and under which strategy.
+/// Decides a child's failure: the directive, and the strategy under which it is carried out.
 type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
 
-/// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for what the factory
-/// can fail with, and `T` for the table by which the actor supervises its children: its own, unless one is set here.
+/// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for the errors of the
+/// factory, and `T` for the table by which the actor supervises its children: that of its type, unless another one is
+/// set here.
 ///
-/// What is not set here is as the actor's type declares it.
+/// All other settings are those that the actor's type declares.
 pub struct Props<A: Actor, C = NeverFails, T = A> {
     pub(crate) factory: UserValue<Factory<A>>,
     pub(crate) mailbox: MailboxKind,
@@ -28,7 +29,7 @@ pub struct Props<A: Actor, C = NeverFails, T = A> {
     marks: PhantomData<fn() -> (C, T)>,
 }
 
-/// What few actors have: settings in place of what their type declares.
+/// Settings in place of those that the type declares. Few actors have any.
 #[derive(Default)]
 pub(crate) struct Settings {
     pub(crate) stop_timeout: Option<Duration>,
@@ -38,13 +39,14 @@ pub(crate) struct Settings {
 /// A strategy and decider in place of those of the actor's type.
 pub(crate) struct Policy {
     pub(crate) strategy: Strategy,
-    /// What `decide` decides, to be read.
+    /// The rules of `decide` as data, for people and tools.
     table: DeciderTable,
     pub(crate) decide: UserValue<Decider>,
 }
 
 impl<A: Actor, C> Props<A, C> {
-    /// The factory runs once for the first instance and once for each restart, on the actor's own turn.
+    /// Makes props from a factory. It runs once for the first instance and once for each restart, on the actor's own
+    /// turn.
     pub fn new<B>(mut factory: impl FnMut() -> B + Send + 'static) -> Self
     where
         B: Built<Actor = A, Cause = C>,
@@ -58,22 +60,23 @@ impl<A: Actor, C> Props<A, C> {
 }
 
 impl<A: Actor, C, T> Props<A, C, T> {
-    /// Sets where messages wait.
+    /// Sets the kind of the actor's mailbox.
     #[must_use]
     pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
         self.mailbox = mailbox;
         self
     }
 
-    /// Sets how long a running handler or hook may go on after a stop request.
+    /// Sets how long a running handler or hook may continue after a stop request.
     #[must_use]
     pub fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
         self.settings.get_or_insert_default().stop_timeout = Some(stop_timeout);
         self
     }
 
-    /// Lets the actor supervise its children by another table than its type's. The children were checked against that one, so the
-    /// other one decides every failure (it has an `on(_)`). What it escalates is checked where the actor is spawned.
+    /// Makes the actor supervise its children by another table than its type's. The compiler checked the children
+    /// against the type's table, so the other table must decide every failure (it has an `on(_)`). The compiler checks
+    /// what it escalates where the actor is spawned.
     #[must_use]
     pub fn supervised_by<S: TotalTable>(self) -> Props<A, C, S> {
         self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
@@ -82,7 +85,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// Replaces the compiled table by a strategy and a decider that are chosen at run time, from configuration for example. The compiler
     /// cannot see what they escalate, so the table of the actor's parent needs `on(_)`.
     ///
-    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    /// If the choice is known at compile time, use [`supervised_by`](Self::supervised_by), which the compiler checks.
     #[must_use]
     pub fn supervision_unchecked(
         self,
@@ -93,7 +96,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self.with_policy(strategy, DeciderTable::AtRunTime, decide)
     }
 
-    /// With a decider that chooses a strategy for each child. What it escalates is as `S` says.
+    /// Sets a decider that chooses a strategy for each failure. `S` says what it escalates.
     pub(crate) fn with_policy<S>(
         self,
         strategy: Strategy,
@@ -106,7 +109,8 @@ impl<A: Actor, C, T> Props<A, C, T> {
         props
     }
 
-    /// The same for those who have checked, or replaced, what can fail and what is escalated.
+    /// The same props with other markers, for callers that have checked or replaced what can fail and what is
+    /// escalated.
     pub(crate) fn marked<D, S>(self) -> Props<A, D, S> {
         let Self { factory, mailbox, settings, marks: _ } = self;
         Props { factory, mailbox, settings, marks: PhantomData }
@@ -116,13 +120,13 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self.settings.as_ref()?.policy.as_ref()
     }
 
-    /// The type of an actor made of this, and how it supervises.
+    /// Describes an actor with these props: its type, and how it supervises.
     pub(crate) fn description(&self) -> ActorDescription {
         let policy = self.policy().map(|policy| (policy.strategy, policy.table));
         ActorDescription::of::<A>().supervising(policy)
     }
 
-    /// The protocol of an actor made of this, whose parent is suspended `inherited` times.
+    /// The protocol of an actor with these props, whose parent is suspended `inherited` times.
     pub(crate) fn protocol(&self, inherited: u32) -> CellProtocol {
         let strategy = self.policy().map_or(A::STRATEGY, |policy| policy.strategy);
         CellProtocol::new(inherited).with_fields(A::CHILDREN, strategy.auto_shutdown)
@@ -130,14 +134,14 @@ impl<A: Actor, C, T> Props<A, C, T> {
 }
 
 impl<A: Actor> Props<A> {
-    /// For an instance that cannot be built twice. A restart finds nothing and fails.
+    /// Props for an instance that cannot be built twice. A restart finds no instance and fails.
     pub(crate) fn once(instance: A) -> Self {
         let mut instance = Some(instance);
         Self::from_factory(Box::new(move || instance.take().ok_or_else(|| Failure::new(SpentInstance))))
     }
 }
 
-/// An actor spawned with `spawn_once` was to be built a second time.
+/// A restart needed a second instance of an actor that was spawned with `spawn_once`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this actor was spawned with `spawn_once` and cannot be built a second time")]
 pub struct SpentInstance;

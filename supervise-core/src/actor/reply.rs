@@ -1,4 +1,4 @@
-//! The slot in which the answer to an ask comes back.
+//! The reply slot of an ask.
 //!
 //! Rules 1.5 and 1.7.
 
@@ -15,11 +15,11 @@ use crate::actor::dispatch;
 use crate::actor::request::AskError;
 use crate::base::drop_contained;
 
-/// The answer to a message already sent.
+/// A future of the reply to a message that has already been sent.
 ///
 /// # Cancel safety
 ///
-/// Dropping it drops the reply; the handler still runs.
+/// If it is dropped, the handler still runs and its reply is dropped.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Answer<T> {
     slot: Arc<Slot<T>>,
@@ -39,24 +39,25 @@ impl<T> fmt::Debug for Answer<T> {
     }
 }
 
-/// A reply that is an answer, not a failure: a handler that returns `Reply<Result<T, E>>` answers with either.
+/// A reply that never counts as a failure: a handler that returns `Reply<Result<T, E>>` replies with the `Ok` or the
+/// `Err`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply<T>(pub T);
 
 /// Where a message's reply goes: the asker's slot, or nowhere when the message was told.
 ///
-/// Dropped without a reply, the asker learns that the actor stopped.
+/// If it is dropped without a reply, the asker learns that the actor stopped.
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
 
 impl<T> ReplyTo<T> {
-    /// For a message nobody waits for.
+    /// The empty slot of a message that is told, not asked.
     pub const fn nowhere() -> Self {
         Self(None)
     }
 }
 
 impl<T: Send + 'static> ReplyTo<T> {
-    /// A slot and its answer to wait for.
+    /// Makes a slot and the future of its reply.
     pub(crate) fn asked() -> (Self, Answer<T>) {
         Self::asked_by(None)
     }
@@ -67,8 +68,8 @@ impl<T: Send + 'static> ReplyTo<T> {
         (Self(Some(Arc::clone(&slot))), Answer { slot })
     }
 
-    /// Gives the reply to the asker, if there is one. For messages that are answered by hand; a handler's return value
-    /// is its reply.
+    /// Sends the reply to the asker, if there is one. Needed only for messages that are handled by hand: the return
+    /// value of a `#[handler]` is its reply.
     pub fn answer(mut self, value: T) {
         match self.0.take() {
             Some(slot) => slot.put(Ok(value)),
@@ -84,7 +85,7 @@ impl<T: Send + 'static> ReplyTo<T> {
 impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            // The asker holds the other one.
+            // The asker holds the other reference.
             slot.put(Err(why_unanswered(Arc::strong_count(&slot) > 1)));
         }
     }
@@ -97,14 +98,14 @@ pub(crate) fn why_unanswered(somebody: bool) -> AskError {
 }
 
 thread_local! {
-    /// Why the message is dropped that this thread is dropping. Not dropped with the
-    /// thread, because a message may be dropped later; outside [`drop_because`] it is empty.
+    /// The reason why this thread is dropping a message. Empty outside [`drop_because`]. `ManuallyDrop`, because other
+    /// thread-locals may drop messages when the thread ends.
     static WHY_DROPPED: ManuallyDrop<Cell<Option<AskError>>> = const { ManuallyDrop::new(Cell::new(None)) };
-    /// Whether somebody waited for its answer.
+    /// Whether an asker waited for the reply to a message that this thread dropped.
     static ANSWERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Answers whether somebody waited.
+/// Drops a message that its actor will not handle, and tells its asker why (rule 1.5). Returns whether an asker waited.
 pub(crate) fn drop_because<M>(why: AskError, message: M) -> bool {
     let outer = (WHY_DROPPED.with(|now| now.replace(Some(why))), ANSWERED.replace(false));
     drop_contained(message);
@@ -132,7 +133,7 @@ impl<T> Slot<T> {
         Arc::new(Self(Mutex::new(SlotState::Empty(asker))))
     }
 
-    /// Only the first answer counts. The asker is woken, and what is refused is dropped, outside the lock.
+    /// Stores the first answer. Wakes the asker, and drops a refused answer, outside the lock.
     fn put(&self, answer: Result<T, AskError>) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let SlotState::Empty(waker) = &mut *state {
@@ -148,7 +149,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Wakers are cloned and dropped outside the lock.
+    /// Clones and drops wakers outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let mut new = None;
         loop {
@@ -177,7 +178,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Nobody has taken the reply (rule 11.2).
+/// Drops a reply that the asker has not taken (rule 11.2).
 impl<T> Drop for Slot<T> {
     fn drop(&mut self) {
         if !needs_drop::<T>() {
@@ -190,7 +191,7 @@ impl<T> Drop for Slot<T> {
     }
 }
 
-/// A slot whose reply type is not known, so that whoever runs the handler can fail it.
+/// A slot whose reply type is erased, so that the code that runs the handler can fail it.
 pub(crate) trait ErasedSlot: Any + Send + Sync {
     fn fail(&self, error: AskError);
 
@@ -216,7 +217,7 @@ impl<T: Send + 'static> ErasedSlot for Slot<T> {
     }
 }
 
-/// Answers through a slot that was erased.
+/// Puts a reply into an erased slot.
 pub(crate) fn answer<T: Send + 'static>(slot: Arc<dyn ErasedSlot>, value: T) {
     let slot: Arc<dyn Any + Send + Sync> = slot;
     match slot.downcast::<Slot<T>>() {

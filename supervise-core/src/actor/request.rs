@@ -1,7 +1,7 @@
 //! A request: one message on its way to an actor, told or asked.
 //!
-//! Every ask resolves exactly once: with the reply, with the failure it caused, because the actor stopped, because
-//! its mailbox was full, or by its timeout. Which of them is not decided here but by whoever holds the [`ReplyTo`].
+//! Every ask resolves exactly once: with the reply, with the failure it caused, because the actor stopped, because its
+//! mailbox was full, or by its timeout. All but the timeout come from the holder of the [`ReplyTo`].
 //!
 //! Rules 1.5 and 1.7.
 
@@ -20,10 +20,11 @@ use crate::actor::reply::{Answer, ReplyTo};
 use crate::base::ActorPath;
 use crate::failure::Failure;
 
-/// One message to one actor, not sent yet.
+/// One message to one actor, which has not been sent yet.
 ///
-/// `.await` asks and gives the reply, [`tell`](Self::tell) sends and forgets, [`send`](Self::send) waits for room in
-/// a bounded mailbox, [`timeout`](Self::timeout) bounds an ask. Dropping it sends nothing.
+/// `.await` asks and returns the reply, [`tell`](Self::tell) sends without waiting for a reply, [`send`](Self::send)
+/// waits for room in a bounded mailbox, and [`timeout`](Self::timeout) bounds an ask in time. Dropping a request sends
+/// nothing.
 #[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
 pub struct Request<'a, A: Actor, T> {
     to: &'a ActorRef<A>,
@@ -33,13 +34,14 @@ pub struct Request<'a, A: Actor, T> {
 }
 
 impl<'a, A: Actor, T> Request<'a, A, T> {
-    /// A request whose message has an empty reply slot; `attach` fills it in when the request is asked.
+    /// Makes a request from a message with an empty reply slot. `attach` fills the slot in if the request is asked.
     pub fn new(to: &'a ActorRef<A>, message: A::Message, attach: fn(&mut A::Message, ReplyTo<T>)) -> Self {
         Self { to, message, attach, inline: false }
     }
 
-    /// Lets an ask whose actor is idle handle the message itself, in the poll that sends it, instead of waking a worker: for
-    /// handlers that come back at once. What `#[handler(inline)]` makes. Rule 1.8.
+    /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a worker.
+    /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
+    /// Rule [1.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.8).
     pub fn inline(mut self) -> Self {
         self.inline = true;
         self
@@ -47,35 +49,35 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
 }
 
 impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
-    /// Sends the message and forgets it. The handler's reply is dropped.
+    /// Sends the message without waiting for a reply. The handler's reply is dropped.
     ///
     /// # Errors
     ///
-    /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
+    /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
         let guard = self.to.enter();
         self.to.pushed(guard.push(self.message), false)
     }
 
-    /// Sends the message as soon as there is room for it and forgets it. Waiting senders are served in order.
+    /// Waits for room and sends the message, without waiting for a reply. Senders that wait get room in order.
     ///
     /// # Errors
     ///
-    /// Gives the message back when the actor has stopped.
+    /// If the actor has stopped. The error holds the message.
     ///
     /// # Cancel safety
     ///
-    /// Dropped before it completes, nothing was sent, and the place in the queue is lost.
+    /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
     pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T> {
         self.to.push_when_room(self.message)
     }
 
-    /// Sends the message now and gives the answer to wait for.
+    /// Sends the message now and returns a future of the reply.
     ///
     /// # Errors
     ///
-    /// Gives the message back when the actor has stopped, or its bounded mailbox is full and refuses.
+    /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
         let answer = self.attach(None);
         let guard = self.to.enter();
@@ -83,7 +85,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed, true) }.map(|()| answer)
     }
 
-    /// Makes the slot for the answer. `asker` is woken by it, unless another polls first.
+    /// Makes the reply slot. The reply wakes `asker`, unless another task polls the answer first.
     #[inline]
     fn attach(&mut self, asker: Option<Waker>) -> Answer<T> {
         let (reply, answer) = ReplyTo::asked_by(asker);
@@ -91,11 +93,11 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         answer
     }
 
-    /// Asks, and gives up after `limit`. The handler may still run; its reply is dropped.
+    /// Asks, and gives up after `limit`. The handler may still run, but its reply is dropped.
     ///
     /// # Panics
     ///
-    /// When first polled outside a tokio runtime with timers.
+    /// If it is first polled outside a tokio runtime with timers.
     pub fn timeout(self, limit: Duration) -> AskWithin<'a, A, T> {
         AskWithin { ask: self.into_future(), limit, sleep: None }
     }
@@ -128,11 +130,12 @@ impl<'a, A: Actor, T: Send + 'static> IntoFuture for Request<'a, A, T> {
     }
 }
 
-/// An ask under way: sends when first polled, completes with the answer.
+/// An ask: sends the message when it is first polled, and completes with the reply.
 ///
 /// # Cancel safety
 ///
-/// Dropped before the first poll, nothing was sent. Dropped later, the handler still runs and its reply is dropped.
+/// If it is dropped before the first poll, nothing was sent. If it is dropped later, the handler still runs and its
+/// reply is dropped.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Ask<'a, A: Actor, T>(AskState<'a, A, T>);
 
@@ -142,7 +145,7 @@ enum AskState<'a, A: Actor, T> {
     Done,
 }
 
-// The message is moved out whole, never pinned.
+// `poll` moves the message out; it never pins it.
 impl<A: Actor, T> Unpin for Ask<'_, A, T> {}
 
 impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
@@ -161,10 +164,10 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             return Poll::Ready(Err(AskError::AskedItself(path)));
         }
         if inline && pin!(consume_budget()).poll(cx).is_pending() {
-            // Whoever asks again and again and is answered at once would never let others have their turn.
+            // A task that asks in a loop and gets each reply at once would otherwise never yield.
             return Poll::Pending;
         }
-        // An ordinary ask is answered in another poll, and its slot knows whom to wake.
+        // An ordinary ask gets its reply in a later poll, so its slot must know the waker.
         let asker = if inline { None } else { Some(cx.waker().clone()) };
         let answer = request.attach(asker);
         let guard = to.enter();
@@ -190,12 +193,12 @@ impl<A: Actor, T> fmt::Debug for Ask<'_, A, T> {
     }
 }
 
-/// An ask bounded in time, see [`Request::timeout`].
+/// An ask with a timeout, see [`Request::timeout`].
 #[must_use = "futures do nothing unless awaited"]
 pub struct AskWithin<'a, A: Actor, T> {
     ask: Ask<'a, A, T>,
     limit: Duration,
-    /// Made at the first poll, so that the time counts from there.
+    /// Made at the first poll, when the time begins to count.
     sleep: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
@@ -218,22 +221,22 @@ impl<A: Actor, T> fmt::Debug for AskWithin<'_, A, T> {
     }
 }
 
-/// Why a message was not taken. Holds the message. `Send` and `Sync` for every message, so that `?` turns it into any
-/// boxed error.
+/// The actor did not accept a message. Holds the message. It is `Send` and `Sync` for every message type, so that `?`
+/// converts it into any boxed error.
 pub struct SendError<M> {
-    /// Nobody locks it: a message need not be `Sync`, and this makes the error so.
+    /// Never locked: the mutex makes the error `Sync` even if the message is not.
     message: Mutex<M>,
     reason: SendErrorReason,
 }
 
-/// Why a message was not taken.
+/// Why an actor did not accept a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendErrorReason {
     /// The actor has stopped. A retry cannot help.
     #[error("the actor has stopped")]
     Stopped,
-    /// The bounded mailbox is full. A retry may help, `send().await` waits for room.
+    /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
 }
@@ -243,7 +246,7 @@ impl<M> SendError<M> {
         Self { message: Mutex::new(message), reason }
     }
 
-    /// Why it was not taken.
+    /// Why the actor did not accept the message.
     pub fn reason(&self) -> SendErrorReason {
         self.reason
     }
@@ -260,7 +263,7 @@ impl<M> fmt::Display for SendError<M> {
     }
 }
 
-// Not derived: messages need no `Debug`.
+// Not derived, because messages need not be `Debug`.
 impl<M> fmt::Debug for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SendError").field("reason", &self.reason).finish_non_exhaustive()
@@ -269,7 +272,7 @@ impl<M> fmt::Debug for SendError<M> {
 
 impl<M> std::error::Error for SendError<M> {}
 
-/// Why an ask has no reply.
+/// Why an ask got no reply.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
@@ -282,7 +285,7 @@ pub enum AskError {
     /// The bounded mailbox had no room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
-    /// No answer came in time.
+    /// No reply came within this time.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
     /// A handler or hook of this actor awaited an answer of the same actor. The actor answers only when that handler has returned, so

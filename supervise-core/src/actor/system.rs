@@ -1,4 +1,5 @@
-//! An actor system: the tree's upper end, its events, its end. Nothing here is global; systems stand alone.
+//! An actor system: the guardians of its tree, its events and its end. Nothing here is global, and systems are
+//! independent.
 //!
 //! ```text
 //!   /            stops any guardian that fails; ends when /system has ended
@@ -31,7 +32,7 @@ use crate::observe::{End, EventStream, Lost, Observer};
 use crate::shutdown_plan::{InvalidShutdown, ShutdownSettings, ShutdownState, Termination};
 use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time};
 
-/// A handle to an actor system. Cheap to clone; dropping it stops nobody.
+/// A handle to an actor system. It is cheap to clone, and dropping it does not stop the system.
 #[derive(Clone)]
 pub struct ActorSystem {
     core: Arc<SystemCore>,
@@ -54,7 +55,8 @@ pub(crate) struct SystemCore {
     activity: super::activity::Activity,
 }
 
-/// Not held by the system, which they hold: they live as long as they run, or somebody has a ref.
+/// The guardians hold the system, so the system holds them weakly: a guardian lives as long as it runs or a ref to it
+/// exists.
 struct Guardians {
     root: Weak<dyn AnyCell>,
     user: Weak<dyn AnyCell>,
@@ -66,8 +68,8 @@ impl ActorSystem {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime, in one without timers, or if the name is invalid; it may have letters, digits, and after the first character
-    /// `-` and `_`. [`ActorSystemBuilder::start`] gives an error instead.
+    /// Outside a tokio runtime, in a runtime without timers, or if the name is invalid: a name consists of letters,
+    /// digits and, after the first character, `-` and `_`. [`ActorSystemBuilder::start`] returns an error instead.
     pub fn new(name: impl AsRef<str>) -> Self {
         match Self::builder(name).start() {
             Ok(system) => system,
@@ -75,7 +77,7 @@ impl ActorSystem {
         }
     }
 
-    /// A system with settings of its own.
+    /// A builder for a system with other settings than the default ones.
     pub fn builder(name: impl AsRef<str>) -> ActorSystemBuilder {
         ActorSystemBuilder {
             name: name.as_ref().to_owned(),
@@ -103,7 +105,7 @@ impl ActorSystem {
         &self.core.name
     }
 
-    /// Makes a top-level actor, a child of `/user`. The ref can be used at once; the factory runs on the actor's own
+    /// Spawns a top-level actor, a child of `/user`. The ref can be used at once. The factory runs on the actor's own
     /// turn, and again at each restart.
     ///
     /// # Errors
@@ -117,7 +119,7 @@ impl ActorSystem {
         self.spawn_with(name, Props::new(factory))
     }
 
-    /// Like [`spawn`](Self::spawn), under a made-up name: `$a`, `$b`, …
+    /// Like [`spawn`](Self::spawn), under a name that the system makes up: `$a`, `$b`, …
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl ActorSystem {
         Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
     }
 
-    /// Like [`spawn`](Self::spawn), with settings of its own.
+    /// Like [`spawn`](Self::spawn), with [`Props`]: a factory and settings.
     ///
     /// # Errors
     ///
@@ -143,7 +145,7 @@ impl ActorSystem {
         Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props.marked()).map(Into::into)
     }
 
-    /// Makes an actor of the runtime's own, a child of `/system`.
+    /// Spawns an internal actor of the runtime, a child of `/system`.
     pub(crate) fn spawn_system<A: Actor>(&self, props: Props<A>) -> Result<RefOf<A>, SpawnError> {
         Cell::spawn_under(&self.system_guardian(), NewName::MadeUp, props).map(Into::into)
     }
@@ -163,7 +165,7 @@ impl ActorSystem {
         self.core.guardian("system", |guardians| &guardians.system)
     }
 
-    /// What happens in this system.
+    /// The stream of this system's events.
     pub fn events(&self) -> &EventStream {
         self.core.observer.events()
     }
@@ -194,7 +196,7 @@ impl ActorSystem {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future forgets nothing.
+    /// Dropping the future has no effect.
     pub async fn when_terminated(&self) -> Result<(), Failure> {
         let mut end = self.core.end.subscribe();
         match end.wait_for(Option::is_some).await {
@@ -210,7 +212,7 @@ impl fmt::Debug for ActorSystem {
     }
 }
 
-/// Settings of a system to be.
+/// The settings of a system that is yet to start.
 pub struct ActorSystemBuilder {
     name: String,
     guardian: Option<Props<Guardian>>,
@@ -231,18 +233,18 @@ pub enum StartError {
          `#[tokio::test]` or `Runtime::block_on`"
     )]
     NoRuntime,
-    /// The runtime has no timers, so that no delay, timeout or backoff would ever be over.
+    /// The runtime has no timers, so no delay, timeout or backoff would ever end.
     #[error(
         "cannot start an actor system: this tokio runtime has no timers; build it with `enable_time()` or `enable_all()`"
     )]
     NoTimers,
-    /// The settings of the coordinated shutdown make no sense.
+    /// The settings of the coordinated shutdown are invalid.
     #[error("cannot start an actor system: {0}")]
     InvalidShutdown(InvalidShutdown),
 }
 
-/// The tokio runtime of an actor system was shut down before the system had ended: its actors were dropped without hooks.
-/// What [`ActorSystem::when_terminated`] fails with then.
+/// The tokio runtime of an actor system was shut down before the system had ended, so its actors were dropped and no
+/// hooks ran. [`ActorSystem::when_terminated`] fails with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the runtime of the actor system `{system}` was shut down before the system had ended")]
 pub struct RuntimeGone {
@@ -254,17 +256,18 @@ impl ActorSystemBuilder {
     /// How `/user` supervises the top-level actors: by a table, which decides every failure (it has an `on(_)`). By
     /// default: [`DefaultTable`](crate::DefaultTable).
     ///
-    /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It sees that each
-    /// of them is decided. A failure that the table escalates ends the system (rule 9.2).
+    /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
+    /// checks that the table decides each of them. A failure that the table escalates ends the system
+    /// (rule [9.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-9.2)).
     #[must_use]
     pub fn supervised_by<T: TotalTable>(mut self) -> Self {
         self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
         self
     }
 
-    /// How `/user` supervises the top-level actors: by a strategy and a decider that are chosen at run time.
+    /// Sets a strategy and a decider, chosen at run time, by which `/user` supervises the top-level actors.
     ///
-    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    /// If the choice is known at compile time, use [`supervised_by`](Self::supervised_by), which the compiler checks.
     #[must_use]
     pub fn guardian_unchecked(
         mut self,
@@ -275,15 +278,15 @@ impl ActorSystemBuilder {
         self
     }
 
-    /// How many events a slow subscriber may be behind before it misses some. 4096 by default.
+    /// Sets how many events a slow subscriber may be behind before it misses some. The default is 4096.
     #[must_use]
     pub fn event_capacity(mut self, events: usize) -> Self {
         self.event_capacity = events;
         self
     }
 
-    /// How the system shuts down in phases. By default: the predefined ones, run by
-    /// [`ActorSystem::terminate`].
+    /// Sets the phases in which the system shuts down. By default [`ActorSystem::terminate`] runs the predefined
+    /// phases.
     #[must_use]
     pub fn coordinated_shutdown(mut self, settings: ShutdownSettings) -> Self {
         self.shutdown = settings;
@@ -294,12 +297,13 @@ impl ActorSystemBuilder {
     ///
     /// # Errors
     ///
-    /// If the name is invalid, the settings of the coordinated shutdown make no sense, or there is no runtime or it has no timers.
+    /// If the name or the settings of the coordinated shutdown are invalid, outside a tokio runtime, or in a runtime
+    /// without timers.
     pub fn start(self) -> Result<ActorSystem, StartError> {
         check_system_name(&self.name).map_err(StartError::InvalidName)?;
         let shutdown = ShutdownState::new(self.shutdown).map_err(StartError::InvalidShutdown)?;
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        // tokio tells by a panic only.
+        // tokio reports missing timers only by a panic.
         contained(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| StartError::NoTimers)?;
         let end = watch::Sender::new(None);
         let core = Arc::new(SystemCore {
@@ -398,12 +402,12 @@ impl SystemCore {
         &self.observer
     }
 
-    /// A message reached nobody.
+    /// Reports a dead letter.
     pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> ActorPath, lost: Lost) {
         self.observer.dead_letter(recipient, lost, || (!self.is_ending()).then(|| self.now()));
     }
 
-    /// Whether the top-level actors end, or have ended.
+    /// Whether the top-level actors are stopping or have ended.
     fn is_ending(&self) -> bool {
         let user = self.guardians.get().and_then(|guardians| guardians.user.upgrade());
         user.is_none_or(|user| user.core().protocol().is_stopping())
@@ -439,12 +443,12 @@ impl SystemCore {
         cells
     }
 
-    /// The guardian of guardians.
+    /// The root guardian.
     pub(crate) fn root(self: &Arc<Self>) -> AnyActorRef {
         self.guardian("", |guardians| &guardians.root)
     }
 
-    /// A guardian; one that has ended and is known to nobody else is a ref to nobody.
+    /// A guardian. If it has ended and no other ref to it exists, this is a ref to an actor that has already stopped.
     fn guardian(self: &Arc<Self>, name: &str, which: fn(&Guardians) -> &Weak<dyn AnyCell>) -> AnyActorRef {
         let Some(guardians) = self.guardians.get() else {
             unreachable!("set before the first handle is given out");
@@ -455,7 +459,7 @@ impl SystemCore {
         }
     }
 
-    /// The root guardian has no parent to decide: the system ends, and says why.
+    /// The root guardian has no parent that could decide about its failure, so the system ends with this failure.
     ///
     /// Rule 9.3.
     pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
@@ -464,7 +468,7 @@ impl SystemCore {
         root.send_system(System::Terminate);
     }
 
-    /// The last actor has ended. What is registered for this moment runs, then the system has ended.
+    /// The last actor has ended: runs the termination callbacks, then the system has ended.
     pub(crate) fn root_ended(self: &Arc<Self>) {
         self.shutdown.system_ended();
         self.dispatcher.end();
@@ -478,7 +482,8 @@ impl SystemCore {
         }
     }
 
-    /// The runtime has gone away under the system. Its actors have been dropped; nobody is to wait for what will not happen.
+    /// The runtime was shut down before the system ended, and the actors have been dropped. Completes everything that
+    /// still waits.
     ///
     /// Rule 6.6.
     pub(crate) fn runtime_gone(&self) {
@@ -498,7 +503,7 @@ impl SystemCore {
     }
 }
 
-/// The end comes when the callbacks have run, and also where the runtime goes away while they do.
+/// Announces the end of the system after the callbacks have run, and also if the runtime goes away while they run.
 struct AnnounceOnDrop(Arc<SystemCore>);
 
 impl Drop for AnnounceOnDrop {
@@ -522,7 +527,7 @@ mod tests {
         let mut events = None;
         let held = measure(|| events = system.as_ref().map(|system| system.events().subscribe())).bytes_current;
         assert!(held > 4096 * 16, "a subscriber may be 4096 events behind, in {held} bytes");
-        // Whoever listens to a stream that was heard finds the same room.
+        // A later subscriber uses the same buffer.
         let held = measure(|| drop(system.as_ref().map(|system| system.events().subscribe()))).bytes_current;
         assert_eq!(held, 0);
     }

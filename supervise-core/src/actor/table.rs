@@ -1,4 +1,4 @@
-//! Supervision tables apart from actors: one table can serve an actor, a pattern and the guardian.
+//! Supervision tables that do not belong to one actor type: an actor, a pattern and the guardian can share one.
 //!
 //! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
 //! [`EscalationsDecidedBy`]. Rule 3.8.
@@ -10,11 +10,11 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
 
 /// A strategy and the rules that decide about failures.
 ///
-/// `#[supervise(..)]` on a unit struct writes this impl, and each actor has it by its own table. One table can be used in
-/// several places: by an actor (`#[supervise(table = Storage)]`), by a pattern
+/// `#[supervise(..)]` on a unit struct writes this impl, and every actor type implements it with its own table. One
+/// table can be used in several places: by an actor (`#[supervise(table = Storage)]`), by a pattern
 /// ([`PoolProps::supervised_by`](crate::pattern::PoolProps::supervised_by),
-/// [`BackoffSupervisorProps::supervised_by`](crate::pattern::BackoffSupervisorProps::supervised_by)), by one actor among
-/// others of its type ([`Props::supervised_by`](crate::Props::supervised_by)), and by the guardian
+/// [`BackoffSupervisorProps::supervised_by`](crate::pattern::BackoffSupervisorProps::supervised_by)), by one actor
+/// among others of its type ([`Props::supervised_by`](crate::Props::supervised_by)), and by the guardian
 /// ([`ActorSystemBuilder::supervised_by`](crate::ActorSystemBuilder::supervised_by)).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
@@ -22,13 +22,13 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
     note = "write a table as a unit struct: `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`"
 )]
 pub trait SupervisionTable: 'static {
-    /// Who is affected by a failed child, and how often restarts are granted.
+    /// Which children a failure affects, and how many restarts are granted.
     const STRATEGY: Strategy;
 
-    /// What [`decide`](Self::decide) decides, to be read.
+    /// The rules of [`decide`](Self::decide) as data, for people and tools.
     const TABLE: DeciderTable;
 
-    /// What to do about a child's failure: see [`Supervisor::decide`].
+    /// Decides what happens to a child that failed: see [`Supervisor::decide`].
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl<S: Supervisor> SupervisionTable for S {
     }
 }
 
-/// A table that decides every failure: it has an `on(_)`, or no rules at all.
+/// A table that decides every failure, because it has an `on(_)` or no rules at all.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not decide every failure",
     label = "a table that is chosen here has to decide whatever a child fails with",
@@ -57,10 +57,10 @@ pub trait TotalTable: SupervisionTable {}
 #[diagnostic::do_not_recommend]
 impl<T: SupervisionTable + DecidesAll> TotalTable for T {}
 
-/// The default table: one-for-one without a limit. An actor that could not start, was killed, or broke a death pact stops;
-/// everything else restarts. It decides every failure and escalates none.
+/// The default table: one-for-one without a limit. It stops an actor that could not start, was killed, or failed by a
+/// death pact, and restarts an actor after any other failure. It decides every failure and never escalates.
 ///
-/// Rule 3.3.
+/// Rule [3.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.3).
 #[derive(Debug, Clone, Copy)]
 pub enum DefaultTable {}
 
@@ -77,7 +77,7 @@ impl<E: ?Sized> Decides<E> for DefaultTable {}
 impl DecidesAll for DefaultTable {}
 impl<P> EscalationsDecidedBy<P> for DefaultTable {}
 
-/// The table that stops every child that fails. It decides every failure, escalates none and restarts nobody.
+/// The table that stops every child that fails. It decides every failure, and never escalates or restarts.
 #[derive(Debug, Clone, Copy)]
 pub enum StoppingTable {}
 

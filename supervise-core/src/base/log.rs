@@ -1,4 +1,4 @@
-//! The one log line that containment itself needs. All others are in `observe`, which knows what happened.
+//! The only log line of the containment code. All others are in `observe`.
 
 /// The target of all log lines.
 #[cfg(feature = "tracing")]

@@ -1,4 +1,5 @@
-//! What every other room may use: names and paths, time, locks, and the containment of user code. Knows nothing of actors.
+//! The base that every other room may use: names and paths, time, locks, and the containment of user code. It does not
+//! know actors.
 
 mod log;
 mod name;

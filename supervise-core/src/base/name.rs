@@ -1,4 +1,4 @@
-//! What an actor is called under its parent.
+//! The name of an actor under its parent.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The name of an actor, unique under its parent. Cheap to clone; a `str` wherever one is wanted.
+/// The name of an actor, unique under its parent. Cheap to clone. Dereferences to `str`.
 #[derive(Clone)]
 pub struct ActorName(Repr);
 
-/// As large as an `Arc<str>`: most names that are made up need no memory of their own.
+/// As large as an `Arc<str>`. Most made-up names are stored inline and need no allocation.
 #[derive(Clone)]
 enum Repr {
     Shared(Arc<str>),
-    /// Filled up with zeros.
+    /// Padded with zeros.
     MadeUp([u8; INLINE]),
 }
 
@@ -22,16 +22,16 @@ const INLINE: usize = 8;
 
 const _: () = assert!(size_of::<ActorName>() == size_of::<Arc<str>>(), "every actor has a name, and pays for it");
 
-/// What made-up names begin with, and others do not.
+/// The first character of made-up names. Other names must not begin with it.
 pub(crate) const RESERVED: char = '$';
 
-/// Six bits each.
+/// Each digit stands for six bits.
 const DIGITS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+~";
 
 impl ActorName {
     /// The name made up for a number: `$a`, `$b`, …, `$ab`, …
     pub(crate) fn made_up(number: u64) -> Self {
-        // A sign, and as many digits as 64 bits may take.
+        // The dollar sign, and as many digits as 64 bits need.
         let (mut name, mut length, mut rest) = ([0; 12], 1, number);
         name[0] = b'$';
         loop {
@@ -48,7 +48,7 @@ impl ActorName {
         })
     }
 
-    /// Whether it was made up.
+    /// Whether the system made up the name.
     pub(crate) fn is_made_up(&self) -> bool {
         match &self.0 {
             Repr::MadeUp(_) => true,
@@ -56,7 +56,7 @@ impl ActorName {
         }
     }
 
-    /// The number a name may have been made up for: then it is [the one](Self::made_up).
+    /// The number for which the system may have made up this name with [`made_up`](Self::made_up), if there is one.
     pub(crate) fn number_of(name: &str) -> Option<u64> {
         name.strip_prefix(RESERVED)?.bytes().rev().try_fold(0_u64, |number, digit| {
             let digit = DIGITS.iter().position(|known| *known == digit)?;
@@ -129,7 +129,7 @@ impl PartialEq<&str> for ActorName {
     }
 }
 
-/// As a `str`, which it may be borrowed as.
+/// Hashes like a `str`, because a name can be borrowed as one.
 impl Hash for ActorName {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);

@@ -1,4 +1,4 @@
-//! Where an actor stands in the tree, and which incarnation it is.
+//! The path of an actor in the tree, and the uid of its incarnation.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -21,7 +21,7 @@ pub struct ActorPath {
 pub(crate) const SCHEME: &str = "supervise://";
 
 impl ActorPath {
-    /// The path whose elements are given from the root down. They are not checked.
+    /// Makes a path of its elements, from the root down. Does not check them.
     pub(crate) fn from_elements<'a>(
         system: &str,
         elements: impl DoubleEndedIterator<Item = &'a str> + Clone,
@@ -51,7 +51,7 @@ impl ActorPath {
         &self.text[self.local..]
     }
 
-    /// The elements from the root down; none for the root itself.
+    /// The elements from the root down. The root itself has no elements.
     pub fn elements(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.local().split('/').filter(|element| !element.is_empty())
     }
@@ -103,10 +103,10 @@ impl fmt::Debug for ActorPath {
 #[non_exhaustive]
 pub enum InvalidPath {
     /// It does not begin with the scheme.
-    #[error("`{0}` is no actor path: it must begin with `supervise://`, as in `supervise://system/user/name`")]
+    #[error("`{0}` is not an actor path: it must begin with `supervise://`, as in `supervise://system/user/name`")]
     Scheme(String),
     /// The system's name is invalid.
-    #[error("`{text}` is no actor path: {reason}")]
+    #[error("`{text}` is not an actor path: {reason}")]
     System {
         /// The text.
         text: String,
@@ -114,7 +114,7 @@ pub enum InvalidPath {
         reason: InvalidName,
     },
     /// An element is not a valid name.
-    #[error("`{text}` is no actor path: {reason}")]
+    #[error("`{text}` is not an actor path: {reason}")]
     Element {
         /// The text.
         text: String,
@@ -141,7 +141,7 @@ impl FromStr for ActorPath {
     }
 }
 
-/// Which incarnation: random, never zero, new for every actor that is spawned. A restart keeps it.
+/// Identifies an incarnation: random, never zero, new for every actor that is spawned. A restart keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(NonZeroU64);
 
@@ -150,7 +150,7 @@ impl Uid {
         Self(NonZeroU64::new(fastrand::u64(1..)).unwrap_or(NonZeroU64::MIN))
     }
 
-    /// The uid that prints like this.
+    /// Parses a uid as it prints itself.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|_| digits).map(Self)
@@ -170,14 +170,14 @@ pub enum InvalidName {
     /// It is empty.
     #[error("a name must not be empty")]
     Empty,
-    /// Names that begin with `$` are made by the system.
-    #[error("the name `{0}` must not begin with `$`: such names are made by the system")]
+    /// It begins with `$`, as only names that the system makes up do.
+    #[error("the name `{0}` must not begin with `$`: only the system makes such names")]
     Reserved(String),
-    /// `..` stands for the parent.
-    #[error("a name must not be `..`: in a path that is the parent")]
+    /// It is `..`, which stands for the parent in a path.
+    #[error("a name must not be `..`: in a path, `..` is the parent")]
     Parent,
-    /// A character that no name may hold.
-    #[error("the name `{name}` must not hold `{found}` (byte {at}); allowed are {allowed}")]
+    /// It contains a character that a name must not contain.
+    #[error("the name `{name}` must not contain `{found}` (byte {at}); allowed are {allowed}")]
     Character {
         /// The name.
         name: String,
@@ -200,7 +200,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), InvalidName> {
     check_element(name)
 }
 
-/// Whether this can be an element of a path: a name given by a user or made up by the system.
+/// Whether this can be an element of a path: a name that a user gave or the system made up.
 pub(crate) fn check_element(name: &str) -> Result<(), InvalidName> {
     match name {
         "" => return Err(InvalidName::Empty),
@@ -222,7 +222,7 @@ pub(crate) fn check_element(name: &str) -> Result<(), InvalidName> {
     Ok(())
 }
 
-/// Whether a name may hold this character, `%` apart.
+/// Whether a name may contain this character, apart from `%`.
 pub(crate) fn is_name_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-_.*$+:@&=,!~';".contains(character)
 }

@@ -1,10 +1,11 @@
-//! The primitives of code whose interleavings are explored: those of std, or [loom]'s in its own tests.
+//! The synchronization primitives of code whose interleavings loom explores: those of std, or those of [loom] in its
+//! tests.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg supervise_loom" LOOM_MAX_PREEMPTIONS=2 cargo test --release -p supervise-core --lib loom
 //! ```
 //!
-//! Everything else in this crate knows nothing of it: these tests touch only what is built on these primitives.
+//! The rest of this crate does not use loom: its tests only touch code that is built on these primitives.
 //!
 //! [loom]: https://docs.rs/loom
 

@@ -1,4 +1,4 @@
-//! The timers of one cell: a table and one sleep for the earliest. Appears with the first timer.
+//! The timers of one cell: a table, and one sleep for the earliest. Allocated with the first timer.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-/// A time that the clock can tell but nobody lives to see: some 30 years.
+/// A delay that the clock can represent and that never passes in practice: about 30 years.
 const FOR_EVER: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// When `delay` has passed since `from`; what the clock cannot tell is for ever.
+/// The moment when `delay` has passed since `from`. A moment that the clock cannot represent counts as [`FOR_EVER`].
 pub(crate) fn later(from: Instant, delay: Duration) -> Instant {
     from.checked_add(delay).unwrap_or_else(|| from + FOR_EVER)
 }
 
-/// Timers known by numbers, those due at the same moment in the order of their numbers. Setting a number again replaces
-/// its timer.
+/// Timers identified by numbers. Timers that are due at the same moment come in the order of their numbers. Setting a
+/// number again replaces its timer.
 #[derive(Debug)]
 pub(crate) struct Timers {
     by_time: BTreeSet<(Instant, u64)>,
@@ -46,7 +46,7 @@ impl Timers {
         }
     }
 
-    /// The next timer that is due already.
+    /// The next timer that is due now.
     pub(crate) fn next_due(&mut self) -> Option<u64> {
         let &(at, number) = self.by_time.first()?;
         if at > Instant::now() {
@@ -56,7 +56,7 @@ impl Timers {
         Some(number)
     }
 
-    /// Ready with the next timer that is due; otherwise wakes the task when one is.
+    /// Returns the next timer that is due, or wakes the task when one is.
     pub(crate) fn poll_due(&mut self, cx: &mut TaskContext<'_>) -> Poll<u64> {
         loop {
             if let Some(number) = self.next_due() {

@@ -1,12 +1,12 @@
 //! Running user code so that its panic stops here. Dropping a user's value is user code too.
 //!
-//! A user's value that the runtime keeps is in a [`UserValue`]: wherever that goes, the value's destructor runs where it can
-//! do no harm.
+//! The runtime keeps a user's value in a [`UserValue`]. Wherever that is dropped, the value's destructor runs where it
+//! can do no harm.
 //!
 //! 1. A destructor's panic is caught and logged. It never unwinds into the runtime, or out of another destructor.
 //! 2. No destructor runs while this thread [holds](Hold) a lock of the runtime's own. The value waits for the lock's release.
-//! 3. Destructors nest as they do elsewhere, but only [so deep](DEEPEST): what the innermost drops waits until it is done. So a
-//!    chain of values of any length is dropped in a loop.
+//! 3. Destructors nest as they do elsewhere, but only [to a limited depth](DEEPEST): values that the innermost one
+//!    drops wait until it is done. So a chain of values of any length is dropped in a loop.
 //!
 //! Rule 11.2.
 
@@ -24,19 +24,19 @@ use pin_project_lite::pin_project;
 
 use super::log;
 
-/// What a panic gave: a user's value too.
+/// The payload of a panic, which is a user's value too.
 pub(crate) type Payload = UserValue<Box<dyn Any + Send>>;
 
-/// Runs `code`; its panic becomes the error.
+/// Runs `code`. Its panic becomes the error.
 ///
-/// The state it touched may be half-updated: whoever calls this must not show it to user code again, unless a
-/// table says so in words.
+/// The state that `code` touched may be half-updated. The caller must not show it to user code again, unless a table
+/// explicitly says so.
 pub(crate) fn contained<T>(code: impl FnOnce() -> T) -> Result<T, Payload> {
     catch_unwind(AssertUnwindSafe(code)).map_err(UserValue::new)
 }
 
-/// Runs `code`, and logs nothing about its panic. Answers whether it returned. For logging itself, where a log line about the
-/// panic could panic again.
+/// Runs `code` without logging its panic. Returns whether `code` returned. For the logging code itself, where a log
+/// line about the panic could panic again.
 pub(crate) fn contained_silently(mut code: impl FnMut()) -> bool {
     fn once(code: &mut dyn FnMut()) -> bool {
         contained(code).map_err(|payload| drop_silently(payload.into_inner())).is_ok()
@@ -57,7 +57,7 @@ fn drop_panicked(payload: Box<dyn Any + Send>, type_name: &str) {
     contained_silently(|| log::drop_panicked(type_name));
 }
 
-/// Drops a payload, which is a user's value too, and logs nothing. A second payload is leaked, to avoid a loop.
+/// Drops a payload, which is a user's value too, without logging. A second payload is leaked, to avoid a loop.
 #[cold]
 fn drop_silently(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(move || drop(payload))) {
@@ -65,14 +65,14 @@ fn drop_silently(payload: Box<dyn Any + Send>) {
     }
 }
 
-/// Like [`drop_contained`], for a future where it is pinned.
+/// Like [`drop_contained`], for a pinned future.
 pub(crate) fn drop_pinned<F>(mut future: Pin<&mut Option<F>>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.set(None))) {
         drop_panicked(payload, type_name::<F>());
     }
 }
 
-/// Polls `code` to its end; its panic becomes the error. Its future is dropped in here, contained.
+/// Polls `code` to its end. Its panic becomes the error. The future is dropped in here, contained.
 pub(crate) fn contained_async<F: Future>(code: F) -> impl Future<Output = Result<F::Output, Payload>> {
     Contained { code: Some(code) }
 }
@@ -165,29 +165,29 @@ impl<T> Drop for UserValue<T> {
     }
 }
 
-/// Values that wait, with the names of their types.
+/// The values that wait to be dropped, with the names of their types.
 type Waiting = Vec<(Box<dyn Any>, &'static str)>;
 
 thread_local! {
-    /// How many [`Hold`]s there are, times [`HOLD`], and whether [values wait](SOME_WAIT): looked at together, because every
-    /// step of every actor does so.
+    /// How many [`Hold`]s there are, times [`HOLD`], and whether [values wait](SOME_WAIT). Both are in one number,
+    /// because every step of every actor reads them.
     static HELD: Cell<usize> = const { Cell::new(0) };
     /// How many destructors of [`UserValue`]s are running, one within the other.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
-    /// The values that wait. Not dropped with the thread, because a value may be dropped later; empty, and without room, while
-    /// no lock is held and no destructor runs.
+    /// The values that wait. `ManuallyDrop`, because other thread-locals may drop values when the thread ends. It is
+    /// empty and has no allocation while no lock is held and no destructor runs.
     static WAITING: ManuallyDrop<RefCell<Waiting>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 const SOME_WAIT: usize = 1;
 const HOLD: usize = 2;
 
-/// How deep destructors nest.
+/// How deep destructors may nest.
 const DEEPEST: usize = 16;
 
-/// While there is one, this thread holds a lock. Dropped after the lock is released.
+/// Marks that this thread holds a lock. It is dropped after the lock is released.
 pub(crate) struct Hold {
-    /// It belongs to its thread.
+    /// Makes it `!Send`: it belongs to its thread.
     thread: PhantomData<*const ()>,
 }
 
@@ -216,8 +216,8 @@ fn drop_later<T: 'static>(value: T) {
     HELD.set(HELD.get() | SOME_WAIT);
 }
 
-/// Drops the values that wait, in order, and then those that these have left. Does nothing in the innermost destructor: what
-/// waits then is dropped when that is done.
+/// Drops the values that wait, in order, and then the values that their destructors have added. Does nothing in the
+/// innermost destructor: the values that wait then are dropped when that destructor is done.
 #[cold]
 fn drop_waiting() {
     let depth = DEPTH.get();
@@ -226,7 +226,7 @@ fn drop_waiting() {
     }
     DEPTH.set(depth + 1);
     while HELD.get() == SOME_WAIT {
-        // Taken, so that a destructor that comes here meanwhile runs no other value's.
+        // Taken out, so that a destructor that gets here does not run those of the other values.
         let waiting = WAITING.with(|waiting| take(&mut *waiting.borrow_mut()));
         HELD.set(0);
         for (value, type_name) in waiting {

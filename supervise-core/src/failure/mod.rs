@@ -1,8 +1,9 @@
-//! A failure: what left a handler, a hook, a factory or a decider instead of success.
+//! A failure: the error or panic of a handler, a hook, a factory or a decider, or another reason for which an actor
+//! failed.
 //!
-//! Keeps the user's value as it was thrown, so that a table can match on its type and a guard can look inside. What it keeps of
-//! what happened before is bounded: the original, and a count.
-//! What is done about a failure is not decided here but in [`supervision`](crate::supervision).
+//! It keeps the user's error unchanged, so that a table can match on its type and a guard can look inside. Of earlier
+//! failed restarts it keeps only the original failure and a count. [`supervision`](crate::supervision) decides what
+//! happens after a failure.
 //!
 //! Rule 2.1.
 
@@ -15,13 +16,13 @@ use std::sync::{Arc, OnceLock};
 use crate::base::{ActorPath, Payload, UserValue};
 use crate::supervision;
 
-/// Why an actor failed. Cheap to clone; all clones share the cause.
+/// Why an actor failed. It is cheap to clone, and all clones share the cause.
 ///
-/// One wide pointer and one allocation, because a failure travels in every report, answer and event.
+/// It is one wide pointer and one allocation, because every report, answer and event carries a failure.
 #[derive(Clone)]
 pub struct Failure(Arc<Known<dyn Reason>>);
 
-/// A cause and where it was.
+/// A cause, and the actor where it occurred.
 struct Known<C: ?Sized> {
     /// The path of the actor that failed first. Set when its supervisor escalates the failure.
     origin: OnceLock<ActorPath>,
@@ -32,7 +33,7 @@ struct Known<C: ?Sized> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
-    /// While a message or a system message was handled.
+    /// While the actor handled a message or a system message.
     Running,
     /// In the factory or `pre_start` of an actor that had not started yet.
     Initialization,
@@ -48,19 +49,19 @@ pub enum FailureKind {
     Error,
     /// User code panicked. Its state may be half-updated.
     Panic,
-    /// Somebody killed the actor.
+    /// The actor was killed.
     Killed,
-    /// A watched actor ended, and this actor does not handle that.
+    /// A watched actor ended, and this actor has no handler for its end.
     DeathPact,
 }
 
 impl Failure {
-    /// A failure from an error. Its `source()` chain is kept.
+    /// Makes a failure from an error. It keeps the error's `source()` chain.
     pub fn new<E: Error + Send + Sync + 'static>(error: E) -> Self {
         Self::typed(error, E::source)
     }
 
-    /// A failure from anything that converts into a boxed error, such as `anyhow::Error` or a `String`.
+    /// Makes a failure from a value that converts into a boxed error, such as `anyhow::Error` or a `String`.
     pub fn other<E>(error: E) -> Self
     where
         E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
@@ -68,7 +69,7 @@ impl Failure {
         Self::typed(error, |_| None)
     }
 
-    /// A failure from something that can be seen as an error, such as a boxed error.
+    /// Makes a failure from a value that can be seen as an error, such as a boxed error.
     pub(crate) fn error_like<E>(error: E) -> Self
     where
         E: fmt::Display + AsRef<dyn Error + Send + Sync> + Send + Sync + 'static,
@@ -84,7 +85,7 @@ impl Failure {
         Self(Arc::new(Known { origin: OnceLock::new(), cause }))
     }
 
-    /// A failure from a caught panic's payload.
+    /// Makes a failure from a caught panic's payload.
     pub(crate) fn panic(payload: Payload) -> Self {
         let text = match payload.into_inner().downcast::<&'static str>() {
             Ok(text) => Cow::Borrowed(*text),
@@ -99,7 +100,7 @@ impl Failure {
         Self::of(Panicked(text))
     }
 
-    /// The failure of an actor that somebody killed.
+    /// The failure of an actor that was killed.
     pub fn killed() -> Self {
         Self::of(Killed)
     }
@@ -109,12 +110,12 @@ impl Failure {
         Self::of(DeathPact(subject))
     }
 
-    /// This failure as one that kept its actor from starting.
+    /// This failure with the stage `Initialization`.
     pub(crate) fn at_initialization(self) -> Self {
         Self::of(Staged { stage: Stage::Initialization, cause: self.bare(), restarts: None })
     }
 
-    /// This failure as one that broke a restart, which was for `last`.
+    /// This failure with the stage `PostRestart`. `last` is the failure for which the restart was made.
     pub(crate) fn at_restart(self, last: Self) -> Self {
         let (original, before) = match last.restarts() {
             Some(restarts) => (restarts.original.clone(), restarts.failed),
@@ -124,7 +125,7 @@ impl Failure {
         Self::of(Staged { stage: Stage::PostRestart, cause: self.bare(), restarts: Some(restarts) })
     }
 
-    /// Without its stage, so that a stage is never put around another, however often a failure is passed on.
+    /// The failure without its stage, so that stages never nest, however often a failure is passed on.
     fn bare(self) -> Self {
         match self.0.cause.staged() {
             Some(staged) => staged.cause.clone(),
@@ -136,7 +137,7 @@ impl Failure {
         self.0.cause.staged()?.restarts.as_ref()
     }
 
-    /// When it happened.
+    /// When the failure happened.
     pub fn stage(&self) -> Stage {
         self.0.cause.staged().map_or(Stage::Running, |staged| staged.stage)
     }
@@ -146,19 +147,20 @@ impl Failure {
         self.root().cause.kind()
     }
 
-    /// Whether the actor has no usable instance because of this: it failed to start, or to start again.
+    /// Whether the failure left the actor without an instance: a start or a restart failed.
     pub fn is_initialization(&self) -> bool {
         self.stage() != Stage::Running
     }
 
-    /// What the restart that failed was for: where several have failed in a row, the failure before the first of them.
-    /// The failures between that one and this one are not kept, but [counted](Self::failed_restarts).
+    /// The failure for which the failed restart was made. If several restarts have failed in a row, it is the failure
+    /// before the first of them. The failures in between are not kept, but [counted](Self::failed_restarts).
     pub fn original(&self) -> &Self {
         self.restarts().map_or(self, |restarts| &restarts.original)
     }
 
-    /// How many restarts have failed in a row since the [`original`](Self::original), this one included. Zero for a failure
-    /// of no restart. Rule 4.6.
+    /// How many restarts have failed in a row since the [`original`](Self::original), including this one. Zero if the
+    /// failure did not happen in a restart.
+    /// Rule [4.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.6).
     pub fn failed_restarts(&self) -> u32 {
         self.restarts().map_or(0, |restarts| restarts.failed)
     }
@@ -168,23 +170,24 @@ impl Failure {
         self.root().cause.error()?.downcast_ref()
     }
 
-    /// The name of the error's type, or of the kind of failure.
+    /// The name of the error's type, or, if there is no error, of the kind of failure.
     pub fn type_name(&self) -> &'static str {
         self.root().cause.type_name()
     }
 
-    /// Whether both are clones of one failure, whatever stages they went through.
+    /// Whether both are clones of one failure. Their stages may differ.
     pub fn is_same(&self, other: &Self) -> bool {
         let (mine, theirs): (*const Known<dyn Reason>, *const Known<dyn Reason>) = (self.root(), other.root());
         std::ptr::addr_eq(mine, theirs)
     }
 
-    /// Who failed first, if its supervisor escalated the failure: where to look when a branch or the whole system went down.
+    /// The path of the actor that failed first, if its supervisor escalated the failure. Look there when a branch of
+    /// the tree or the whole system went down.
     pub fn origin(&self) -> Option<&ActorPath> {
         self.root().origin.get()
     }
 
-    /// Its supervisor escalates it. Later failures do not overwrite the origin.
+    /// Notes the origin, when the supervisor escalates the failure. Later escalations do not overwrite it.
     pub(crate) fn escalated(&self, failed: impl FnOnce() -> ActorPath) {
         self.root().origin.get_or_init(failed);
     }
@@ -225,7 +228,7 @@ impl Error for Failure {
 
 type SourceOf<E> = fn(&E) -> Option<&(dyn Error + 'static)>;
 
-/// What can be behind a failure.
+/// What can cause a failure.
 trait Reason: Send + Sync {
     fn kind(&self) -> FailureKind;
     fn type_name(&self) -> &'static str;
@@ -324,11 +327,11 @@ struct Staged {
     stage: Stage,
     /// [Bare](Failure::bare).
     cause: Failure,
-    /// Where it broke a restart.
+    /// Set if the failure happened in a restart.
     restarts: Option<FailedRestarts>,
 }
 
-/// The restarts that have failed in a row. One more takes no more room.
+/// The restarts that have failed in a row. Its size does not depend on their number.
 struct FailedRestarts {
     original: Failure,
     failed: u32,
@@ -352,7 +355,7 @@ impl Reason for Staged {
     }
 }
 
-/// What the protocol has to know about it.
+/// What the protocol must know about a failure.
 impl supervision::Cause for Failure {
     fn at_initialization(self) -> Self {
         Failure::at_initialization(self)
@@ -379,7 +382,7 @@ impl supervision::Cause for Failure {
     }
 }
 
-/// A permanent child ended by itself, so that it is made anew, and siblings of its group restart with it.
+/// A permanent child ended by itself, so it is replaced, and siblings of its group restart with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a permanent child ended by itself")]
 pub struct PermanentEnded;

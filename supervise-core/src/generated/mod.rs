@@ -1,6 +1,6 @@
-//! What generated code calls. Not part of the public interface: users reach it only through the macros.
+//! What generated code calls. It is not part of the public interface: users reach it only through the macros.
 //!
-//! Everything generic lives here so that what the macros emit stays small.
+//! Generic code stands here, so that the macros emit little code.
 
 pub mod migration_hints;
 mod plain_reply;
@@ -27,7 +27,7 @@ pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: 
     message
 }
 
-/// Gives the handler's reply to the asker, if there is one.
+/// Sends the handler's reply to the asker, if there is one.
 #[inline]
 pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
     match ctx.take_held() {
@@ -105,7 +105,7 @@ impl<T: ?Sized> NotDebug for Shown<'_, T> {
 /// The two sides of a handler's `Result`, whatever alias it was written under.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is named `Result` but is not an alias of it",
-    label = "not an alias of `std::result::Result`",
+    label = "this name separates a reply from a failure",
     note = "a type named `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
 )]
 pub trait ResultLike {
@@ -113,7 +113,7 @@ pub trait ResultLike {
     type Ok;
     /// What the handler fails with.
     type Err;
-    /// The same under its first name.
+    /// The value as a plain `Result`.
     ///
     /// # Errors
     ///
@@ -130,7 +130,8 @@ impl<T, E> ResultLike for Result<T, E> {
     }
 }
 
-/// A handler's future is `Send`. Wrapping the call says so at the handler's name.
+/// Requires that a handler's future is `Send`. The macro wraps the call in it, so that rustc reports the error at the
+/// handler's name.
 pub fn handler_future<F: Future + Send>(future: F) -> F {
     future
 }
@@ -146,17 +147,18 @@ pub trait Sendable: Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + 'static> Sendable for T {}
 
-/// Says at an argument's type that it must be sendable.
+/// Requires that a value is sendable. rustc reports the error at the argument's type.
 pub fn sendable<T: Sendable>(value: T) -> T {
     value
 }
 
-/// Says at an actor's name that its impl block is missing.
+/// Requires an `#[actor] impl` block. rustc reports the error at the actor's name.
 pub fn has_messages<A: Actor>() {}
 
-/// What `redeliver` asks of an argument.
+/// What `redeliver` requires of an argument.
 ///
-/// A property of the copy and not of the argument: rustc would propose to borrow the argument, and references are `Clone`.
+/// A trait of the copy, not of the argument: otherwise rustc would propose to borrow the argument, because references
+/// are `Clone`.
 #[diagnostic::on_unimplemented(
     message = "`{T}` cannot be delivered again: it is not `Clone`",
     label = "`redeliver` keeps a clone of every argument",
@@ -178,7 +180,7 @@ impl<T: Clone> CopyOf<T> for Copy {
     }
 }
 
-/// Clones an argument. Says at its type that it must be possible.
+/// Clones an argument. rustc reports an argument that is not `Clone` at its type.
 pub fn redeliverable<T>(value: &T) -> T
 where
     Copy: CopyOf<T>,
@@ -186,7 +188,7 @@ where
     Copy::of(value)
 }
 
-/// What an actor may fail with, and a rule may name.
+/// An error that an actor may fail with and that a rule may name.
 #[diagnostic::on_unimplemented(
     message = "an actor cannot fail with `{Self}`",
     label = "this is not an error that can be sent to the parent",
@@ -198,55 +200,57 @@ pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send +
 #[diagnostic::do_not_recommend]
 impl<E> ErrorValue for E where E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
 
-/// Says at an error's type that it must be one.
+/// Requires an error type. rustc reports the error at the type.
 pub fn error_value<E: ErrorValue>(error: E) -> E {
     error
 }
 
-/// The error of a failure, if it is an `E`. Says at a rule's type that it must be an error.
+/// The error of a failure, if it is an `E`. rustc reports an `E` that is not an error type at the rule's type.
 pub fn error_as<E: ErrorValue>(failure: &Failure) -> Option<&E> {
     failure.downcast_ref()
 }
 
-/// Asks a rule's guard. Gives the closure its parameter's type.
+/// Evaluates a rule's guard. Fixes the type of the closure's parameter.
 pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
     guard(error)
 }
 
-/// A table that says `exponential_backoff(..)` calls this, so that rustc warns about the name.
+/// A table with `exponential_backoff(..)` calls this, so that rustc warns about the name.
 #[deprecated(
     note = "its delays grow by the same step each time, so it is now called `linear_backoff`; for delays that double, write `backoff(min = .., max = ..)`"
 )]
 pub const fn exponential_backoff() {}
 
-/// Runs what a field says about its child. Says there that it must give a factory.
+/// Runs the expression of a `#[child(..)]` attribute. rustc reports an expression that does not return a factory there.
 pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)
 }
 
-/// The type of a declared child, as a value. That it is an actor is asked, and reported, where it is declared.
+/// The type of a declared child, as a value. The child's declaration checks that the type is an actor.
 #[derive(Debug)]
 pub struct TypeOf<A>(PhantomData<fn() -> A>);
 
 impl<A: Supervisor> TypeOf<A> {
-    /// It is one. Found before the trait's constant of this name.
+    /// The type is an actor. rustc prefers this inherent constant to the trait's constant of this name.
     pub const ACTOR: ActorType = ActorType::of::<A>();
 }
 
 /// The answer for a type that is not an actor.
 pub trait NoActor {
-    /// Any type will do: code with a child that is not an actor does not compile.
+    /// A placeholder: code with a child that is not an actor does not compile.
     const ACTOR: ActorType = ActorType::of::<Guardian>();
 }
 
 impl<A> NoActor for TypeOf<A> {}
 
-/// A ref whose actor `P` may supervise. Required of the ref, which only an actor has, so that a type that is not an actor is reported once.
+/// A ref whose actor `P` may supervise. The bound is on the ref, which only an actor has, so that rustc reports a type
+/// that is not an actor only once.
 pub trait SupervisedRef<P> {}
 
 impl<P, R: TypedRef> SupervisedRef<P> for R where R::Actor: SupervisedBy<P> {}
 
-/// Declares the child of a field. Says at the field's type what does not fit: the actor, or the parent's table.
+/// Declares the child of a field. If the actor or the parent's table does not fit, rustc reports the error at the
+/// field's type.
 pub fn declare<P, B, F>(
     declare: Declare<'_, P>,
     parent: &mut P,
@@ -261,8 +265,8 @@ pub fn declare<P, B, F>(
     declare.fill(parent, field, factory);
 }
 
-/// Picks the best way to turn an error into a [`Failure`], most telling first: errors, things that can be seen as
-/// errors, things that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.
+/// Picks the best way to turn an error into a [`Failure`], the most informative first: errors, types that can be seen
+/// as errors, types that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.
 #[derive(Debug)]
 pub struct Tier<E>(PhantomData<fn() -> E>);
 
@@ -300,7 +304,7 @@ where
     }
 }
 
-/// Tier three: whatever converts into a boxed error.
+/// Tier three: types that convert into a boxed error.
 pub trait IntoError<E> {
     /// The failure.
     fn failure(&self, error: E) -> Failure;
@@ -315,7 +319,8 @@ where
     }
 }
 
-/// The last tier: no error at all. That was said at its type by [`error_value`]; here it must not be said again.
+/// The last tier: types that are not errors. [`error_value`] has made rustc report them, so this tier must not report
+/// them again.
 pub trait ReportedError<E> {
     /// Never called.
     fn failure(&self, error: E) -> Failure;
@@ -323,6 +328,6 @@ pub trait ReportedError<E> {
 
 impl<E> ReportedError<E> for Tier<E> {
     fn failure(&self, _: E) -> Failure {
-        unreachable!("code with an error that is none does not compile")
+        unreachable!("code whose error is not an error type does not compile")
     }
 }

@@ -1,7 +1,8 @@
-//! Finding actors by path, one or many. What a path's text means is in `pattern`.
+//! Finding actors by path, one or many. `pattern` defines what a path's text means.
 //!
-//! A search goes down from the root, or from where one stands, one step an element; it takes the lock of one actor at a
-//! time. What it finds was there when it was looked at, and may end at any moment: the refs stay what they are.
+//! A search begins at the root or at the searching actor, and takes one step for each element of the path. It locks one
+//! actor at a time. The actors that it finds may end at any moment; their refs then behave like all refs to ended
+//! actors.
 //!
 //! Rule 16.1.
 
@@ -22,11 +23,11 @@ pub use pattern::InvalidSelection;
 use pattern::{Address, Origin, Pattern, Step};
 
 impl ActorSystem {
-    /// The actor at a path, if one is there now. It may be ending, it has not ended.
+    /// The actor at a path, if there is one now. It may be stopping, but it has not ended.
     ///
-    /// The path is an [`ActorPath`], or a text like `/user/a/b`. With `#uid` behind it, as a ref prints itself, only
-    /// that incarnation is found. `..` is the parent, a slash at the end means nothing. A text that is not a path finds
-    /// nobody.
+    /// The path is an [`ActorPath`], or a text like `/user/a/b`. With `#uid` at the end, as a ref prints itself, it
+    /// finds only that incarnation. `..` is the parent, and a slash at the end means nothing. A text that is not a path
+    /// finds no actor.
     ///
     /// ```
     /// # use supervise_core::ActorSystem;
@@ -42,24 +43,24 @@ impl ActorSystem {
         find(&self.core().root(), path.as_ref())
     }
 
-    /// All actors whose paths match: `/user/*/worker-?`. In each element `*` stands for any text, `?` for one
-    /// character; a text that begins without a slash begins at the root all the same.
+    /// All actors whose paths match: `/user/*/worker-?`. In each element `*` matches any text, and `?` one character. A
+    /// text without a slash in front begins at the root too.
     ///
     /// # Errors
     ///
-    /// If the text cannot be a selection; it says where. Selecting nobody is not an error.
+    /// If the text is not a valid selection; the error says where. A selection that matches no actor is not an error.
     pub fn select(&self, pattern: impl AsRef<str>) -> Result<Selection, InvalidSelection> {
         Selection::new(self.core().root(), pattern.as_ref())
     }
 }
 
 impl<A: Actor> Context<A> {
-    /// Like [`ActorSystem::find`], but a path without a slash in front begins here: `child`, `../sibling`.
+    /// Like [`ActorSystem::find`], but a path without a slash in front begins at this actor: `child`, `../sibling`.
     pub fn find(&self, path: impl AsRef<str>) -> Option<AnyActorRef> {
         find(&self.me_any(), path.as_ref())
     }
 
-    /// Like [`ActorSystem::select`], but a path without a slash in front begins here: `*`, `../worker-?`.
+    /// Like [`ActorSystem::select`], but a path without a slash in front begins at this actor: `*`, `../worker-?`.
     ///
     /// # Errors
     ///
@@ -78,7 +79,7 @@ fn find(here: &AnyActorRef, path: &str) -> Option<AnyActorRef> {
     Some(found).filter(|found| address.means(found.uid()) && !found.has_ended())
 }
 
-/// `None` in a system that is not this one.
+/// Where the search begins. `None` if the path names another system.
 fn begin(here: &AnyActorRef, origin: &Origin<impl AsRef<str>>) -> Option<AnyActorRef> {
     let system = &here.core().system;
     match origin {
@@ -97,9 +98,9 @@ fn above(child: &AnyActorRef) -> AnyActorRef {
     child.core().parent.as_ref().unwrap_or(child).clone()
 }
 
-/// The actors whose paths match a pattern, whenever one asks. Cheap to clone.
+/// A pattern of paths. Each call evaluates it against the current tree. Cheap to clone.
 ///
-/// Made by [`ActorSystem::select`] and [`Context::select`].
+/// [`ActorSystem::select`] and [`Context::select`] make it.
 #[derive(Clone)]
 pub struct Selection {
     here: AnyActorRef,
@@ -109,7 +110,7 @@ pub struct Selection {
 /// What a selection found.
 struct Found {
     actors: Vec<AnyActorRef>,
-    /// A wildcard had several matches. Whoever sends to several actors does not expect each path to exist.
+    /// Whether a wildcard had several matches. Then some of the paths need not exist.
     crowd: bool,
 }
 
@@ -118,12 +119,12 @@ impl Selection {
         Pattern::parse(pattern).map(|pattern| Self { here, pattern: Arc::new(pattern) })
     }
 
-    /// The actors that match now, in the order in which they were started. Those that have ended are left out.
+    /// The actors that match now, in the order in which they were started, without those that have ended.
     pub fn identify(&self) -> Vec<AnyActorRef> {
         self.search().actors
     }
 
-    /// Of the actors that match, those of one type.
+    /// The same selection, restricted to actors of one type.
     pub fn of<A: Actor>(&self) -> SelectionOf<A> {
         SelectionOf { selection: self.clone(), actor: PhantomData }
     }
@@ -161,7 +162,7 @@ impl Selection {
         found
     }
 
-    /// The selected path, from the root down, wildcards as they were written.
+    /// The selected path, from the root down, with its wildcards.
     fn path(&self) -> ActorPath {
         let own = self.here.core().system.name();
         let (system, from) = match &self.pattern.origin {
@@ -186,9 +187,9 @@ impl fmt::Debug for Selection {
     }
 }
 
-/// The actors of type `A` whose paths match a pattern, whenever one asks.
+/// A pattern of paths, restricted to actors of type `A`. Each call evaluates it against the current tree.
 ///
-/// Made by [`Selection::of`].
+/// [`Selection::of`] makes it.
 pub struct SelectionOf<A> {
     selection: Selection,
     actor: PhantomData<fn() -> A>,
@@ -204,12 +205,12 @@ impl<A: Actor> SelectionOf<A> {
         self.selection.identify().into_iter().filter_map(|actor| actor.downcast::<A>())
     }
 
-    /// Tells each actor that matches now the request that is made for it, and answers how many took it:
+    /// Makes one request for each actor that matches now, tells it, and returns how many actors accepted it:
     /// `feeds.tell(FeedRef::refresh)`, `feeds.tell(|feed| feed.fetch(17))`.
     ///
-    /// If nobody matches, the message becomes a dead letter to the selected path; unless a wildcard matched several
-    /// actors on the way, whose missing children are nobody's concern. A message that a full mailbox refuses becomes a
-    /// dead letter too.
+    /// If no actor matches, the message becomes a dead letter to the selected path, unless a wildcard matched several
+    /// actors on the way: their children need not exist. A message that a full mailbox refuses becomes a dead letter
+    /// too.
     pub fn tell<T: Send + 'static>(
         &self,
         mut request: impl for<'a> FnMut(&'a RefOf<A>) -> Request<'a, A, T>,
@@ -235,7 +236,7 @@ impl<A: Actor> SelectionOf<A> {
         told
     }
 
-    /// There is nobody to make the request for, but it has to be made to know what it would have said.
+    /// There is no actor to make the request for, but the dead letter needs the name of its message.
     fn miss<T: Send + 'static>(&self, request: &mut impl for<'a> FnMut(&'a RefOf<A>) -> Request<'a, A, T>) {
         let system = &self.selection.here.core().system;
         let nobody = RefOf::<A>::from(Cell::nobody(system, ""));

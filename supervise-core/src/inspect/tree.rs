@@ -1,8 +1,8 @@
-//! A map of the tree: which actor stands where and what it does about its children's failures, from a running system
-//! or from the types alone, before anything runs.
+//! A map of the tree: the place of each actor and how it supervises its children, from a running system
+//! or from the types alone, before any actor runs.
 //!
-//! How a map is drawn is in `tree/render`, what a type says about itself in `tree/description`. Nothing here changes
-//! the tree or waits for an actor.
+//! `tree/render` draws a map, and `actor/description` holds what a type declares. Nothing here changes the tree or
+//! waits for an actor.
 //!
 //! ```text
 //!   index   0       1        2        3          4          preorder: a node comes before its subtree
@@ -11,9 +11,9 @@
 //!   up      0       1        1        2          4          where the parent is
 //! ```
 //!
-//! 1. A node's children are the first nodes of the subtrees behind it, as far as its own goes.
-//! 2. A subtree is a slice, and looks the same as a tree: whatever refers to another node says how far away it is.
-//! 3. Nothing recurses, so that a tree may be as deep as it likes.
+//! 1. The subtrees of a node's children follow the node directly, one after another.
+//! 2. A subtree is a slice of the same form as a whole tree, because nodes refer to each other by their distance.
+//! 3. Nothing recurses, so a tree may have any depth.
 
 mod render;
 #[cfg(test)]
@@ -27,10 +27,10 @@ use crate::actor::{
 use crate::base::{ActorName, SCHEME};
 use crate::supervision::{ChildSpec, Strategy};
 
-/// A supervision tree, as it was when it was looked at.
+/// A snapshot of a supervision tree.
 ///
-/// From a running system, with [`ActorSystem::tree`], or from what a type declares, with [`Tree::declared`]. It prints
-/// itself as text, and draws itself with [`to_mermaid`](Self::to_mermaid) and [`to_dot`](Self::to_dot).
+/// [`ActorSystem::tree`] takes it from a running system, and [`Tree::declared`] from what a type declares. `Display`
+/// prints it as text, and [`to_mermaid`](Self::to_mermaid) and [`to_dot`](Self::to_dot) draw it.
 ///
 /// ```
 /// # use supervise_core::ActorSystem;
@@ -55,15 +55,15 @@ struct Node {
     state: NodeState,
     restarts: u32,
     restarts_in_all: u32,
-    /// How many messages waited.
+    /// How many messages waited in its mailbox.
     waiting: usize,
-    /// How many nodes before this one its parent is. 0 on top.
+    /// The distance to its parent, in nodes. 0 for the top node.
     up: usize,
     depth: usize,
     size: usize,
 }
 
-/// How an actor was when it was looked at.
+/// The state of an actor at the moment of the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeState {
@@ -72,27 +72,29 @@ pub enum NodeState {
     Starting,
     /// It waits for messages or handles one.
     Running,
-    /// It failed, and has not been restarted or resumed yet: its parent decides, or waits for a backoff.
+    /// It failed and has not been restarted or resumed yet, because its parent is still deciding or waits for a
+    /// backoff.
     Failed,
-    /// An actor above it, or a sibling that takes it along, failed, and that is not settled yet.
+    /// It is suspended because an actor above it failed, or a sibling that restarts together with it.
     Suspended,
-    /// It was told to stop.
+    /// It was asked to stop.
     Stopping,
-    /// It does not run: a type declares it.
+    /// It does not run. It is part of a tree that a type declares.
     Declared,
-    /// A type declares it, and its type is among those above it. What it declares is shown there.
+    /// As `Declared`, and an actor above it has the same type. The tree shows the type's children there.
     Recursive,
 }
 
 impl ActorSystem {
-    /// The tree as it is now: all actors from the root `/` down, the runtime's own below `/system` included.
+    /// A snapshot of the tree: all actors from the root `/` down, including the runtime's own actors below `/system`.
     ///
-    /// The snapshot is not atomic. Each actor is looked at for itself, parents before their children, while all of
-    /// them go on; its state is the one it had then. An actor that was started meanwhile may be missing, one that has
-    /// ended may still be there. Actors that had ended when they were looked at are left out.
+    /// The snapshot is not atomic. It reads one actor after another, parents before their children, while all actors
+    /// continue to run, and notes the state that each actor has at that moment. An actor that starts during the walk
+    /// may be missing, and an actor that ends during the walk may still be included. Actors that had ended before they
+    /// were read are left out.
     ///
-    /// Takes time and memory in proportion to the number of actors and holds up one of them at a time, for as long as it
-    /// takes to list its children.
+    /// It takes time and memory in proportion to the number of actors. It blocks one actor at a time, for as long as it
+    /// takes to list that actor's children.
     pub fn tree(&self) -> Tree {
         struct Found {
             actor: AnyActorRef,
@@ -147,10 +149,10 @@ impl NodeState {
 }
 
 impl Tree {
-    /// The tree that `#[child]` fields declare below an actor of type `A`. Children that are spawned are not in it: who
-    /// spawns whom is known only when it happens.
+    /// The tree that `#[child]` fields declare below an actor of type `A`. It does not contain children that are
+    /// spawned, because they are known only at run time.
     ///
-    /// A type that occurs again below itself is [`Recursive`](NodeState::Recursive) there and not unfolded once more.
+    /// If a type occurs again below itself, that node is [`Recursive`](NodeState::Recursive) and has no children.
     pub fn declared<A: Supervisor>() -> Self {
         let mut tree = Self { nodes: Vec::new() };
         let mut found = vec![(ActorType::of::<A>(), None, None)];
@@ -193,7 +195,7 @@ impl Tree {
         });
     }
 
-    /// Counts: children come behind their parents.
+    /// Computes the sizes of the subtrees. Children stand behind their parents.
     fn close(mut self) -> Self {
         for at in (0..self.nodes.len()).rev() {
             if let Some(parent) = self.parent(at) {
@@ -208,23 +210,23 @@ impl Tree {
         (up > 0).then(|| at - up)
     }
 
-    /// A node and those above it.
+    /// A node and the nodes above it.
     fn lineage(&self, from: Option<usize>) -> impl Iterator<Item = &Node> {
         std::iter::successors(from, |&at| self.parent(at)).map(|at| &self.nodes[at])
     }
 
-    /// All actors, each before its children, siblings in the order in which they were started or declared.
+    /// All actors, each before its children. Siblings are in the order in which they were started or declared.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = TreeNode<'_>> + ExactSizeIterator {
         (0..self.nodes.len()).map(|at| TreeNode { tree: self, at })
     }
 
-    /// The actor on top. `None` in a system that has terminated.
+    /// The top actor. `None` if the system has terminated.
     pub fn root(&self) -> Option<TreeNode<'_>> {
         self.nodes().next()
     }
 
     /// The actor at a path within the tree, `/user/a/b`, or at the path of an actor,
-    /// [`ActorPath`](crate::ActorPath). The system's name is not looked at.
+    /// [`ActorPath`](crate::ActorPath). It ignores the system's name.
     pub fn find(&self, path: impl AsRef<str>) -> Option<TreeNode<'_>> {
         let path = path.as_ref();
         let local =
@@ -244,16 +246,16 @@ impl Tree {
     }
 }
 
-/// The tree as text, a line for each actor and one for each rule of those that have children or a table of their own.
+/// The tree as text: a line for each actor, and one for each rule of an actor that has children or a table of its own.
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.root().map_or(Ok(()), |root| root.fmt(f))
     }
 }
 
-/// One actor of a [`Tree`], and what is below it.
+/// One actor of a [`Tree`], and its subtree.
 ///
-/// Printed and drawn, it is its subtree.
+/// `Display`, `to_mermaid` and `to_dot` show the whole subtree.
 #[derive(Clone, Copy)]
 pub struct TreeNode<'a> {
     tree: &'a Tree,
@@ -269,15 +271,15 @@ impl<'a> TreeNode<'a> {
         &self.tree.nodes[self.at..self.at + self.node().size]
     }
 
-    /// The actor's name under its parent. Empty on top.
+    /// The actor's name under its parent. Empty for the top actor.
     pub fn name(self) -> &'a str {
         if self.at == 0 { "" } else { &self.node().name }
     }
 
-    /// Where it stands in this tree: `/user/a/b`, and `/` on top.
+    /// Its path within this tree: `/user/a/b`, or `/` for the top actor.
     pub fn path(self) -> String {
         let mut names: Vec<&str> = self.tree.lineage(Some(self.at)).map(|node| &*node.name).collect();
-        // The top's.
+        // The name of the top node.
         names.pop();
         names.reverse();
         format!("/{}", names.join("/"))
@@ -288,17 +290,18 @@ impl<'a> TreeNode<'a> {
         self.node().depth
     }
 
-    /// The name of the actor's type, modules and all, as [`std::any::type_name`] has it. Not stable between compilers.
+    /// The name of the actor's type, with its modules, as [`std::any::type_name`] returns it. It may change with the
+    /// compiler.
     pub fn actor_type(self) -> &'static str {
         self.node().description.type_name()
     }
 
-    /// Who is affected when one of its children fails, and how often restarts are granted.
+    /// Its strategy: which children a failure affects, and how many restarts are granted.
     pub fn strategy(self) -> Strategy {
         self.node().description.strategy()
     }
 
-    /// What is done about which failure of a child.
+    /// The rules by which it decides its children's failures.
     pub fn table(self) -> DeciderTable {
         self.node().description.table()
     }
@@ -308,12 +311,12 @@ impl<'a> TreeNode<'a> {
         self.node().spec
     }
 
-    /// How it was.
+    /// Its state.
     pub fn state(self) -> NodeState {
         self.node().state
     }
 
-    /// How many restarts the current window of its parent's limit has seen; 0 where there is no limit.
+    /// How many restarts its parent's limit has counted in the current window. 0 if there is no limit.
     pub fn restarts(self) -> u32 {
         self.node().restarts
     }
@@ -323,7 +326,8 @@ impl<'a> TreeNode<'a> {
         self.node().restarts_in_all
     }
 
-    /// How many messages waited for it, besides one that it was handling and those in its stash. 0 where a type declares it.
+    /// How many messages waited in its mailbox. The message in hand and stashed messages do not count. 0 in a declared
+    /// tree.
     pub fn waiting(self) -> usize {
         self.node().waiting
     }

@@ -1,13 +1,13 @@
-//! The messages of one actor, and what the runtime itself puts among them.
+//! The messages of one actor, and the controls that the runtime puts between them.
 //!
 //! ```text
-//!   messages      m7   m8   m9   m10              numbered by how many came before
+//!   messages      m7   m8   m9   m10              the number of a message counts those before it
 //!   between          ▲         ▲▲
-//!                    8         10 10             each control by how many messages come before it
+//!                    8         10 10             a control has the number of the message after it
 //! ```
 //!
-//! They stand apart so that a message is moved whole: an enum of both would be taken to pieces and put together again on the
-//! way in and on the way out. Most actors have messages alone.
+//! Messages and controls are stored separately, so that a message is moved as a whole: an enum of both would have to be
+//! taken apart and rebuilt on the way in and on the way out. Most actors only have messages.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -20,11 +20,12 @@ pub(crate) enum Entry<M, C> {
     Control(C),
 }
 
-/// A queue of both.
+/// A queue of messages and controls.
 pub(crate) struct Lane<M, C> {
-    /// In a `Cell`, which has no niche: an `Option` of what has one is looked into whenever it is moved.
+    /// Each in a `Cell`, which has no niche. The code that moves an `Option` of a type with a niche inspects the value
+    /// at each move.
     messages: VecDeque<Cell<M>>,
-    /// Appears with the first control.
+    /// Allocated with the first control.
     between: Option<Box<Between<C>>>,
 }
 
@@ -45,7 +46,7 @@ impl<M, C> Lane<M, C> {
         self.messages.len()
     }
 
-    /// Exchanges everything.
+    /// Swaps the contents with those of `other`.
     #[inline]
     pub(crate) fn swap(&mut self, other: &mut Self) {
         std::mem::swap(&mut self.messages, &mut other.messages);
@@ -72,34 +73,34 @@ impl<M, C> Lane<M, C> {
         between.controls.push_back((between.first + self.messages.len() as u64, control));
     }
 
-    /// Puts a message back that was taken.
+    /// Puts a message back that was taken from the lane.
     pub(crate) fn push_front(&mut self, message: M) {
         self.messages.push_front(Cell::new(message));
         if let Some(between) = &mut self.between {
             match between.first.checked_sub(1) {
                 Some(first) => between.first = first,
-                // It was taken when there were no controls yet.
+                // It was taken before the first control arrived.
                 None => between.controls.iter_mut().for_each(|(number, _)| *number += 1),
             }
         }
     }
 
-    /// Takes what is first, if that is a control.
+    /// Takes the first entry, if it is a control.
     #[inline]
     pub(crate) fn pop_control(&mut self) -> Option<C> {
         self.between.as_mut()?.pop()
     }
 
-    /// Takes the first message, before controls that come before it.
+    /// Takes the first message, even if controls stand before it.
     pub(crate) fn pop_message(&mut self) -> Option<M> {
         if self.messages.is_empty() { None } else { Some(self.take_first()) }
     }
 
-    /// Takes the first message, before controls that come before it.
+    /// Takes the first message, even if controls stand before it.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no message.
     #[inline]
     pub(crate) fn take_first(&mut self) -> M {
         if let Some(between) = &mut self.between {
@@ -107,11 +108,11 @@ impl<M, C> Lane<M, C> {
         }
         match self.messages.pop_front() {
             Some(message) => message.into_inner(),
-            None => panic!("whoever takes a message has seen that there is one"),
+            None => panic!("the caller has checked that a message waits"),
         }
     }
 
-    /// Takes what is first.
+    /// Takes the first entry.
     pub(crate) fn pop(&mut self) -> Option<Entry<M, C>> {
         match self.pop_control() {
             Some(control) => Some(Entry::Control(control)),
@@ -139,7 +140,7 @@ impl<C> Between<C> {
 #[cold]
 fn grow<M>(messages: &mut VecDeque<M>) {
     if messages.capacity() == 0 {
-        // Most actors never have more than one waiting.
+        // For most actors, never more than one message waits.
         messages.reserve_exact(1);
     } else {
         messages.reserve(1);

@@ -1,4 +1,4 @@
-//! Where messages wait: a system lane and a user lane, one consumer, any number of senders.
+//! A mailbox: a system lane and a user lane, one consumer, any number of senders.
 //!
 //! ```text
 //!   senders ──push──► user lane   ─┐
@@ -6,14 +6,14 @@
 //!   actors ───push──► system lane ─┘
 //! ```
 //!
-//! 1. The system lane never shares capacity with the user lane, and is never refused while it is open.
-//! 2. Each lane is closed by itself, the user lane first. What was pushed before is left over, what comes later is given back.
-//!    Nothing is lost.
-//! 3. Between its turns the cell's runner is parked in here. A push takes it out if it waits for that lane, and the pusher has
-//!    to let it run; parking looks at the lanes under the same lock.
-//! 4. No user code runs under the lock: what is refused or displaced is given back to be dropped outside.
+//! 1. The system lane does not share capacity with the user lane, and accepts every message while it is open.
+//! 2. The lanes are closed separately, the user lane first. `close` returns the messages that were pushed before, and a
+//!    later push returns its message. No message is lost.
+//! 3. Between its turns the cell's runner is parked in here. A push takes it out if the runner waits for that lane, and
+//!    the caller must run it. Parking checks the lanes under the same lock.
+//! 4. No user code runs under the lock: a refused or displaced message is returned, and dropped outside the lock.
 //!
-//! The mailbox does not know what it carries.
+//! The mailbox is generic over its messages.
 //!
 //! Rules 1.2 and 1.6.
 
@@ -33,14 +33,14 @@ pub(crate) use self::system_lane::SystemLane;
 use crate::base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where messages wait.
+/// The kind of an actor's mailbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailboxKind {
     /// Holds as many messages as memory allows.
     Unbounded,
     /// Holds at most `capacity` messages.
     Bounded {
-        /// How many messages fit. At least 1.
+        /// How many messages may wait. At least 1.
         capacity: usize,
         /// What happens to a `tell` or an ask when it is full.
         overflow: Overflow,
@@ -52,27 +52,27 @@ pub enum MailboxKind {
 pub enum Overflow {
     /// The sender gets the message back.
     Fail,
-    /// The new message goes to dead letters.
+    /// The new message becomes a dead letter.
     DropNewest,
-    /// The oldest waiting message goes to dead letters.
+    /// The oldest waiting message becomes a dead letter.
     DropOldest,
 }
 
 /// A mailbox for messages `M`, controls `C` that the runtime puts among them, system messages `S`, and a runner `R`.
 pub(crate) struct Mailbox<M, C, S, R> {
-    /// Whether the system lane holds something. Written under the lock, read without: the one look per message.
+    /// Whether the system lane holds a message. Written under the lock, read without it, once per message.
     system_waits: AtomicBool,
-    /// Whether somebody waits for room. Written under the lock, read without.
+    /// Whether a sender waits for room. Written under the lock, read without it.
     senders_wait: AtomicBool,
-    /// How many messages the cell has taken and not begun to handle. Only the cell writes it.
+    /// How many messages the cell has taken and has not begun to handle. Only the cell writes it.
     in_hand: AtomicUsize,
-    /// Whether the cell is in the middle of a message. Only the cell writes it.
+    /// Whether the cell is handling a message. Only the cell writes it.
     handling: AtomicBool,
     /// Whether the runner, when it parks, waits for the user lane too. Only the cell writes it.
     accepts: AtomicBool,
     /// Whether the cell has handled a message that counts as activity since somebody [looked](Self::take_touched).
     touched: AtomicBool,
-    /// Whether a message that was pushed may be displaced by one that comes later.
+    /// Whether a later message may displace one that was pushed.
     displaces: bool,
     lanes: Mutex<Lanes<M, C, S, R>>,
 }
@@ -82,11 +82,11 @@ struct Lanes<M, C, S, R> {
     system: SystemLane<S>,
     /// Only messages take up room.
     user: Lane<M, C>,
-    /// Here while it has nothing to do.
+    /// The runner, while it has nothing to do.
     runner: Option<R>,
-    /// Whether there is a parked runner, or was, that waits for the user lane too.
+    /// Whether the runner that is or was parked waits for the user lane too.
     for_user: bool,
-    /// The runner was to run again while it ran.
+    /// The runner must run again, because it was called while it ran.
     woken: bool,
     /// Whether the user lane is closed.
     closed: bool,
@@ -96,15 +96,15 @@ struct Lanes<M, C, S, R> {
     bound: Option<Box<Bound>>,
 }
 
-/// What became of a message that was pushed.
+/// The result of pushing a message.
 #[derive(Debug)]
-#[must_use = "a runner that is given out has to run"]
+#[must_use = "a runner that is returned has to run"]
 pub(crate) enum Pushed<M, R> {
-    /// With the runner, if it waited for this.
+    /// The lane accepted it. Holds the runner if it waited for this lane.
     Taken(Option<R>),
-    /// This message made room or was not let in; it is a dead letter.
+    /// This message was displaced or not accepted; it is a dead letter.
     Displaced(M),
-    /// There is no room and the sender is to know.
+    /// There is no room, and the sender gets the message back.
     Full(M),
     Closed(M),
 }
@@ -138,7 +138,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         }
     }
 
-    /// Whether a message that was pushed may be displaced by one that comes later.
+    /// Whether a later message may displace one that was pushed.
     pub(crate) fn displaces(&self) -> bool {
         self.displaces
     }
@@ -147,14 +147,15 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Locks the mailbox for one message.
     ///
-    /// Apart from [`push`](SendGuard::push), so that a message stays where it is until it can be moved into its lane: one that has
-    /// just been made would be read back in larger pieces than it was written in, and the processor would have to wait for that.
+    /// This is separate from [`push`](SendGuard::push), so that a message stays where it is until it can be moved into
+    /// its lane. A message that has just been made would otherwise be read back in larger pieces than it was written
+    /// in, and the processor would stall.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, M, C, S, R> {
         SendGuard { mailbox: self, lanes: self.lock() }
     }
 
-    // Apart, so that unbounded mailboxes do not pay for what they have not.
+    // A separate function, so that unbounded mailboxes do not pay for it.
     #[inline(never)]
     fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, C, S, R>>, message: M) -> Pushed<M, R> {
         if self.admits(&lanes) {
@@ -169,19 +170,19 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
                     lanes.user.push(message);
                     Pushed::Displaced(oldest)
                 }
-                // All the room belongs to senders on their way, and this may be the last one that ever comes: it goes
-                // before one of them, who finds no room and waits on.
+                // All the room belongs to senders that were admitted and have not pushed yet, and this may be the last
+                // push of all. So the message goes before one of theirs, and that sender finds no room and waits again.
                 None => Pushed::Taken(lanes.enqueue(message)),
             },
         }
     }
 
-    /// Whether one more message may wait now, and nobody else waits to send one.
+    /// Whether there is room for one more message, and no other sender waits for it.
     fn admits(&self, lanes: &Lanes<M, C, S, R>) -> bool {
         lanes.bound.as_ref().map_or(!lanes.closed, |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
-    /// A place for somebody who waits for room, should there be none.
+    /// A waiter through which a sender can wait for room.
     pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
         SendWaiter { mailbox: self, ticket: None }
     }
@@ -204,16 +205,17 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Pushed::Full(message)
     }
 
-    /// Whether one more message may wait. What the cell has just begun to handle may be counted still.
+    /// Whether there is room for one more message. The message that the cell has just begun to handle may still count.
     fn has_room(&self, lanes: &Lanes<M, C, S, R>) -> bool {
         lanes.bound.as_ref().is_none_or(|bound| {
-            // Where the lane is left to those who displace, only what is being begun was taken from it.
+            // If messages may be displaced, the cell takes one at a time, and takes only the one that it begins to
+            // handle.
             let taken = if self.displaces { 0 } else { self.in_hand.load(Ordering::Relaxed) };
             lanes.user.messages() + taken + bound.let_in < bound.capacity
         })
     }
 
-    /// Puts something of the runtime's at the tail of the user lane, whatever the capacity.
+    /// Puts a control of the runtime at the tail of the user lane, regardless of the capacity.
     pub(crate) fn push_control(&self, control: C) -> Result<Option<R>, C> {
         let mut lanes = self.lock();
         if lanes.closed {
@@ -223,7 +225,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok(lanes.called())
     }
 
-    /// Gives the runner, if it waited for something; or the message back.
+    /// Returns the runner if it was parked, or the message if the lane is closed.
     pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
         let mut lanes = self.lock();
         if lanes.system_closed {
@@ -234,8 +236,9 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok(lanes.runner.take())
     }
 
-    /// Something else has come up for the runner: gives it, if it is parked; otherwise it does not park next time.
-    #[must_use = "a runner that is given out has to run"]
+    /// Calls the runner for another reason: returns it if it is parked, and otherwise prevents it from parking the next
+    /// time.
+    #[must_use = "a runner that is returned has to run"]
     pub(crate) fn wake(&self) -> Option<R> {
         let mut lanes = self.lock();
         let runner = lanes.runner.take();
@@ -245,13 +248,13 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     // ---- the cell ------------------------------------------------------------------------------------------------
 
-    /// Whether the system lane holds something: one atomic load.
+    /// Whether the system lane holds a message: one atomic load.
     #[inline]
     pub(crate) fn system_waits(&self) -> bool {
         self.system_waits.load(Ordering::Acquire)
     }
 
-    /// Takes the first of the system lane.
+    /// Takes the first message of the system lane.
     #[inline(never)]
     pub(crate) fn take_system(&self) -> Option<S> {
         let mut lanes = self.lock();
@@ -260,8 +263,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         message
     }
 
-    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry where others may
-    /// displace the rest. Answers whether that was all.
+    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry if messages may
+    /// be displaced. Returns whether the lane is now empty.
     pub(crate) fn take_user(&self, batch: &mut Lane<M, C>) -> bool {
         let mut lanes = self.lock();
         let all = if self.displaces && lanes.bound.is_some() {
@@ -275,12 +278,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             lanes.user.swap(batch);
             true
         };
-        // Under the lock, so that moving a message makes no room.
+        // Under the lock, so that moving a message into the batch does not look like room.
         self.in_hand.store(batch.messages(), Ordering::Relaxed);
         all
     }
 
-    /// Takes the first message of a batch, where there is one. Then there is room for another.
+    /// Takes the first message of a batch, if there is one. This makes room for another message.
     #[inline]
     pub(crate) fn begin_next(&self, batch: &mut Lane<M, C>) -> M {
         self.in_hand.store(batch.messages() - 1, Ordering::Relaxed);
@@ -290,16 +293,16 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         batch.take_first()
     }
 
-    /// Whether somebody waits for room: one atomic load.
+    /// Whether a sender waits for room: one atomic load.
     ///
-    /// A sender that arrives just as room is made may be missed until the next look; [`park`](Self::park)
-    /// misses none.
+    /// It may miss a sender that arrives just as room is made, until the next call. [`park`](Self::park) misses no
+    /// sender.
     #[inline]
     pub(crate) fn senders_wait(&self) -> bool {
         self.senders_wait.load(Ordering::Relaxed)
     }
 
-    /// Lets those in who wait for room, as far as there is some.
+    /// Admits waiting senders, as far as there is room.
     #[cold]
     pub(crate) fn let_senders_in(&self) {
         while let Some(waker) = self.let_one_in() {
@@ -319,7 +322,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Some(first.waker)
     }
 
-    /// Says whether the cell is in the middle of a message.
+    /// Sets whether the cell is handling a message.
     pub(crate) fn set_handling(&self, handling: bool) {
         self.handling.store(handling, Ordering::Relaxed);
     }
@@ -335,22 +338,22 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         self.touched.swap(false, Ordering::Relaxed)
     }
 
-    /// How many messages wait or are being handled. A hint: others send and handle meanwhile.
+    /// How many messages wait or are being handled. A hint: the number may change at any time.
     pub(crate) fn pending(&self) -> usize {
         self.waiting() + usize::from(self.handling.load(Ordering::Relaxed))
     }
 
-    /// How many messages wait. A hint too.
+    /// How many messages wait. Also a hint.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().user.messages() + self.in_hand.load(Ordering::Relaxed)
     }
 
-    /// Says whether the runner waits for the user lane too, the next time it parks.
+    /// Sets whether the runner waits for the user lane too, the next time it parks.
     pub(crate) fn set_accepts(&self, accepts: bool) {
         self.accepts.store(accepts, Ordering::Relaxed);
     }
 
-    /// Parks the runner until something comes. Given back if something has.
+    /// Parks the runner until something arrives. Returns it if something already has.
     pub(crate) fn park(&self, runner: R) -> Result<(), R> {
         let for_user = self.accepts.load(Ordering::Relaxed);
         let mut lanes = self.lock();
@@ -367,12 +370,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok(())
     }
 
-    /// Takes the runner away from here.
+    /// Takes the parked runner out.
     pub(crate) fn unpark(&self) -> Option<R> {
         self.lock().runner.take()
     }
 
-    /// Closes the user lane. Gives what waited there.
+    /// Closes the user lane. Returns the entries that waited there.
     pub(crate) fn close_user_lane(&self) -> Lane<M, C> {
         let (leftovers, senders) = self.shut_user_lane();
         senders.wake();
@@ -414,7 +417,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok(())
     }
 
-    /// Closes the system lane. Gives what waited there.
+    /// Closes the system lane. Returns the entries that waited there.
     pub(crate) fn close_system_lane(&self) -> SystemLane<S> {
         let mut lanes = self.lock();
         lanes.system_closed = true;
@@ -444,7 +447,7 @@ impl SendersToWake {
     }
 }
 
-/// The mailbox, open to one message.
+/// The locked mailbox, ready for one message.
 pub(crate) struct SendGuard<'a, M, C, S, R> {
     mailbox: &'a Mailbox<M, C, S, R>,
     lanes: MutexGuard<'a, Lanes<M, C, S, R>>,
@@ -466,12 +469,12 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
 }
 
 impl<M, C, S, R> Lanes<M, C, S, R> {
-    /// Gives the runner, if it waited for the user lane.
+    /// Returns the runner if it waited for the user lane.
     fn called(&mut self) -> Option<R> {
         if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }
     }
 
-    /// Gives the runner, if it waited for this.
+    /// Puts the message into the lane. Returns the runner if it waited for the lane.
     fn enqueue(&mut self, message: M) -> Option<R> {
         self.user.push(message);
         self.called()

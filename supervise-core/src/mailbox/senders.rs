@@ -7,17 +7,17 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use super::{Lanes, Mailbox, Overflow};
 use crate::base::sync::atomic::Ordering;
 
-/// How many messages may wait, and those who wait to send more.
+/// The capacity of a mailbox, and the senders that wait for room.
 ///
-/// Free room is the capacity less the messages that wait, those in the cell's hand, and the senders that were let in and have not
-/// come yet. It is computed at each look and never stored.
+/// Free room is the capacity minus the waiting messages, the messages in the cell's hand, and the admitted senders that
+/// have not pushed yet. It is computed each time and never stored.
 pub(super) struct Bound {
     pub(super) capacity: usize,
     pub(super) overflow: Overflow,
     /// In the order of their tickets.
     pub(super) waiting: VecDeque<Waiting>,
     next_ticket: u64,
-    /// How many were let in and have not come yet.
+    /// How many senders were admitted and have not pushed yet.
     pub(super) let_in: usize,
 }
 
@@ -34,24 +34,24 @@ impl Bound {
     }
 }
 
-/// A sender's place among those who wait for room.
+/// A sender's place among the senders that wait for room.
 pub(crate) struct SendWaiter<'a, M, C, S, R> {
     pub(super) mailbox: &'a Mailbox<M, C, S, R>,
-    /// Once it had to wait.
+    /// Set when the sender first had to wait.
     pub(super) ticket: Option<u64>,
 }
 
 impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
-    /// Waits, in order, for room. Gives the runner, if it waited for this; or the message back when the mailbox closes.
+    /// Waits for room, in order. Returns the runner if it waited for the message, or the message if the mailbox closes.
     ///
-    /// The message stands in a `Cell` for the reason that it does so in its lane.
+    /// The message is in a `Cell` for the same reason as in its lane.
     #[inline]
     pub(crate) fn poll(
         &mut self,
         message: &mut Option<Cell<M>>,
         cx: &TaskContext<'_>,
     ) -> Poll<Result<Option<R>, M>> {
-        // Made and dropped outside the lock.
+        // The waker is cloned and dropped outside the lock.
         let mut waker = self.ticket.map(|_| cx.waker().clone());
         loop {
             let mut lanes = self.mailbox.lock();
@@ -77,7 +77,7 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
         }
     }
 
-    /// Whether it may leave its message now. If it was let in, that is used up.
+    /// Whether the sender may push its message now. Uses up its admission if it was admitted.
     fn is_admitted(&mut self, lanes: &mut Lanes<M, C, S, R>) -> bool {
         let Some(bound) = &mut lanes.bound else { return true };
         let first = match self.ticket {
@@ -88,7 +88,7 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
     }
 }
 
-/// A sender that stops waiting lets the next one in.
+/// A sender that stops waiting admits the next one.
 impl<M, C, S, R> Drop for SendWaiter<'_, M, C, S, R> {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
@@ -107,14 +107,14 @@ impl Bound {
         self.waiting.binary_search_by_key(&ticket, |waiting| waiting.ticket)
     }
 
-    /// Whether a sender was let in. Then it is on its way no more.
+    /// Takes the admission of a sender. Returns whether it was admitted.
     fn take_admission(&mut self, ticket: u64) -> bool {
         let let_in = self.position(ticket).is_err();
         self.let_in -= usize::from(let_in);
         let_in
     }
 
-    /// Takes a sender out of the queue.
+    /// Removes a sender from the queue.
     fn take_out(&mut self, ticket: u64) -> Option<Waiting> {
         self.waiting.remove(self.position(ticket).ok()?)
     }
@@ -129,7 +129,8 @@ impl Bound {
         None
     }
 
-    /// Puts a sender in its place, which is the last if it has none. Gives the waker it had there.
+    /// Stores a sender's waker at its place in the queue, or at the end if it has no place yet. Returns the earlier
+    /// waker.
     fn wait(&mut self, ticket: &mut Option<u64>, waker: Waker) -> Option<Waker> {
         let ticket = *ticket.get_or_insert_with(|| {
             self.next_ticket += 1;

@@ -1,17 +1,17 @@
 //! The system messages of one actor, in their order.
 //!
-//! Most actors never have more than one waiting, and many have the first when they are told to stop. It needs no memory of
-//! its own.
+//! For most actors, never more than one system message waits, and for many the first one is the stop request. So one
+//! message needs no allocation.
 
 use std::collections::VecDeque;
 use std::mem::replace;
 
-/// A queue that holds one without a heap.
+/// A queue that holds one message without an allocation.
 #[derive(Debug)]
 pub(crate) enum SystemLane<S> {
     Empty,
     One(S),
-    /// From the moment when two waited.
+    /// Used once two messages have waited at the same time.
     Many(VecDeque<S>),
 }
 
@@ -34,7 +34,7 @@ impl<S> SystemLane<S> {
         };
     }
 
-    /// Takes what came first.
+    /// Takes the first message.
     pub(crate) fn pop(&mut self) -> Option<S> {
         if let Self::Many(queue) = self {
             return queue.pop_front();
@@ -54,7 +54,7 @@ mod tests {
     fn what_comes_first_is_taken_first_however_many_wait() {
         let mut lane = SystemLane::Empty;
         let (mut pushed, mut popped) = (0, 0);
-        // Up to four wait, and none at all in between.
+        // Up to four wait, and at times no message waits.
         for (coming, going) in [(1, 1), (2, 1), (3, 4), (1, 1), (4, 2), (0, 3)] {
             for _ in 0..coming {
                 lane.push(pushed);

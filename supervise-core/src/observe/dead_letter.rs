@@ -1,4 +1,4 @@
-//! Messages that reached nobody, and which of them are worth a line of the log.
+//! Dead letters: messages that no actor handled, and the choice of those that get a line in the log.
 //!
 //! Rules 10.1 and 10.4.
 
@@ -8,84 +8,86 @@ use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::supervision::Time;
 
-/// A message that reached nobody. The message itself is gone, or was given back to its sender.
+/// A message that no actor handled successfully. The message itself has been dropped or given back to its sender.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Whom it was for. If a selection found nobody: the selected path, wildcards as they were written.
+    /// The path of its recipient. If a selection found no actor, it is the selected path with its wildcards.
     pub recipient: ActorPath,
-    /// What kind of message: the handler's variant, or the message's type.
+    /// The kind of message: the handler's variant, or the message's type.
     pub message: &'static str,
-    /// Why it reached nobody.
+    /// Why it became a dead letter.
     pub reason: DeadLetterReason,
-    /// What its deliveries failed with, if it was delivered at all: of more than 16 the first and the last 15.
+    /// The failures of its deliveries, if it was delivered at all. If there are more than 16: the first and the last
+    /// 15.
     pub failures: Vec<Failure>,
-    /// How often it was delivered.
+    /// How many times it was delivered.
     pub deliveries: u32,
 }
 
-/// Why a message reached nobody.
+/// Why a message became a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeadLetterReason {
     /// The actor had ended, or ended with the message still in its mailbox.
     Stopped,
-    /// The bounded mailbox was full and drops messages.
+    /// The bounded mailbox was full, and its overflow setting drops messages.
     MailboxFull,
     /// The stash was full.
     StashFull,
-    /// It failed as often as it may be delivered again, see `#[handler(redeliver = N)]`, or its actor stopped before that.
+    /// The message failed at its last permitted delivery (see `#[handler(redeliver = N)]`), or its actor stopped before
+    /// that.
     Quarantined,
-    /// A selection found nobody.
+    /// A selection found no actor.
     NotFound,
 }
 
-/// A message on its way to become a [`DeadLetter`].
+/// A message that is about to become a [`DeadLetter`].
 #[derive(Debug)]
 pub(crate) struct Lost {
     pub(crate) message: &'static str,
     pub(crate) reason: DeadLetterReason,
     pub(crate) failures: Vec<Failure>,
     pub(crate) deliveries: u32,
-    /// Whether somebody waits for its answer, and is told that there is none.
+    /// Whether an asker waits for its reply. The asker is told that there is no reply.
     pub(crate) answered: bool,
 }
 
 impl Lost {
-    /// One that was never delivered.
+    /// A message that was never delivered.
     pub(crate) fn new(message: &'static str, reason: DeadLetterReason, answered: bool) -> Self {
         Self { message, reason, failures: Vec::new(), deliveries: 0, answered }
     }
 }
 
-/// How many dead letters have a line each, from the first one on, within [`WINDOW`].
+/// How many dead letters within one [`WINDOW`] get a line each.
 pub(crate) const MOST_LINES: u32 = 10;
 
-/// How long the others are only counted.
+/// The window: it begins at the first dead letter with a line. Dead letters beyond [`MOST_LINES`] are only counted.
 pub(crate) const WINDOW: Duration = Duration::from_secs(5 * 60);
 
-/// The dead letters of one system that have, or could have, a line.
+/// Counts the dead letters of one system that get, or could get, a line.
 #[derive(Debug, Default)]
 pub(crate) struct LineCount {
     opened: Option<Time>,
     lines: u32,
-    /// How many had none.
+    /// How many got no line.
     missed: u64,
 }
 
-/// What is said of a dead letter.
+/// How the log reports a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A line. How many had none in the window before is said first.
+    /// By a line. `missed` dead letters of the previous window got no line; the log reports their number first.
     Own { missed: u64 },
-    /// The last one in this window.
+    /// By the last line of this window.
     Last,
-    /// None. It is counted.
+    /// Not at all: it is only counted.
     Missed,
 }
 
 impl LineCount {
-    /// Another one, at `now`.
+    /// Counts a dead letter at `now`.
     pub(crate) fn count(&mut self, now: Time) -> Line {
         let over = self.opened.is_none_or(|opened| now.saturating_sub(opened) >= WINDOW);
         if over {
@@ -99,12 +101,12 @@ impl LineCount {
         if self.lines == MOST_LINES { Line::Last } else { Line::Own { missed: self.take_missed() } }
     }
 
-    /// Another one, which has no line in any case.
+    /// Counts a dead letter that gets no line in any case.
     pub(crate) fn miss(&mut self) {
         self.missed += 1;
     }
 
-    /// How many had no line, since this was asked last.
+    /// Returns how many dead letters got no line since the last call.
     pub(crate) fn take_missed(&mut self) -> u64 {
         std::mem::take(&mut self.missed)
     }

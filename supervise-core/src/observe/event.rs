@@ -1,4 +1,4 @@
-//! What happens in a system, for whoever listens. Costs one load when nobody does.
+//! The events of a system, for its subscribers. Without a subscriber, an event costs one load.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -13,26 +13,27 @@ use crate::base::{ActorPath, Hold};
 use crate::failure::Failure;
 use crate::supervision::{Count, Directive, Hook, HowEnded, Limit, Outcome};
 
-/// Something that happened.
+/// Something that happened in a system.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
     /// An actor is ready for its first message.
     Started {
-        /// Which.
+        /// The actor.
         actor: ActorPath,
     },
-    /// A supervisor decided about a failed child: once for each failure (rule 10.2).
+    /// A supervisor decided about a failed child. This event occurs once for each failure
+    /// (rule [10.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.2)).
     Decided {
-        /// Who decided.
+        /// The supervisor that decided.
         supervisor: ActorPath,
-        /// Who failed.
+        /// The child that failed.
         child: ActorPath,
-        /// Why.
+        /// The failure.
         failure: Failure,
-        /// What the table said.
+        /// The decider's answer.
         directive: Directive,
-        /// What came of it: a restart may be refused by the limit.
+        /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
     },
     /// A restart was refused because the limit is reached. Comes right before the decision, which says what follows (rule 10.2).
@@ -50,63 +51,63 @@ pub enum Event {
     },
     /// A decider failed, so its supervisor fails.
     DeciderFailed {
-        /// Who tried to decide.
+        /// The supervisor whose decider failed.
         supervisor: ActorPath,
-        /// About whom.
+        /// The child that failed.
         child: ActorPath,
         /// The decider's failure.
         failure: Failure,
-        /// The child's failure, which it was to decide about.
+        /// The child's failure, which the decider had to decide.
         about: Failure,
     },
-    /// A supervisor is not well itself and decides about a child later.
+    /// A supervisor has failed or is restarting itself, so it decides about a child later.
     ReportDeferred {
-        /// Who decides later.
+        /// The supervisor that decides later.
         supervisor: ActorPath,
-        /// About whom.
+        /// The child that failed.
         child: ActorPath,
     },
-    /// A failure nobody decides: its actor is gone, or its supervisor is ending.
+    /// No supervisor decides a failure, because the failed actor has ended or its supervisor is stopping.
     ReportDropped {
-        /// Who received the report.
+        /// The supervisor that received the report.
         supervisor: ActorPath,
         /// The failure.
         failure: Failure,
     },
     /// An actor has a new instance.
     Restarted {
-        /// Which.
+        /// The actor.
         actor: ActorPath,
-        /// Why.
+        /// The failure.
         failure: Failure,
     },
-    /// A failed actor goes on with its instance.
+    /// A failed actor continues with its instance.
     Resumed {
-        /// Which.
+        /// The actor.
         actor: ActorPath,
     },
-    /// A hook failed, and things went on.
+    /// A hook failed, and its failure was ignored.
     HookFailed {
-        /// Whose.
+        /// The actor.
         actor: ActorPath,
-        /// Which hook.
+        /// The hook.
         hook: Hook,
-        /// Why.
+        /// The failure.
         failure: Failure,
     },
     /// A handler or hook outlived the stop timeout and was dropped at its await point.
     Aborted {
-        /// Whose.
+        /// The actor.
         actor: ActorPath,
     },
     /// An actor ended.
     Stopped {
-        /// Which.
+        /// The actor.
         actor: ActorPath,
-        /// How.
+        /// How it ended.
         how: HowEnded,
     },
-    /// A message reached nobody.
+    /// A message became a dead letter.
     DeadLetter(DeadLetter),
     /// The subscriber was too slow and missed this many events.
     Missed(u64),
@@ -119,48 +120,48 @@ pub(crate) type End = Option<Result<(), Failure>>;
 #[derive(Debug)]
 pub struct EventStream {
     capacity: usize,
-    /// Appears with the first subscriber, because it has room for all events that one may be behind. Until then no actor takes
-    /// the lock under which subscribers are counted.
+    /// Made for the first subscriber, because it has room for all events that a subscriber may be behind. Before that,
+    /// no actor takes the lock under which tokio counts subscribers.
     sender: OnceLock<broadcast::Sender<Event>>,
     end: watch::Sender<End>,
 }
 
 impl EventStream {
-    /// The stream of a system that tells `end` how it ended.
+    /// Makes the stream of a system. `end` says how the system ended.
     pub(crate) fn new(capacity: usize, end: watch::Sender<End>) -> Self {
         Self { capacity: capacity.max(1), sender: OnceLock::new(), end }
     }
 
-    /// Listens from now on.
+    /// Subscribes to all events from now on.
     pub fn subscribe(&self) -> Events {
         let sender = self.sender.get_or_init(|| broadcast::Sender::new(self.capacity));
         Events { receiver: Receiver(Some(sender.subscribe())), end: self.end.subscribe() }
     }
 
-    /// Whether anybody listens.
+    /// Whether there is a subscriber.
     pub(crate) fn is_heard(&self) -> bool {
         self.sender.get().is_some_and(|sender| sender.receiver_count() > 0)
     }
 
     pub(crate) fn publish(&self, event: Event) {
         if let Some(sender) = self.sender.get() {
-            // What it displaces is displaced under a lock.
+            // The channel drops displaced events under its lock.
             let _hold = Hold::new();
-            // An error says that nobody listens any more.
+            // An error means that the last subscriber has gone.
             let _unheard = sender.send(event);
         }
     }
 }
 
-/// A subscription to the events of a system. Dropping it ends it.
+/// A subscription to the events of a system. Drop it to unsubscribe.
 #[derive(Debug)]
 pub struct Events {
     receiver: Receiver,
-    /// So that nobody waits for more.
+    /// Completes when the system has ended, so that `recv` does not wait for further events.
     end: watch::Receiver<End>,
 }
 
-/// What is left when it goes is dropped under a lock.
+/// Holds the receiver, whose `Drop` drops the remaining events under a lock.
 #[derive(Debug)]
 struct Receiver(Option<broadcast::Receiver<Event>>);
 
@@ -181,7 +182,8 @@ impl Drop for Receiver {
 }
 
 impl Events {
-    /// The next event, in the order of publication; `None` when the system has ended and there is no further event.
+    /// Waits for the next event, in the order of publication. `None` means that the system has ended and there is no
+    /// further event.
     ///
     /// # Cancel safety
     ///
@@ -192,7 +194,7 @@ impl Events {
             let mut end = pin!(self.end.wait_for(Option::is_some));
             poll_fn(|cx| match next.as_mut().poll(cx) {
                 Poll::Ready(next) => Poll::Ready(Some(next)),
-                // An error says that the system is gone.
+                // An error means that the system is gone.
                 Poll::Pending => end.as_mut().poll(cx).map(|_end| None),
             })
             .await
@@ -201,12 +203,12 @@ impl Events {
             Some(Ok(event)) => Some(event),
             Some(Err(RecvError::Lagged(missed))) => Some(Event::Missed(missed)),
             Some(Err(RecvError::Closed)) => None,
-            // What was published between the two looks.
+            // Events that were published between the two checks.
             None => self.try_recv(),
         }
     }
 
-    /// The next event that is there already.
+    /// The next event, if there is one already.
     pub fn try_recv(&mut self) -> Option<Event> {
         match self.receiver.get().try_recv() {
             Ok(event) => Some(event),
@@ -232,7 +234,7 @@ mod tests {
         assert!(!stream.is_heard());
     }
 
-    /// One who never reads is left behind, and holds no more.
+    /// A subscriber that never reads falls behind, and holds no more events.
     #[tokio::test]
     async fn a_subscriber_that_never_reads_holds_a_bounded_number_of_events() {
         let stream = EventStream::new(16, watch::Sender::new(None));

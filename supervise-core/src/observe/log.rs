@@ -35,9 +35,9 @@ pub(super) fn note(
     let child = child.map(tracing::field::display);
     match note {
         Note::Decided { cause, directive, outcome, .. } => {
-            // Who failed first, where that was further below.
+            // The actor that failed first, if it was further down the tree.
             let origin = cause.origin().map(tracing::field::display);
-            // How long it has been going on, where a restart failed.
+            // How many restarts in a row have failed.
             let failed_restarts = Some(cause.failed_restarts()).filter(|failed| *failed > 0);
             let first = cause.origin().filter(|origin| Some(*origin) != path);
             let line = Line {
@@ -66,11 +66,11 @@ pub(super) fn note(
         Note::DeciderFailed { cause, about, .. } => {
             error!(
                 target: TARGET, supervisor = %actor, child, failure = about.type_name(),
-                "the decider failed: {}; it was to decide about: {}", Chain(cause), Chain(about)
+                "the decider failed: {}; the failure it had to decide: {}", Chain(cause), Chain(about)
             );
         }
         Note::HookFailed(hook, cause) => {
-            error!(target: TARGET, %actor, ?hook, "a hook failed, going on: {}", Chain(cause));
+            error!(target: TARGET, %actor, ?hook, "a hook failed, and its failure was ignored: {}", Chain(cause));
         }
         Note::TurnedIntoCreate => {
             debug!(target: TARGET, %actor, "it has never started, so it is started rather than restarted");
@@ -82,10 +82,10 @@ pub(super) fn note(
             warn!(target: TARGET, %actor, "a handler or hook outlived the stop timeout and was dropped");
         }
         Note::ReportDropped(_, cause) => {
-            debug!(target: TARGET, supervisor = %actor, child, "a report was dropped: {cause}");
+            debug!(target: TARGET, supervisor = %actor, child, "a failure report was dropped: {cause}");
         }
         Note::ReportDeferred(_) => {
-            debug!(target: TARGET, supervisor = %actor, child, "a report has to wait");
+            debug!(target: TARGET, supervisor = %actor, child, "the supervisor decides this failure later");
         }
         Note::Started => debug!(target: TARGET, %actor, "started"),
         Note::Restarted(_) => debug!(target: TARGET, %actor, "restarted"),
@@ -94,42 +94,42 @@ pub(super) fn note(
     }
 }
 
-/// Something happened that could not be said.
+/// Logs that the log line of an event panicked.
 pub(super) fn unsaid(actor: &ActorPath, child: Option<&ActorPath>) {
     let child = child.map(tracing::field::display);
     error!(
         target: TARGET, %actor, child,
-        "a panic while an event of this actor was logged, in the `Display` of its error or in a subscriber"
+        "the `Display` of an error or a subscriber panicked while an event of this actor was logged"
     );
 }
 
 pub(super) fn dead_letter(letter: &DeadLetter) {
     let DeadLetter { recipient, message: letter, reason, .. } = letter;
-    info!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody");
+    info!(target: TARGET, %recipient, letter, ?reason, "a message became a dead letter");
 }
 
 pub(super) fn quiet_dead_letter(letter: &DeadLetter) {
     let DeadLetter { recipient, message: letter, reason, .. } = letter;
-    debug!(target: TARGET, %recipient, letter, ?reason, "a message reached nobody");
+    debug!(target: TARGET, %recipient, letter, ?reason, "a message became a dead letter");
 }
 
 pub(super) fn dead_letters_pause() {
     info!(
         target: TARGET,
-        "{MOST_LINES} messages reached nobody within {WINDOW:?}: for the rest of this time, the others are counted, and \
-         logged at debug level"
+        "{MOST_LINES} dead letters within {WINDOW:?}: for the rest of this time, further dead letters are counted and \
+         logged at debug level only"
     );
 }
 
 pub(super) fn dead_letters_missed(missed: u64) {
-    info!(target: TARGET, missed, "{missed} more messages reached nobody and were logged at debug level only");
+    info!(target: TARGET, missed, "{missed} more dead letters were logged at debug level only");
 }
 
 pub(super) fn quarantined(letter: &DeadLetter) {
     let DeadLetter { recipient, message: letter, reason, failures, deliveries } = letter;
     match failures.last() {
         None => {
-            warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered and never handled");
+            warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered but never handled");
         }
         Some(last) => warn!(
             target: TARGET, %recipient, letter, ?reason, deliveries,
@@ -143,11 +143,11 @@ pub(super) fn cell_broke(actor: &ActorPath, failure: &Failure) {
 }
 
 pub(super) fn root_failed(failure: &Failure) {
-    error!(target: TARGET, "the root guardian failed, the system ends: {}", Chain(failure));
+    error!(target: TARGET, "the root guardian failed and the system ends: {}", Chain(failure));
 }
 
 pub(super) fn termination_callback_failed(failure: &Failure) {
-    error!(target: TARGET, "a callback of the system's end failed: {}", Chain(failure));
+    error!(target: TARGET, "a termination callback failed: {}", Chain(failure));
 }
 
 #[cfg(feature = "signal")]
@@ -171,12 +171,12 @@ pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
     warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
 }
 
-/// How loudly a decision is said, or that it is not.
+/// The level at which a decision is logged, or `None`.
 fn level_of(directive: &Directive, outcome: Outcome, strategy: &Strategy) -> Option<LogLevel> {
     match strategy.log {
         Log::Off => None,
         Log::At(level) => Some(level),
-        // Said one level up, where it is decided.
+        // The supervisor one level up logs it, when it decides.
         Log::Default if outcome == Outcome::Escalated => None,
         Log::Default => Some(match directive {
             Directive::Resume => LogLevel::Warn,
@@ -295,10 +295,10 @@ impl Display for InWords {
     }
 }
 
-/// How many causes of a failure are written. An error's `source()` may lead back to itself.
+/// How many causes of a failure are written. The limit is needed because an error's `source()` may lead back to itself.
 const MOST_CAUSES: usize = 32;
 
-/// A failure with what caused it.
+/// A failure and its causes.
 struct Chain<'a>(&'a Failure);
 
 impl Display for Chain<'_> {
@@ -310,7 +310,11 @@ impl Display for Chain<'_> {
             write!(f, ": {error}")?;
             source = error.source();
         }
-        if source.is_some() { write!(f, ": and further causes, not written after {MOST_CAUSES}") } else { Ok(()) }
+        if source.is_some() {
+            write!(f, ": and further causes (only the first {MOST_CAUSES} are written)")
+        } else {
+            Ok(())
+        }
     }
 }
 

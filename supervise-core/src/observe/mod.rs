@@ -1,9 +1,10 @@
 //! Reporting what happened: to the event stream, and as `tracing` events under the target `supervise`.
 //!
-//! Everything is reported here, once, but for the panic of a destructor, which containment itself logs.
+//! This module reports every event once. The only exception is the panic of a destructor, which the containment code
+//! logs itself.
 //!
-//! 1. (rule 10.3) A subscriber is user code, and so is the `Display` of the error it is told of: what panics here stays here, and
-//!    nothing that happens depends on it.
+//! 1. (rule 10.3) A log subscriber is user code, and so is the `Display` of an error that is logged. A panic of theirs
+//!    is caught here and changes nothing else.
 
 mod dead_letter;
 mod event;
@@ -29,14 +30,14 @@ use crate::base::{ActorPath, contained, contained_silently};
 use crate::failure::Failure;
 use crate::supervision::{LogLevel, Note, Outcome, Strategy, Time};
 
-/// What one system tells, and to whom.
+/// Reports what happens in one system.
 pub(crate) struct Observer {
     events: EventStream,
     dead_letters: Mutex<LineCount>,
 }
 
 impl Observer {
-    /// The observer of a system that tells `end` how it ended.
+    /// Makes the observer of a system. `end` says how the system ended.
     pub(crate) fn new(event_capacity: usize, end: watch::Sender<End>) -> Self {
         Self { events: EventStream::new(event_capacity, end), dead_letters: Mutex::default() }
     }
@@ -45,7 +46,7 @@ impl Observer {
         &self.events
     }
 
-    /// Whether anybody would learn of an event.
+    /// Whether an event would reach a subscriber or the log.
     pub(crate) fn is_heard(&self) -> bool {
         self.events.is_heard() || contained(log::is_on).unwrap_or(false)
     }
@@ -78,7 +79,7 @@ impl Observer {
         }
     }
 
-    /// Tells that a message reached nobody. `now` is the time since the system began, or `None` while it is ending.
+    /// Reports a dead letter. `now` is the time since the system began, or `None` while it is ending.
     pub(crate) fn dead_letter(
         &self,
         recipient: impl FnOnce() -> ActorPath,
@@ -103,7 +104,7 @@ impl Observer {
         }
     }
 
-    /// How loudly a dead letter is logged, if at all. Logs the lines that go with it.
+    /// The level at which a dead letter is logged, if at all. Also logs the summary lines that are due.
     ///
     /// Rule 10.4.
     fn loudness(&self, lost: &Lost, now: impl FnOnce() -> Option<Time>) -> Option<LogLevel> {
@@ -129,7 +130,7 @@ impl Observer {
         Some(LogLevel::Info)
     }
 
-    /// Tells, at the end of a system, how many dead letters had no line.
+    /// Reports, at the end of a system, how many dead letters got no line.
     pub(crate) fn dead_letters_end(&self) {
         let missed = self.dead_letters().take_missed();
         if missed > 0 {
@@ -143,7 +144,7 @@ impl Observer {
     }
 }
 
-/// What a note tells those who subscribed. `None`: it is for the log alone.
+/// The event for a note. `None`: only the log reports the note.
 fn event_of(actor: ActorPath, child: Option<ActorPath>, note: Note<Failure>) -> Option<Event> {
     let unknown = || actor.clone();
     Some(match note {
@@ -171,17 +172,17 @@ fn event_of(actor: ActorPath, child: Option<ActorPath>, note: Note<Failure>) -> 
     })
 }
 
-/// Tells that the runtime's own code panicked.
+/// Reports that the runtime's own code panicked.
 pub(crate) fn cell_broke(actor: &ActorPath, failure: &Failure) {
     told(|| log::cell_broke(actor, failure));
 }
 
-/// Tells that the root guardian itself failed, so that the system ends.
+/// Reports that the root guardian itself failed, so the system ends.
 pub(crate) fn root_failed(failure: &Failure) {
     told(|| log::root_failed(failure));
 }
 
-/// Tells that a callback of the system's end panicked.
+/// Reports that a termination callback panicked.
 pub(crate) fn termination_callback_failed(failure: &Failure) {
     told(|| log::termination_callback_failed(failure));
 }
@@ -192,27 +193,27 @@ pub(crate) fn second_signal(signal: &str) {
     told(|| log::second_signal(signal));
 }
 
-/// Tells that the coordinated shutdown begins.
+/// Reports that the coordinated shutdown begins.
 pub(crate) fn shutdown_begins(reason: &dyn Display) {
     told(|| log::shutdown_begins(reason));
 }
 
-/// Tells that a task of the coordinated shutdown failed.
+/// Reports that a task of the coordinated shutdown failed.
 pub(crate) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {
     told(|| log::shutdown_task_failed(phase, task, failure));
 }
 
-/// Tells that a phase of the coordinated shutdown is skipped, with the tasks it would have run.
+/// Reports that a phase of the coordinated shutdown is skipped, and the tasks that it would have run.
 pub(crate) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
     told(|| log::shutdown_phase_skipped(phase, tasks));
 }
 
-/// Tells that a phase of the coordinated shutdown took too long.
+/// Reports that a phase of the coordinated shutdown took too long.
 pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
     told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
 }
 
-/// Whether it was told. Invariant 1.
+/// Runs `log`, and returns whether it did not panic. Invariant 1.
 fn told(log: impl FnMut()) -> bool {
     contained_silently(log)
 }

@@ -1,4 +1,4 @@
-//! What stands in for the log where the feature `tracing` is off.
+//! Replaces the log if the feature `tracing` is off.
 
 use std::fmt::Display;
 use std::time::Duration;

@@ -1,25 +1,27 @@
-//! A supervisor that starts its one child anew after a delay.
+//! A supervisor that replaces its one child after a delay.
 //!
 //! ```text
-//!              child ended, and it is its turn again          the delay is over
+//!              the child ended and may start again            the delay is over
 //!   Running ──────────────────────────────────────► Waiting ────────────────────► Running (a new incarnation)
 //!      │                                               │
-//!      └── ended for good, or once too often ──────────┴──► the supervisor stops itself
+//!      └── ended for good, or the limit is reached ────┴──► the supervisor stops itself
 //! ```
 //!
 //! | how the child ended | on stop | on failure |
 //! |---|---|---|
-//! | by itself, or by somebody's stop | delayed start | the supervisor stops |
+//! | by itself, or by a requested stop | delayed start | the supervisor stops |
 //! | the decider says `Stop` | delayed start | the supervisor stops |
 //! | the decider says `Restart` | (restarted in place, at once) | delayed start |
 //!
-//! 1. There is at most one child: the next one is made when the end of the last one has been processed.
-//! 2. `restart_count` grows when the end of a child has been processed, and is forgotten after a quiet time or by hand.
-//! 3. A decider sees no instance. What it decides about the end to come, it leaves in `Plan::failed`.
+//! 1. There is at most one child: the supervisor makes the next one after it has processed the end of the last one.
+//! 2. `restart_count` grows when the supervisor has processed the end of a child. A quiet time or a reset by hand
+//!    clears it.
+//! 3. A decider does not see the instance. It notes in `Plan::failed` that the child is being stopped because of a
+//!    failure.
 //!
-//! What it deliberately does not do: keep messages for the next child. Its mailbox is open all the time; what cannot be
-//! passed on is answered by hand or becomes a dead letter. A child restarted in place
-//! ([`Directive::RestartAfter`]) keeps its mailbox.
+//! It deliberately does not keep messages for the next child. Its mailbox is always open. A message that it cannot pass
+//! on is answered by hand or becomes a dead letter. A child that is restarted in place ([`Directive::RestartAfter`])
+//! keeps its mailbox.
 
 use std::any::TypeId;
 use std::fmt;
@@ -46,25 +48,26 @@ use crate::supervision::{
     Backoff, BackoffCount, ChildInfo, Directive, Growth, Limit, Reset, RestartStatistics, Strategy, Time,
 };
 
-/// Stands in for one child, and starts it anew after a delay that grows each time.
+/// Stands in for one child, and replaces it after a delay that grows each time.
 ///
-/// Every life of the child is a new incarnation: new ref, empty mailbox, no watchers. Its name stays. To keep the
-/// mailbox instead, let the parent's table say `Restart(backoff(..))`.
+/// Every life of the child is a new incarnation, with a new ref, an empty mailbox and no watchers, under the same name.
+/// To keep the mailbox instead, use `Restart(backoff(..))` in the parent's table.
 ///
-/// Its ref dereferences to the child's own; see the [module](crate::pattern) for an example. Its child's failures are decided by
-/// the [default table](crate::DefaultTable), or by [another one](BackoffSupervisorProps::supervised_by) that the compiler checks.
+/// Its ref dereferences to the child's own; see the [module](crate::pattern) for an example. The [default
+/// table](crate::DefaultTable) decides the child's failures, or [another table](BackoffSupervisorProps::supervised_by)
+/// that the compiler checks.
 pub struct BackoffSupervisor<C: Actor> {
     plan: Arc<Plan<C>>,
     child: Option<ActorRef<C>>,
     count: BackoffCount,
-    /// The child ends within a window, where there is one.
+    /// Counts the ends of the child within the window, if there is one.
     ends: RestartStatistics,
-    /// The child was sent the message after which it is not started again.
+    /// The child got the message after which the supervisor does not start it again.
     is_final: bool,
     start: Option<StartLater>,
 }
 
-/// When the child is started anew after a delay.
+/// Which end of the child leads to a delayed start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trigger {
     Stop,
@@ -85,16 +88,16 @@ struct Plan<C: Actor> {
     decide: Decider,
     while_stopped: Option<Answer<C::Message>>,
     final_stop: Option<Predicate<C::Message>>,
-    /// The child is being stopped because it failed, to be started again. Invariant 3.
+    /// The child is being stopped because it failed, and will be started again. Invariant 3.
     failed: AtomicBool,
 }
 
 impl<C: Actor> BackoffSupervisor<C> {
-    /// Starts the child anew after a delay whenever it *ends*.
+    /// Makes a supervisor that starts the child again after a delay whenever it *ends*.
     ///
-    /// Failures are decided as usual: with the default decider a crash restarts the child in place and at once, and
-    /// only what stops it (its own stop, a failed start) leads to the delay. With
-    /// [`stopping`](BackoffSupervisorProps::stopping) every failure does.
+    /// Failures are decided as usual. The default decider restarts a crashed child in place and at once, so only a stop
+    /// of the child (its own stop, a failed start) leads to the delay. With
+    /// [`stopping`](BackoffSupervisorProps::stopping), every failure does.
     ///
     /// `template` makes the child, for each life and each restart in place. `delays` says how long to wait, and whether
     /// the count starts anew after a quiet time (by default when a child lived as long as the longest delay) or
@@ -102,7 +105,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     ///
     /// # Panics
     ///
-    /// If `delays` is to start anew after a time shorter than its shortest delay or longer than its longest.
+    /// If the quiet time of `delays` is shorter than its shortest delay or longer than its longest.
     pub fn on_stop<B>(
         name: impl Into<String>,
         template: impl Fn() -> B + Send + Sync + 'static,
@@ -120,11 +123,11 @@ impl<C: Actor> BackoffSupervisor<C> {
         BackoffSupervisorProps::new(name.into(), Template::new(template), Trigger::Stop, delays)
     }
 
-    /// Starts the child anew after a delay whenever it *fails* and its failure is decided with `Restart`: it is
-    /// stopped first, and started when it has ended and the delay is over.
+    /// Makes a supervisor that starts the child again after a delay whenever it *fails* and the decider says `Restart`.
+    /// The supervisor stops the child first, and starts a new one when the child has ended and the delay is over.
     ///
-    /// A child that ends for any other reason ends the supervisor: its own stop, a `Stop` of the decider, which by
-    /// default includes a failed start.
+    /// If the child ends for any other reason, the supervisor stops: after the child's own stop, or a `Stop` of the
+    /// decider, which by default answers a failed start.
     ///
     /// `template` makes the child, once for each life. `delays` says how long to wait, and whether the count starts
     /// anew after a quiet time (by default when a child lived as long as the longest delay) or
@@ -141,7 +144,8 @@ impl<C: Actor> BackoffSupervisor<C> {
     }
 }
 
-/// Settings of a [`BackoffSupervisor`] to be. `B` is what its template returns, `T` the table that says what the supervisor escalates.
+/// The settings of a [`BackoffSupervisor`]. `B` is what its template returns, `T` the table that says what the
+/// supervisor escalates.
 #[must_use = "settings do nothing until `props()` is spawned"]
 pub struct BackoffSupervisorProps<B: Blueprint, T = DefaultTable> {
     plan: Plan<B::Actor>,
@@ -174,11 +178,11 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         BackoffSupervisorProps { plan: self.plan, marks: PhantomData }
     }
 
-    /// Decides the child's failures by this table. It decides every failure of the child, and the table of the supervisor's parent
-    /// decides what it escalates: both are checked at compile time.
+    /// Sets the table that decides the child's failures. The compiler checks that it decides every failure of the
+    /// child, and that the table of the supervisor's parent decides what it escalates.
     ///
-    /// Where failures restart the child in place ([`on_stop`](BackoffSupervisor::on_stop)), they do so by the table's
-    /// strategy; a limit that is [set here](Self::max_retries) takes the place of the table's.
+    /// If failures restart the child in place ([`on_stop`](BackoffSupervisor::on_stop)), the table's strategy applies.
+    /// A limit that is [set here](Self::max_retries) replaces the table's.
     pub fn supervised_by<S: SupervisionTable>(mut self) -> BackoffSupervisorProps<B, S>
     where
         B: BlueprintUnder<S>,
@@ -189,17 +193,19 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         self.marked()
     }
 
-    /// Starts the child anew at most `retries` times in a row; the next end is the supervisor's too. A quiet time, or a
-    /// reset by hand, begins a new row. Where failures restart the child in place, each of its lives has that many.
+    /// Limits the starts in a row: the supervisor starts the child again at most `retries` times, and stops at the
+    /// child's next end. A quiet time or a reset by hand begins a new row. If failures restart the child in place, the
+    /// same limit applies to the restarts in each of its lives.
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.plan.limit.max_retries = Some(retries);
         self
     }
 
-    /// Also grants at most that many starts within a window, whatever quiet times lie between. It opens at an end of the
-    /// child, and anew at the first end after it has passed. Without [`max_retries`](Self::max_retries) it grants one. A
-    /// window that passes after the first end of a row without another begins a new row too: one that is shorter than the
-    /// shortest delay is never exceeded, and no delay grows under it (rule 13.5).
+    /// Also grants at most that many starts within a window, whatever quiet times lie in between. A window opens at an
+    /// end of the child, and the next one at the first end after it has passed. Without
+    /// [`max_retries`](Self::max_retries) it grants one start. If a window passes after the first end of a row without
+    /// another end, a new row begins. So a window that is shorter than the shortest delay is never exceeded, and under
+    /// it no delay grows (rule [13.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.5)).
     ///
     /// # Panics
     ///
@@ -210,11 +216,11 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         self
     }
 
-    /// Decides the child's failures by a function that is chosen at run time. What it has no opinion on, the
-    /// [default decider](crate::default_decider) decides. The compiler cannot see what it escalates, so the table of the
-    /// supervisor's parent needs `on(_)`.
+    /// Sets a function, chosen at run time, that decides the child's failures. If it returns `None`, the [default
+    /// decider](crate::default_decider) decides. The compiler cannot see what the function escalates, so the table of
+    /// the supervisor's parent needs `on(_)`.
     ///
-    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    /// If the choice is known at compile time, use [`supervised_by`](Self::supervised_by), which the compiler checks.
     pub fn decider_unchecked(
         mut self,
         decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static,
@@ -224,7 +230,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         self.marked()
     }
 
-    /// Lets every failure stop the child, so that [`on_stop`](BackoffSupervisor::on_stop) delays every start.
+    /// Makes every failure stop the child, so that [`on_stop`](BackoffSupervisor::on_stop) delays every start.
     pub fn stopping(self) -> BackoffSupervisorProps<B, StoppingTable>
     where
         B: BlueprintUnder<StoppingTable>,
@@ -232,9 +238,9 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         self.supervised_by()
     }
 
-    /// Gives the messages that come while there is no child to `answer`, on the supervisor's turn. It must not block.
-    /// By default they become dead letters. Either way the asker of a message that is dropped unanswered learns that
-    /// the actor has stopped.
+    /// Passes the messages that arrive while there is no child to `answer`, which runs on the supervisor's turn and
+    /// must not block. By default these messages become dead letters. In both cases, the asker of a message that is
+    /// dropped without a reply learns that the actor has stopped.
     ///
     /// A message of an `#[actor]` comes in its [`Envelope`](crate::Envelope), which gives the place for the reply:
     ///
@@ -249,8 +255,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         self
     }
 
-    /// Passes the messages that come while there is no child on to another actor that takes them. It answers whoever
-    /// asked.
+    /// Passes the messages that arrive while there is no child on to another actor, which replies to their askers.
     pub fn replaced_by<R>(self, substitute: &R) -> Self
     where
         R: TypedRef,
@@ -263,20 +268,21 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         })
     }
 
-    /// A message after which the child is not started again: the supervisor stops when the child does. Without a child
-    /// it stops at once, and the message is no dead letter.
+    /// Sets which messages are final: after such a message the supervisor does not start the child again, and stops
+    /// when the child does. Without a child the supervisor stops at once, and the message does not become a dead
+    /// letter.
     pub fn final_stop(mut self, is_final: impl Fn(&MessageOf<B>) -> bool + Send + Sync + 'static) -> Self {
         self.plan.final_stop = Some(UserValue::new(Box::new(is_final)));
         self
     }
 
-    /// What `spawn_with` takes. The supervisor's mailbox is of the child's kind.
+    /// The props for `spawn_with`. The supervisor has the same kind of mailbox as its child.
     pub fn props(self) -> Props<BackoffSupervisor<B::Actor>, NeverFails, T> {
         let plan = Arc::new(self.plan);
         let strategy = match plan.trigger {
             Trigger::Stop if plan.limit.is_unlimited() => plan.strategy,
             Trigger::Stop => Strategy { limit: plan.limit, ..plan.strategy },
-            // No restart is left to be limited.
+            // There are no restarts in place that could be limited.
             Trigger::Failure => Strategy { limit: Limit::UNLIMITED, ..plan.strategy },
         };
         let mailbox = plan.template.mailbox();
@@ -301,9 +307,9 @@ impl<C: Actor> Plan<C> {
     }
 }
 
-/// What only the supervisor can be asked, behind `actor_ref()`.
+/// The supervisor's own methods, behind `actor_ref()`.
 impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
-    /// The child, which may be ending; none while its next life is waited for.
+    /// The child, which may be stopping, or `None` during the delay before its next life.
     ///
     /// # Errors
     ///
@@ -311,12 +317,12 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future changes nothing.
+    /// Dropping the future has no effect.
     pub async fn current_child(&self) -> Result<Option<RefOf<C>>, AskError> {
         self.ask_visit(|supervisor, _| supervisor.child.clone().map(Into::into)).await
     }
 
-    /// How many times in a row the child was started anew, the start that is waited for included.
+    /// How many times in a row the child was started again, including a start that is still delayed.
     ///
     /// # Errors
     ///
@@ -324,12 +330,12 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future changes nothing.
+    /// Dropping the future has no effect.
     pub async fn restart_count(&self) -> Result<u32, AskError> {
         self.ask_visit(|supervisor, ctx| supervisor.in_a_row(system_time(ctx))).await
     }
 
-    /// Lets the count, and with it the delay, start anew. Does nothing where a quiet time does that
+    /// Resets the count, and with it the delay. Does nothing if a quiet time does that
     /// ([`Backoff::manual_reset`]).
     pub fn reset(&self) {
         self.visit(|supervisor, _| {
@@ -342,7 +348,7 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
 }
 
 impl<C: Actor> BackoffSupervisorRef<C> {
-    /// The backoff supervisor of an actor, if its parent is one: a child that is well resets it through this.
+    /// The parent of an actor, if it is a backoff supervisor. Through it, a child that works well can reset the count.
     pub fn above(ctx: &Context<C>) -> Option<Self> {
         ctx.parent()?.downcast::<BackoffSupervisor<C>>().map(Into::into)
     }
@@ -350,7 +356,7 @@ impl<C: Actor> BackoffSupervisorRef<C> {
 
 impl<C: Actor> BackoffSupervisor<C> {
     fn of(plan: &Arc<Plan<C>>) -> Self {
-        // Of an earlier instance.
+        // An earlier instance may have set it.
         plan.failed.store(false, Ordering::Relaxed);
         Self {
             plan: Arc::clone(plan),
@@ -377,8 +383,8 @@ impl<C: Actor> BackoffSupervisor<C> {
         }
     }
 
-    /// How many starts in a row count at `now`. As in Pekko's `BackoffOnRestartSupervisor`, a window that passes after the
-    /// first end of a row without another ends the row, as a quiet time does.
+    /// How many starts in a row count at `now`. As in Pekko's `BackoffOnRestartSupervisor`, a window that passes after
+    /// the first end of a row without another end closes the row, as a quiet time does.
     fn in_a_row(&self, now: Time) -> u32 {
         let Plan { backoff, limit, .. } = &*self.plan;
         let count = self.count.count_at(backoff, now);
@@ -397,7 +403,7 @@ impl<C: Actor> BackoffSupervisor<C> {
             && (limit.within.is_none() || self.ends.permit(limit, now))
     }
 
-    /// Begins the wait for the next life, or gives up (rules 13.3, 13.4).
+    /// Begins the delay before the next life, or stops the supervisor (rules 13.3, 13.4).
     fn child_ended(&mut self, ctx: &mut Context<Self>) {
         self.child = None;
         let failed = self.plan.failed.swap(false, Ordering::Relaxed);
@@ -469,7 +475,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
 impl<C: Actor, P: Decides<SpawnError>> FailuresDecidedBy<P> for BackoffSupervisor<C> {}
 impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for BackoffSupervisor<C> {}
 
-/// The start that is waited for. Dropped, it does not come.
+/// A delayed start. Dropping this cancels it.
 struct StartLater(AbortHandle);
 
 impl StartLater {

@@ -1,16 +1,16 @@
-//! Actors that stand in for others: a supervisor that starts its child anew after a delay, and a pool of workers.
+//! Actors that stand in for others: a supervisor that replaces its child after a delay, and a pool of workers.
 //!
 //! | pattern | its children | when one fails |
 //! |---|---|---|
-//! | [`BackoffSupervisor`] | one child | the child ends and is made anew, each time after a longer wait |
-//! | [`Pool`] | workers of one kind | as the pool's strategy and decider say |
+//! | [`BackoffSupervisor`] | one child | the child ends, and the supervisor starts a new one, each time after a longer delay |
+//! | [`Pool`] | workers of one kind | the pool's strategy and decider decide |
 //!
-//! A pattern takes the messages of its children and passes them on, with their reply slots. So its ref *is* used like
-//! the child's: [`StandInRef`] dereferences to the child's own ref, and a method that makes a request to a `Feed` makes
-//! one to the backoff supervisor of a `Feed`, to a pool of them, or to a pool of backoff supervisors. What only the
-//! pattern can be asked is behind `actor_ref()`, where no handler's name is in its way.
+//! A pattern takes the messages of its children and passes them on, with their reply slots. So its ref is used like the
+//! child's: [`StandInRef`] dereferences to the child's own ref, and a method that makes a request to a `Feed` makes one
+//! to the backoff supervisor of a `Feed`, to a pool of them, or to a pool of backoff supervisors. The pattern's own
+//! methods are behind `actor_ref()`, so that they cannot clash with the name of a handler.
 //!
-//! A pattern relays nothing upwards, and knows no sender: who asks is answered by whoever handles the message.
+//! A pattern relays no message upwards. The actor that handles a message replies to its asker directly.
 //!
 //! ```
 //! use std::time::Duration;
@@ -84,12 +84,12 @@ fn decider(
     UserValue::new(Box::new(decide))
 }
 
-/// A decider that leaves what it has no opinion on to the default table.
+/// A decider that leaves a failure to the default decider if `decide` returns `None`.
 fn partial_decider(decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Decider {
     decider(move |failure, _| Ok(decide(failure).unwrap_or_else(|| default_decider(failure))))
 }
 
-/// The time that limits and delays are counted in.
+/// The time that limits and delays use.
 fn system_time<A: Actor>(ctx: &Context<A>) -> Time {
     ctx.me().actor_ref().core().system.now()
 }

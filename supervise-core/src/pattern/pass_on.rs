@@ -8,17 +8,17 @@ use crate::actor::{Actor, ActorRef, AskError, Context, SendError, SendErrorReaso
 use crate::base::drop_contained;
 use crate::observe::DeadLetterReason;
 
-/// Passes a message on. A bounded mailbox without room is waited for, so that a pattern holds up its senders as the
-/// child itself would; the wait ends with the child, and when the pattern is to stop.
+/// Passes a message on. It waits for room in a bounded mailbox, so that a pattern holds up its senders as the child
+/// itself would. The wait ends when the child ends, or when the pattern must stop.
 ///
-/// Sent before this returns, if there is room.
+/// If there is room, the message has been sent when this returns.
 pub(super) fn pass_on<S: Actor, C: Actor>(
     message: C::Message,
     to: &ActorRef<C>,
     ctx: &Context<S>,
 ) -> impl Future<Output = ()> + Send + use<S, C> {
     let without_room = to.push(message).err().and_then(|refused| match refused.reason() {
-        // A dead letter already.
+        // The message has already become a dead letter.
         SendErrorReason::Stopped => {
             drop_contained(refused);
             None
@@ -31,7 +31,7 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
         let mut sent = pin!(to.push_when_room(message));
         let mut stopping = pin!(stopping);
         let stopped = poll_fn(|cx| match sent.as_mut().poll(cx) {
-            // Taken, or the child ended and the message is a dead letter.
+            // The child accepted the message, or it ended and the message is a dead letter.
             Poll::Ready(_) => Poll::Ready(false),
             Poll::Pending => stopping.as_mut().poll(cx).map(|()| true),
         });
@@ -41,19 +41,19 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
     }
 }
 
-/// A message that a pattern has nobody for.
+/// Makes a dead letter of a message for which the pattern has no child.
 pub(super) fn to_dead_letters<S: Actor>(message: S::Message, ctx: &Context<S>) {
     let name = S::message_name(&message);
     ctx.me().actor_ref().core().lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
 }
 
-/// A message that nobody waits to send again: a dead letter, where there is no room for it.
+/// Makes a dead letter of a message that did not find room and that no sender will send again.
 pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>>, to: &ActorRef<C>) {
     let Err(refused) = told else { return };
     let reason = refused.reason();
     let message = refused.into_message();
     match reason {
-        // A dead letter already.
+        // The message has already become a dead letter.
         SendErrorReason::Stopped => drop_contained(message),
         SendErrorReason::MailboxFull => {
             let name = C::message_name(&message);

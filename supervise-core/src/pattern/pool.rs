@@ -1,19 +1,21 @@
-//! A pool of workers of one template, behind one ref: a router that supervises what it routes to.
+//! A pool of workers of one template, behind one ref: a router that supervises its workers.
 //!
 //! | worker | permanent | transient | temporary |
 //! |---|---|---|---|
 //! | fails, decided `Restart` | restarted | restarted | stops |
 //! | fails, decided `Stop` | restarted | stops | stops |
 //! | a restart is refused by the limit | the pool fails | as the strategy says | – |
-//! | ends by itself, or by somebody's stop | replaced | leaves | leaves |
+//! | ends by itself, or by a requested stop | replaced | leaves | leaves |
 //!
 //! The table is rule 13.8.
 //!
-//! 1. A worker keeps its name, and so its path, when it is replaced: the name is free when its end is processed.
-//! 2. A pool whose last worker has left stops.
-//! 3. A decider sees no instance. Which workers are not wanted any more, the instance leaves in `Plan::unwanted`.
+//! 1. A replaced worker's successor has the same name, and so the same path: the name is free when the pool processes
+//!    the worker's end.
+//! 2. When its last worker has left, a pool stops.
+//! 3. A decider does not see the instance. The instance therefore keeps the names of unwanted workers in
+//!    `Plan::unwanted`.
 //!
-//! What it deliberately does not do: watch its load and resize itself, or keep messages while it has no worker.
+//! It deliberately does not watch its load and resize itself, and it does not keep messages while it has no worker.
 
 use std::any::TypeId;
 use std::collections::HashSet;
@@ -38,28 +40,28 @@ use crate::supervision::{
     RestartType, Scope, Strategy,
 };
 
-/// Stands in for a number of workers of one kind, and supervises them.
+/// Stands in for several workers of one kind, and supervises them.
 ///
 /// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. Its workers' failures are decided by
 /// the [default table](crate::DefaultTable), or by [another one](PoolProps::supervised_by) that the compiler checks.
 ///
-/// A pool of one is the supervisor to put between a parent that restarts all its children together and a child that
-/// may fail alone.
+/// A pool of one worker is useful between a parent that restarts all its children together and a child that may fail
+/// alone.
 pub struct Pool<C: Actor> {
     plan: Arc<Plan<C>>,
     workers: Vec<Worker<C>>,
-    /// For the next worker's name.
+    /// The number for the next worker's name.
     names: u64,
-    /// Whose turn it is.
+    /// The worker whose turn it is.
     turn: usize,
-    /// The workers that ended and were replaced.
+    /// Counts the replacements of workers that ended.
     replacements: RestartStatistics,
 }
 
 struct Worker<C: Actor> {
     name: String,
     actor: ActorRef<C>,
-    /// How often it ended and was replaced.
+    /// How often this worker ended and was replaced.
     ends: BackoffCount,
 }
 
@@ -71,7 +73,7 @@ struct Plan<C: Actor> {
     strategy: Strategy,
     table: DeciderTable,
     decide: Decider,
-    /// The names of the workers that a resize let go and that have not ended yet. Invariant 3.
+    /// The names of the workers that a resize has asked to stop and that have not ended yet. Invariant 3.
     unwanted: Mutex<HashSet<String>>,
 }
 
@@ -99,7 +101,7 @@ impl<M: Clone> CopyOf<M> for ForEachWorker {
     }
 }
 
-/// Who gets a message.
+/// Which workers get a message.
 enum Routing<M> {
     RoundRobin,
     SmallestMailbox,
@@ -107,9 +109,9 @@ enum Routing<M> {
 }
 
 impl<C: Actor> Pool<C> {
-    /// Workers that take turns.
+    /// Makes a pool whose workers take turns.
     ///
-    /// `template` makes each worker, and each of their instances.
+    /// `template` makes every instance of every worker.
     ///
     /// # Panics
     ///
@@ -121,10 +123,10 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::RoundRobin)
     }
 
-    /// Each message goes to the worker with the fewest messages waiting; to one that waits for its restart only if all
-    /// do.
+    /// Makes a pool in which each message goes to the worker with the fewest waiting messages. A worker that waits for
+    /// its restart gets a message only if all workers do.
     ///
-    /// `template` makes each worker, and each of their instances.
+    /// `template` makes every instance of every worker.
     ///
     /// # Panics
     ///
@@ -140,7 +142,7 @@ impl<C: Actor> Pool<C> {
     /// its impl block says so: `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
     /// worker, see [`broadcast`](ActorRef::broadcast).
     ///
-    /// `template` makes each worker, and each of their instances.
+    /// `template` makes every instance of every worker.
     ///
     /// # Panics
     ///
@@ -158,7 +160,7 @@ impl<C: Actor> Pool<C> {
     }
 }
 
-/// Settings of a [`Pool`] to be. `B` is what its template returns, `T` the table that says what the pool escalates.
+/// The settings of a [`Pool`]. `B` is what its template returns, `T` the table that says what the pool escalates.
 #[must_use = "settings do nothing until `props()` is spawned"]
 pub struct PoolProps<B: Blueprint, T = DefaultTable> {
     plan: Plan<B::Actor>,
@@ -189,12 +191,12 @@ impl<B: Blueprint, T> PoolProps<B, T> {
         PoolProps { plan: self.plan, marks: PhantomData }
     }
 
-    /// Supervises the workers by this table, its strategy and its rules. It decides every failure of a worker, and the table of the
-    /// pool's parent decides what it escalates: both are checked at compile time.
+    /// Sets the table, its strategy and its rules, by which the pool supervises its workers. The compiler checks that
+    /// the table decides every failure of a worker, and that the table of the pool's parent decides what it escalates.
     ///
     /// # Panics
     ///
-    /// If its strategy has an `auto_shutdown`: that is for declared children.
+    /// If its strategy has an `auto_shutdown`: that setting is for declared children.
     pub fn supervised_by<S: SupervisionTable>(mut self) -> PoolProps<B, S>
     where
         B: BlueprintUnder<S>,
@@ -206,41 +208,42 @@ impl<B: Blueprint, T> PoolProps<B, T> {
         self.marked()
     }
 
-    /// What becomes of workers that end. [`Transient`](RestartType::Transient) by default.
+    /// Sets what happens to workers that end. The default is [`Transient`](RestartType::Transient).
     ///
     /// | | permanent | transient | temporary |
     /// |---|---|---|---|
     /// | fails, decided `Restart` | restarted | restarted | stops |
     /// | fails, decided `Stop` | restarted | stops | stops |
-    /// | ends by itself, or by somebody's stop | replaced | leaves | leaves |
+    /// | ends by itself, or by a requested stop | replaced | leaves | leaves |
     ///
-    /// A pool of permanent workers goes the way of OTP's supervisors at the limit: it fails itself, whatever the
-    /// strategy says, since a permanent worker cannot be given up. So the table of its parent needs `on(_)`.
+    /// At the limit, a pool of permanent workers fails itself, whatever the strategy says, as OTP's supervisors do,
+    /// because it cannot give a permanent worker up. So the table of its parent needs `on(_)`.
     pub fn restart(mut self, restart: RestartType) -> PoolProps<B, Unchecked> {
         self.plan.restart = restart;
         self.marked()
     }
 
-    /// Who is affected by a failed worker, and how often restarts are granted. One-for-one without a limit by default.
-    /// The limit also bounds how often permanent workers that end by themselves are replaced, all together.
+    /// Sets which workers a failure affects, and how many restarts are granted. The default is one-for-one without a
+    /// limit. The limit also bounds how often the pool replaces permanent workers that end by themselves, counted over
+    /// all workers.
     ///
-    /// A strategy may escalate at its limit, which the compiler does not see in a value: the table of the pool's parent needs `on(_)`.
-    /// The strategy of a [table](Self::supervised_by) is checked.
+    /// A strategy may escalate at its limit. The compiler cannot see that in a value, so the table of the pool's parent
+    /// needs `on(_)`. It does check the strategy of a [table](Self::supervised_by).
     ///
     /// # Panics
     ///
-    /// If the strategy has an `auto_shutdown`: that is for declared children.
+    /// If the strategy has an `auto_shutdown`: that setting is for declared children.
     pub fn strategy(mut self, strategy: Strategy) -> PoolProps<B, Unchecked> {
         assert_no_shutdown(&strategy);
         self.plan.strategy = strategy;
         self.marked()
     }
 
-    /// Decides the workers' failures by a function that is chosen at run time. What it has no opinion on, the
-    /// [default decider](crate::default_decider) decides. The compiler cannot see what it escalates, so the table of the
-    /// pool's parent needs `on(_)`.
+    /// Sets a function, chosen at run time, that decides the workers' failures. If it returns `None`, the [default
+    /// decider](crate::default_decider) decides. The compiler cannot see what the function escalates, so the table of
+    /// the pool's parent needs `on(_)`.
     ///
-    /// Where the choice is known at compile time, [`supervised_by`](Self::supervised_by) is checked.
+    /// If the choice is known at compile time, use [`supervised_by`](Self::supervised_by), which the compiler checks.
     pub fn decider_unchecked(
         mut self,
         decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static,
@@ -250,7 +253,7 @@ impl<B: Blueprint, T> PoolProps<B, T> {
         self.marked()
     }
 
-    /// What `spawn_with` takes. The pool's mailbox is of the workers' kind.
+    /// The props for `spawn_with`. The pool has the same kind of mailbox as its workers.
     pub fn props(self) -> Props<Pool<B::Actor>, NeverFails, T> {
         let mut plan = self.plan;
         if plan.restart == RestartType::Permanent {
@@ -275,10 +278,10 @@ fn assert_no_shutdown(strategy: &Strategy) {
 }
 
 fn assert_size(size: usize) {
-    assert!(size > 0, "a pool has at least one worker: to have none, stop it");
+    assert!(size > 0, "a pool has at least one worker: to end them all, stop the pool");
 }
 
-/// The strategy for a worker whose failures are to affect nobody else (rule 13.9).
+/// The strategy for a worker whose failures must not affect other workers (rule 13.9).
 fn alone(strategy: Strategy) -> Strategy {
     Strategy { scope: Scope::OneForOne, count: Count::Child, on_limit: OnLimit::Stop, ..strategy }
 }
@@ -301,9 +304,9 @@ impl<C: Actor> Plan<C> {
     }
 }
 
-/// What only the pool can be asked, behind `actor_ref()`.
+/// The pool's own methods, behind `actor_ref()`.
 impl<C: Actor> ActorRef<Pool<C>> {
-    /// The workers, the oldest first.
+    /// The workers, oldest first.
     ///
     /// # Errors
     ///
@@ -311,14 +314,16 @@ impl<C: Actor> ActorRef<Pool<C>> {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future changes nothing.
+    /// Dropping the future has no effect.
     pub async fn workers(&self) -> Result<Vec<RefOf<C>>, AskError> {
         self.ask_visit(|pool, _| pool.workers.iter().map(|worker| worker.actor.clone().into()).collect()).await
     }
 
-    /// Sets the number of workers, after what was sent before. Those that are too many, the youngest, stop when they
-    /// have handled what they were sent; one that fails first affects nobody else, whatever the strategy says (rule 13.9).
-    /// A restart of the pool forgets it.
+    /// Sets the number of workers, after the pool has routed all earlier messages. If there are too many, the youngest
+    /// stop after they have handled their messages. If one of those fails before that, other workers are not affected,
+    /// whatever the strategy says
+    /// (rule [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
+    /// restores the original size.
     ///
     /// # Panics
     ///
@@ -328,11 +333,11 @@ impl<C: Actor> ActorRef<Pool<C>> {
         self.visit(move |pool, ctx| pool.resize(size, ctx));
     }
 
-    /// Tells every worker, after what was sent before, however the pool routes. `request` makes one request to each, as
-    /// in `broadcast(move |worker| worker.reload(config.clone()))`.
+    /// Tells every worker, after the pool has routed all earlier messages, whatever its routing. `request` makes one
+    /// request for each worker, as in `broadcast(move |worker| worker.reload(config.clone()))`.
     ///
-    /// It runs on the pool's turn and must not block; its panic is a failure of the pool. Where a bounded mailbox has
-    /// no room, the message is a dead letter.
+    /// `request` runs on the pool's turn and must not block. If it panics, the pool fails. If a bounded mailbox has no
+    /// room, the message becomes a dead letter.
     pub fn broadcast<T: Send + 'static>(
         &self,
         request: impl for<'a> Fn(&'a RefOf<C>) -> Request<'a, C, T> + Send + 'static,
@@ -360,7 +365,7 @@ impl<C: Actor> Pool<C> {
         }
     }
 
-    /// Those that are too many finish their work (rule 13.9).
+    /// Workers that are too many finish their work (rule 13.9).
     fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
             if !surplus.actor.has_ended() {
@@ -428,7 +433,8 @@ impl<C: Actor> Pool<C> {
         Ok(())
     }
 
-    /// Replaces a worker that has ended, unless it is one too many by now or belongs to an earlier instance of the pool.
+    /// Replaces a worker that has ended, unless the pool no longer needs it or it belongs to an earlier instance of the
+    /// pool.
     fn renew(&mut self, ended: &ActorRef<C>, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let Some(at) = self.workers.iter().position(|worker| worker.actor == *ended) else { return Ok(()) };
         let name = self.workers[at].name.clone();
@@ -504,7 +510,7 @@ impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for Pool<C> {}
 
 /// The permanent workers of a pool ended by themselves more often than its limit grants. The pool fails with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{worker} ended, and was to be replaced once too often")]
+#[error("{worker} ended, and the limit permits no further replacement")]
 pub struct TooManyReplacements {
     /// The worker that ended last.
     pub worker: ActorPath,

@@ -1,4 +1,4 @@
-//! Refs to patterns: their own, which dereferences to that of the actor they stand in for.
+//! Refs to patterns. Each dereferences to the ref of the actor that the pattern stands in for.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,9 +9,9 @@ use crate::pattern::{BackoffSupervisor, Pool};
 
 /// A pattern that takes the messages of another actor type and passes them on.
 ///
-/// Only the patterns of this module are: no other actor can be reached through another's ref.
+/// Only the patterns of this module implement it, so no other actor is reached through another actor's ref.
 pub trait StandIn: Actor + sealed::Sealed {
-    /// Whose messages it takes.
+    /// The actor whose messages it takes.
     type For: Actor<Message = Self::Message>;
 }
 
@@ -30,23 +30,23 @@ impl<C: Actor> StandIn for Pool<C> {
     type For = C;
 }
 
-/// The ref of a backoff supervisor, used like its child's.
+/// The ref of a backoff supervisor. Used like its child's ref.
 pub type BackoffSupervisorRef<C> = StandInRef<BackoffSupervisor<C>>;
 
-/// The ref of a pool, used like a worker's.
+/// The ref of a pool. Used like a worker's ref.
 pub type PoolRef<C> = StandInRef<Pool<C>>;
 
 /// The ref of a pattern. Used like a ref of the actor that it stands in for.
 ///
-/// Watched, stopped or compared, both stand for the pattern: it is the pattern's path they show and the pattern's end
-/// that is told.
+/// For watching, stopping and comparing, both refs stand for the pattern: they show the pattern's path, and their
+/// watchers are told of the pattern's end.
 pub struct StandInRef<S: StandIn> {
     own: ActorRef<S>,
     face: RefOf<S::For>,
 }
 
 impl<S: StandIn> StandInRef<S> {
-    /// What only the pattern can be asked, and what every ref can do.
+    /// The plain ref, with the pattern's own methods and those that all refs share.
     pub fn actor_ref(&self) -> &ActorRef<S> {
         &self.own
     }

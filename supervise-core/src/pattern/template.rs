@@ -10,19 +10,19 @@ use crate::actor::{
 use crate::base::UserValue;
 use crate::mailbox::MailboxKind;
 
-/// What the template of a pattern may return: the actor, a `Result` of it, or [`Props`] where it needs settings of its
-/// own or is a pattern itself.
+/// What the template of a pattern may return: the actor, a `Result` of it, or [`Props`] if it needs its own settings or
+/// is a pattern itself.
 ///
-/// The template runs for each child and for each of their instances, so it is an `Fn`; what changes from call to call
-/// is an atomic or behind a lock.
+/// The template runs for every instance of every child, so it is an `Fn`. State that changes from call to call must be
+/// atomic or behind a lock.
 #[diagnostic::on_unimplemented(
     message = "a template must return an actor, a `Result` of one, or `Props`, not `{Self}`",
     label = "no child can be made of this"
 )]
 pub trait Blueprint: Sized {
-    /// The actor that is made.
+    /// The actor that the template makes.
     type Actor: Actor;
-    /// Stands for what making it can fail with, see [`DecidedBy`](crate::DecidedBy).
+    /// Stands for the errors of the template, see [`DecidedBy`](crate::DecidedBy).
     type Cause;
     /// The table by which the actor supervises its own children.
     type Table;
@@ -75,12 +75,12 @@ impl<C: Actor> Template<C> {
         Self { props: UserValue::new(Box::new(move || B::props(&template))) }
     }
 
-    /// Where the children's messages wait.
+    /// The kind of the children's mailboxes.
     pub(super) fn mailbox(&self) -> MailboxKind {
         (self.props)().mailbox
     }
 
-    /// Makes a child and watches it. That its failures are decided was checked when the pattern was set up.
+    /// Spawns a child and watches it. The compiler checked that its failures are decided when the pattern was set up.
     pub(super) fn spawn<S: Actor>(&self, name: &str, ctx: &mut Context<S>) -> Result<ActorRef<C>, SpawnError> {
         let parent = ctx.me().actor_ref().to_any();
         let child = Cell::spawn_under(&parent, NewName::Given(name), (self.props)())?;

@@ -8,11 +8,11 @@
 //!                   timeout                   leave the system running
 //! ```
 //!
-//! 1. It runs at most once; the first reason stays.
-//! 2. A task runs at most once. Until its phase begins it can be cancelled, and its phase takes further tasks.
-//! 3. Tasks are a user's code: they are polled, and dropped, outside the lock.
+//! 1. It runs at most once, and keeps the first reason.
+//! 2. A task runs at most once. Until its phase begins, a task can be cancelled and further tasks can be added.
+//! 3. Tasks are user code, so they are polled and dropped outside the lock.
 //!
-//! Which phases there are, and their order, is decided in `phases`; how far it is, in `progress`. `run` performs it.
+//! `phases` decides the phases and their order, `progress` keeps the progress of the run, and `run` performs it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,9 +27,9 @@ use crate::shutdown_plan::{AddTaskError, ShutdownError, ShutdownReason, Shutdown
 
 impl ActorSystem {
     /// Runs the [coordinated shutdown](Self::coordinated_shutdown), ends all actors, children before their parents, and
-    /// waits until the last one has ended. Called twice, both calls wait for the one end.
+    /// waits until the last one has ended. If it is called twice, both calls wait for the same end.
     ///
-    /// A coordinated shutdown that is aborted ends the system all the same. Whether the system ended with a failure is what
+    /// Even if the coordinated shutdown is aborted, the system ends. Whether the system ended with a failure is what
     /// [`when_terminated`](Self::when_terminated) says afterwards.
     ///
     /// Awaited in a handler or hook of one of the system's own actors, it does not wait: the end comes when that handler has
@@ -37,12 +37,12 @@ impl ActorSystem {
     ///
     /// # Cancel safety
     ///
-    /// The system ends whether or not the future is awaited to its end, once it was polled.
+    /// Once the future has been polled, the system ends even if the future is dropped.
     pub async fn terminate(&self) {
         if self.core().shutdown().concerns_terminate() {
             let system = self.clone();
             dispatch::start(self.core(), async move {
-                // Why it was aborted was said when it was.
+                // The reason for an abort has been logged.
                 let _how = system.coordinated_shutdown().run(ShutdownReason::Terminate).await;
                 system.user_guardian().stop();
             });
@@ -51,12 +51,13 @@ impl ActorSystem {
         }
         // The end waits for the code that runs on this actor's turn.
         if !self.core().dispatcher().is_here() {
-            // Why a guardian failed was said when it did.
+            // The failure of a guardian has been logged.
             let _how = self.when_terminated().await;
         }
     }
 
-    /// The coordinated shutdown of this system: tasks in phases, run once, by default by [`terminate`](Self::terminate).
+    /// The coordinated shutdown of this system: tasks in phases, which run once. By default
+    /// [`terminate`](Self::terminate) runs it.
     ///
     /// ```
     /// # use supervise_core::{ActorSystem, Phase};
@@ -86,12 +87,12 @@ pub struct CoordinatedShutdown {
 impl CoordinatedShutdown {
     /// Adds a task to a phase. The same task added twice runs twice.
     ///
-    /// The task is a future that nobody has polled yet; it gives nothing, or a `Result`. If the shutdown never runs it
-    /// is dropped with the system.
+    /// The task is a future that has not been polled yet. It returns `()` or a `Result`. If the shutdown never runs,
+    /// the task is dropped with the system.
     ///
     /// # Errors
     ///
-    /// If there is no such phase, or it has begun.
+    /// If there is no phase of this name, or it has begun.
     pub fn add_task(
         &self,
         phase: &str,
@@ -103,7 +104,7 @@ impl CoordinatedShutdown {
         Ok(ShutdownTask { system: self.system.clone(), id })
     }
 
-    /// Adds a task that waits until an actor has ended. Somebody else stops it.
+    /// Adds a task that waits until an actor has ended. The task does not stop the actor itself.
     ///
     /// # Errors
     ///
@@ -121,8 +122,8 @@ impl CoordinatedShutdown {
         self.add_task(phase, name, ended)
     }
 
-    /// Adds a task that tells an actor a request at which it stops, such as `feed.close()`, and waits until it has
-    /// ended.
+    /// Adds a task that tells an actor a request that makes it stop, such as `feed.close()`, and waits until the actor
+    /// has ended.
     ///
     /// # Errors
     ///
@@ -136,32 +137,32 @@ impl CoordinatedShutdown {
         let system = self.system.clone();
         let (actor, message) = request.into_parts();
         let ended = async move {
-            // It may have ended already, then there is nothing to wait for.
+            // If the actor has ended already, there is nothing to wait for.
             let _taken = actor.push_when_room(message).await;
             system.ended(&actor).await;
         };
         self.add_task(phase, name, ended)
     }
 
-    /// Runs all phases, and waits until the last one is over. Called again, from wherever, it waits for the same run.
-    /// In a system that has ended there is nothing to run.
+    /// Runs all phases, and waits until the last one is over. A further call, from any handle, waits for the same run.
+    /// If the system has ended, there is nothing to run.
     ///
     /// # Errors
     ///
-    /// If a phase that aborts on failure had one. The system is still there then.
+    /// If a task fails or times out in a phase that aborts on failure. The system then continues to run.
     ///
     /// # Cancel safety
     ///
-    /// The shutdown runs to its end whether or not the future is awaited to its end, once it was polled.
+    /// Once the future has been polled, the shutdown runs to its end even if the future is dropped.
     pub async fn run(&self, reason: impl Into<ShutdownReason>) -> Result<(), ShutdownError> {
         self.run_phases_from(0, reason.into()).await
     }
 
-    /// Like [`run`](Self::run), but leaves out the phases before this one, with their tasks.
+    /// Like [`run`](Self::run), but skips the phases before this one and their tasks.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run), or if there is no such phase.
+    /// As [`run`](Self::run), or if there is no phase of this name.
     ///
     /// # Cancel safety
     ///
@@ -184,7 +185,7 @@ impl CoordinatedShutdown {
         self.state().finished().await
     }
 
-    /// Why the shutdown was run; `None` before it is.
+    /// Why the shutdown was run. `None` before it is run.
     pub fn reason(&self) -> Option<ShutdownReason> {
         self.state().reason()
     }
@@ -207,15 +208,15 @@ pub struct ShutdownTask {
 }
 
 impl ShutdownTask {
-    /// Takes the task back. Answers whether that was in time: `false` once its phase has begun.
+    /// Cancels the task. Returns `false` if it is too late, because its phase has begun.
     pub fn cancel(&self) -> bool {
         self.system.core().shutdown().cancel(self.id)
     }
 }
 
-/// What a shutdown task may give: nothing, or a `Result`.
+/// What a shutdown task may return: `()` or a `Result`.
 pub trait TaskOutcome {
-    /// The failure, if it is one.
+    /// Converts it into a `Result`.
     ///
     /// # Errors
     ///

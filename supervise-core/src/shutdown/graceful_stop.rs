@@ -12,17 +12,17 @@ use crate::base::ActorPath;
 use crate::supervision::{HowEnded, WatchKind};
 
 impl ActorSystem {
-    /// Waits until an actor has ended; at once if it has. A restart does not count. Everything its `post_stop` did has
-    /// happened then; its name may still be taken.
+    /// Waits until an actor has ended, or returns at once if it has already ended. A restart does not count.
+    /// `post_stop` has run by then, but the actor's name may still be taken.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future takes the watch back.
+    /// Dropping the future ends the watch.
     pub async fn ended<R: TypedRef>(&self, actor: &R) -> HowEnded {
         self.watch_from_outside(&actor.actor_ref().to_any()).await
     }
 
-    /// Watches from now on, whether or not the future is polled.
+    /// Watches from now on, even before the future is polled.
     fn watch_from_outside(&self, subject: &AnyActorRef) -> impl Future<Output = HowEnded> + Send + use<> {
         let (tell, told) = oneshot::channel();
         let mut tell = Some(tell);
@@ -34,7 +34,7 @@ impl ActorSystem {
         let system = self.clone();
         async move {
             let Ok(_watch) = watcher else {
-                // The system is ending, and no actor outlives it.
+                // The system is ending, and the actor ends with it.
                 let _how = system.when_terminated().await;
                 return HowEnded::AlreadyGone;
             };
@@ -49,13 +49,13 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// If it has not ended in time. It is not forced, and ends when it can.
+    /// If the actor has not ended within that time. It is not aborted, and still stops.
     ///
     /// # Cancel safety
     ///
-    /// The stop is requested at the first poll. Dropped later, the actor stops all the same.
+    /// The first poll requests the stop. If the future is dropped after that, the actor still stops.
     pub async fn graceful_stop<R: TypedRef>(&self, actor: &R, within: Duration) -> Result<HowEnded, NotStopped> {
-        // Watched first, so that a quick end is seen and not found.
+        // Watches before the stop, so that the answer says how the actor ended, even if it ends at once.
         let end = self.watch_from_outside(&actor.actor_ref().to_any());
         self.stop(actor);
         tokio::time::timeout(within, end).await.map_err(|_| NotStopped { actor: actor.actor_ref().path(), within })
@@ -66,9 +66,9 @@ impl ActorSystem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{actor} did not stop within {within:?}")]
 pub struct NotStopped {
-    /// Which actor.
+    /// The actor.
     pub actor: ActorPath,
-    /// The time it had.
+    /// The time that it had.
     pub within: Duration,
 }
 

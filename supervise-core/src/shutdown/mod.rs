@@ -1,4 +1,4 @@
-//! How things end from outside: an actor that somebody waits for, and a whole system, in phases.
+//! Ending actors and systems from outside: waiting for the end of an actor, and shutting a system down in phases.
 
 mod coordinated;
 mod graceful_stop;

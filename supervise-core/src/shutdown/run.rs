@@ -29,7 +29,7 @@ pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(),
     Ok(())
 }
 
-/// What the last phase does of its own.
+/// The task that the last phase has by itself.
 fn terminate(system: ActorSystem) -> Task {
     let run = UserValue::new(Box::pin(async move {
         system.user_guardian().stop();
@@ -40,9 +40,9 @@ fn terminate(system: ActorSystem) -> Task {
     Task { name: Cow::Borrowed("stop all actors"), run }
 }
 
-/// Runs the tasks of one phase side by side. A failure does not cut the others short.
+/// Runs the tasks of one phase concurrently. If one fails, the others still run to their end.
 async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownError> {
-    // Those that have ended are gone.
+    // `None` for a task that has ended.
     let mut names: Vec<Option<Name>> = Vec::with_capacity(tasks.len());
     let mut running = JoinSet::new();
     for (at, Task { name, run }) in tasks.into_iter().enumerate() {
@@ -53,7 +53,7 @@ async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownErro
     let all_done = async {
         while let Some(joined) = running.join_next().await {
             let Ok((at, outcome)) = joined else {
-                // Panics are contained: the runtime goes away.
+                // Panics are contained, so the runtime is being shut down.
                 continue;
             };
             let task = names[at].take().unwrap_or_default();
@@ -68,7 +68,7 @@ async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownErro
         }
     };
     if tokio::time::timeout(phase.timeout, all_done).await.is_err() {
-        // What still runs is dropped with `running`.
+        // Tasks that still run are dropped with `running`.
         let tasks: Vec<String> = names.into_iter().flatten().map(Cow::into_owned).collect();
         observe::shutdown_phase_timed_out(&phase.name, phase.timeout, &tasks);
         aborted.get_or_insert(ShutdownError::TimedOut {

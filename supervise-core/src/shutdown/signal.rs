@@ -10,8 +10,8 @@ use crate::observe;
 use crate::shutdown_plan::ShutdownReason;
 
 impl ActorSystem {
-    /// From now on the [coordinated shutdown](Self::coordinated_shutdown) runs when the process gets Ctrl-C, on Unix also
-    /// `SIGTERM`. By default that ends the system; the process ends when `main` does:
+    /// Makes the [coordinated shutdown](Self::coordinated_shutdown) run when the process gets Ctrl-C or, on Unix,
+    /// `SIGTERM`. By default the shutdown ends the system. The process ends when `main` returns:
     ///
     /// ```no_run
     /// # use supervise_core::ActorSystem;
@@ -32,7 +32,7 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// If the operating system refuses to tell us.
+    /// If the operating system refuses to register the signal handlers.
     ///
     /// # Panics
     ///
@@ -44,7 +44,7 @@ impl ActorSystem {
             let until_ended = system.clone();
             if let Some(signal) = first(signals.next(), until_ended.when_terminated()).await {
                 exit_at_the_next(signals);
-                // Why it was aborted was said when it was.
+                // The reason for an abort has been logged.
                 let _how = system.coordinated_shutdown().run(ShutdownReason::Signal(signal.name)).await;
             }
         });
@@ -66,7 +66,7 @@ fn exit_at_the_next(mut signals: Signals) {
     drop(std::thread::Builder::new().name("supervise-signal".to_owned()).spawn(move || runtime.block_on(wait)));
 }
 
-/// What `wanted` gives, unless `end` comes before it.
+/// The result of `wanted`, or `None` if `end` completes first.
 async fn first<T>(wanted: impl Future<Output = T>, end: impl Future) -> Option<T> {
     let (mut wanted, mut end) = (std::pin::pin!(wanted), std::pin::pin!(end));
     std::future::poll_fn(|cx| match wanted.as_mut().poll(cx) {

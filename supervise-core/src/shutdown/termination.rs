@@ -10,12 +10,13 @@ use crate::shutdown_plan::{SystemTerminated, TerminationHook};
 
 impl ActorSystem {
     /// Runs `callback` after the last actor has ended, before [`when_terminated`](Self::when_terminated) completes.
-    /// Callbacks run one after another, the last one registered first. A panic is logged and the next one runs.
+    /// Callbacks run one after another, the last registered one first. If one panics, this is logged and the next one
+    /// runs.
     ///
     /// # Errors
     ///
-    /// If the last actor has ended already; the callback is dropped then. While the system is ending, it is either run
-    /// or refused.
+    /// If the last actor has already ended; the callback is then dropped. While the system is ending, a callback either
+    /// runs or is refused.
     pub fn on_termination(
         &self,
         callback: impl Future<Output = ()> + Send + 'static,
@@ -27,8 +28,8 @@ impl ActorSystem {
         }
     }
 
-    /// Lets `/system` wait: when all actors under `/user` have ended the hook is called, and the rest of the system
-    /// stays until every hook was dropped. There is no limit to this wait.
+    /// Registers a hook for which `/system` waits. When all actors under `/user` have ended, all hooks are called, and
+    /// the rest of the system stays until every hook has been dropped. This wait has no time limit.
     ///
     /// ```
     /// # use supervise_core::ActorSystem;
@@ -47,7 +48,7 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// If the actors under `/user` have ended already.
+    /// If the actors under `/user` have already ended.
     pub fn termination_hook(&self) -> Result<TerminationHook, SystemTerminated> {
         let refused = SystemTerminated { system: self.name().to_owned() };
         self.core().termination().hook().ok_or(refused)

@@ -1,5 +1,5 @@
-//! The plan of a coordinated shutdown: which phases there are, which tasks they have, and how far a run has come. And what is
-//! registered for the end of a system. Nothing here runs an actor; `shutdown` performs it.
+//! The plan of a coordinated shutdown: its phases, their tasks, and the progress of a run. Also the hooks and callbacks
+//! for the end of a system. Nothing here runs an actor; `shutdown` carries the plan out.
 
 mod phases;
 mod progress;
@@ -31,7 +31,7 @@ pub enum ShutdownReason {
     Terminate,
     /// The process got this signal.
     Signal(&'static str),
-    /// Something else.
+    /// Any other reason.
     Other(Cow<'static, str>),
 }
 
@@ -59,11 +59,11 @@ impl fmt::Display for ShutdownReason {
 
 /// There is no shutdown phase of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no shutdown phase `{phase}`; there are: {}", known.join(", "))]
+#[error("unknown shutdown phase `{phase}`; the phases are: {}", known.join(", "))]
 pub struct UnknownPhase {
     /// The name.
     pub phase: String,
-    /// The phases there are.
+    /// The names of all phases.
     pub known: Vec<String>,
 }
 
@@ -82,11 +82,11 @@ pub enum AddTaskError {
     },
 }
 
-/// Why a coordinated shutdown did not come to its end.
+/// Why a coordinated shutdown did not complete.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShutdownError {
-    /// There is no phase to begin with.
+    /// There is no phase of the name at which the run should begin.
     #[error(transparent)]
     UnknownPhase(#[from] UnknownPhase),
     /// A task failed in a phase that aborts on failure.
@@ -101,13 +101,13 @@ pub enum ShutdownError {
         failure: Failure,
     },
     /// The tasks of a phase that aborts on failure took too long.
-    #[error("the coordinated shutdown was aborted in `{phase}`: not done after {timeout:?}: {}", tasks.join(", "))]
+    #[error("the coordinated shutdown was aborted in `{phase}`: tasks that did not finish within {timeout:?}: {}", tasks.join(", "))]
     TimedOut {
         /// The phase.
         phase: String,
-        /// How long it had.
+        /// The phase's timeout.
         timeout: Duration,
-        /// The tasks that were not done.
+        /// The tasks that did not finish.
         tasks: Vec<String>,
     },
 }

@@ -7,17 +7,18 @@
 //!     ► before-actor-system-terminate ► actor-system-terminate
 //! ```
 //!
-//! A phase of one's own runs as soon as those it comes after are over: it is tried before the predefined ones.
+//! A user's own phase runs as soon as the phases that it comes after are over. If it and a predefined phase could both
+//! run next, the user's phase runs first.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 type Name = Cow<'static, str>;
 
-/// How long the tasks of a phase may take, unless the phase says otherwise.
+/// How long the tasks of a phase may take, unless the phase has its own timeout.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One step of a coordinated shutdown: tasks that run side by side, and end before the next phase begins.
+/// One step of a coordinated shutdown. Its tasks run concurrently, and end before the next phase begins.
 ///
 /// The predefined phases form one chain, in the order of the constants here. A phase given to
 /// [`ShutdownSettings::phase`](super::ShutdownSettings::phase) under one of their names changes it.
@@ -43,29 +44,29 @@ impl Phase {
     pub const BEFORE_SERVICE_UNBIND: &'static str = "before-service-unbind";
     /// Services stop taking new connections.
     pub const SERVICE_UNBIND: &'static str = "service-unbind";
-    /// Requests under way are waited for.
+    /// Requests in progress are completed.
     pub const SERVICE_REQUESTS_DONE: &'static str = "service-requests-done";
-    /// What is still open is closed.
+    /// Connections that are still open are closed.
     pub const SERVICE_STOP: &'static str = "service-stop";
-    /// Before this node takes leave of others.
+    /// Before this node leaves the cluster.
     pub const BEFORE_CLUSTER_SHUTDOWN: &'static str = "before-cluster-shutdown";
-    /// What this node owns is handed over.
+    /// This node hands over the shards that it owns.
     pub const CLUSTER_SHARDING_SHUTDOWN_REGION: &'static str = "cluster-sharding-shutdown-region";
-    /// This node says that it leaves.
+    /// This node announces that it leaves.
     pub const CLUSTER_LEAVE: &'static str = "cluster-leave";
-    /// Others know that it leaves.
+    /// The other nodes know that it leaves.
     pub const CLUSTER_EXITING: &'static str = "cluster-exiting";
-    /// Others have let it go.
+    /// The other nodes have removed it.
     pub const CLUSTER_EXITING_DONE: &'static str = "cluster-exiting-done";
-    /// What connected it is closed.
+    /// This node closes its connections to the cluster.
     pub const CLUSTER_SHUTDOWN: &'static str = "cluster-shutdown";
-    /// The last moment at which all actors are there.
+    /// The last phase in which all actors run.
     pub const BEFORE_ACTOR_SYSTEM_TERMINATE: &'static str = "before-actor-system-terminate";
     /// The actor system ends.
     pub const ACTOR_SYSTEM_TERMINATE: &'static str = "actor-system-terminate";
 
-    /// A phase that runs as early as its dependencies allow, in which a failure or a timeout is logged and the shutdown
-    /// goes on.
+    /// Makes a phase that runs as early as its dependencies allow. If a task fails or the phase times out, this is
+    /// logged and the shutdown continues.
     pub fn new(name: impl Into<Name>) -> Self {
         Self {
             name: name.into(),
@@ -77,42 +78,42 @@ impl Phase {
         }
     }
 
-    /// Lets it begin only when `phase` is over.
+    /// Makes this phase begin after `phase` is over.
     #[must_use]
     pub fn after(mut self, phase: impl Into<Name>) -> Self {
         self.after.push(phase.into());
         self
     }
 
-    /// Lets `phase` begin only when it is over.
+    /// Makes `phase` begin after this phase is over.
     #[must_use]
     pub fn before(mut self, phase: impl Into<Name>) -> Self {
         self.before.push(phase.into());
         self
     }
 
-    /// Sets how long its tasks may take. Those that are not done then are dropped at their await points.
+    /// Sets how long its tasks may take. Tasks that have not finished by then are dropped at their await points.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Lets a failed task or a timeout end the shutdown: no later phase runs.
+    /// Makes a failed task or a timeout abort the shutdown: no later phase runs.
     #[must_use]
     pub fn abort_on_failure(mut self) -> Self {
         self.on_failure = OnFailure::Abort;
         self
     }
 
-    /// Skips it: its tasks do not run. That is logged.
+    /// Skips the phase: its tasks do not run. This is logged.
     #[must_use]
     pub fn skip(mut self) -> Self {
         self.enabled = false;
         self
     }
 
-    /// Adds what `other`, of the same name, says.
+    /// Adds the settings of `other`, a phase of the same name.
     fn merge(&mut self, other: Self) {
         self.after.extend(other.after);
         self.before.extend(other.before);
@@ -131,15 +132,15 @@ pub enum InvalidPhases {
     /// Phases wait for each other.
     #[error("the shutdown phases wait for each other: {}", .0.join(" after "))]
     Cycle(
-        /// Each comes after the next; the first is named again at the end.
+        /// The cycle: each phase comes after the next one, and the first phase is repeated at the end.
         Vec<String>,
     ),
     /// A phase comes before or after one that does not exist.
-    #[error("the shutdown phase `{phase}` names `{unknown}`, and there is no such phase; there are: {}", known.join(", "))]
+    #[error("the shutdown phase `{phase}` names `{unknown}`, which is not a phase; the phases are: {}", known.join(", "))]
     Unknown {
         /// The phase.
         phase: String,
-        /// What it names.
+        /// The name that is not a phase.
         unknown: String,
         /// The phases there are.
         known: Vec<String>,
@@ -150,7 +151,7 @@ pub enum InvalidPhases {
 #[derive(Debug, Clone)]
 pub(crate) struct Phases(Vec<Planned>);
 
-/// A phase that has its place.
+/// A phase at its place in the order.
 #[derive(Debug, Clone)]
 pub(crate) struct Planned {
     pub(crate) name: Name,

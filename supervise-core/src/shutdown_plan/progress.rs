@@ -1,4 +1,5 @@
-//! How far a coordinated shutdown is, and which tasks wait for it. Pure: no lock, no clock, and nobody polls a task here.
+//! The progress of a coordinated shutdown, and the tasks that wait for it. Pure: no lock, no clock, and no task is
+//! polled here.
 
 use super::ShutdownReason;
 
@@ -6,14 +7,14 @@ use super::ShutdownReason;
 #[derive(Debug)]
 pub(super) struct Progress<T> {
     run: Option<Run>,
-    /// How many phases have begun, or are left out.
+    /// How many phases have begun or are skipped.
     begun: usize,
     /// Tasks of later phases, by id: in the order in which they were added.
     waiting: Vec<Waiting<T>>,
     next_id: u64,
 }
 
-/// What became of a shutdown.
+/// The fate of a shutdown.
 #[derive(Debug)]
 pub(super) enum Run {
     For(ShutdownReason),
@@ -40,7 +41,7 @@ impl<T> Progress<T> {
         }
     }
 
-    /// Notes what became of the shutdown, once. Answers whether this was the first to say so. Invariant 1.
+    /// Sets the fate of the shutdown, once. Returns whether this was the first call. Invariant 1.
     #[must_use]
     pub(super) fn claim(&mut self, run: Run) -> bool {
         let first = self.run.is_none();
@@ -54,7 +55,7 @@ impl<T> Progress<T> {
         self.waiting.is_empty() && self.claim(run)
     }
 
-    /// Adds a task to a phase and answers with its id, or gives it back if the phase has begun.
+    /// Adds a task to a phase and returns its id, or returns the task if the phase has begun.
     pub(super) fn add(&mut self, phase: usize, task: T) -> Result<u64, T> {
         if phase < self.begun {
             return Err(task);
@@ -65,13 +66,13 @@ impl<T> Progress<T> {
         Ok(id)
     }
 
-    /// Takes a task back whose phase has not begun.
+    /// Removes a task whose phase has not begun.
     pub(super) fn cancel(&mut self, id: u64) -> Option<T> {
         let at = self.waiting.binary_search_by_key(&id, |waiting| waiting.id).ok()?;
         Some(self.waiting.remove(at).task)
     }
 
-    /// Lets so many phases have begun, and gives their tasks. Invariant 2.
+    /// Sets how many phases have begun, and returns their tasks. Invariant 2.
     #[must_use]
     pub(super) fn begin(&mut self, phases: usize) -> Vec<T> {
         self.begun = phases;

@@ -1,10 +1,11 @@
-//! How a coordinated shutdown is set up.
+//! The settings of a coordinated shutdown.
 
 use std::time::Duration;
 
 use super::phases::{self, InvalidPhases, Phase};
 
-/// How a system shuts down in phases. For [`ActorSystemBuilder::coordinated_shutdown`](crate::ActorSystemBuilder::coordinated_shutdown).
+/// The settings of a coordinated shutdown, for
+/// [`ActorSystemBuilder::coordinated_shutdown`](crate::ActorSystemBuilder::coordinated_shutdown).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShutdownSettings {
     pub(super) phases: Vec<Phase>,
@@ -14,8 +15,8 @@ pub struct ShutdownSettings {
 }
 
 impl ShutdownSettings {
-    /// The predefined phases, of 5 s each unless they say otherwise. The last one ends the system, and
-    /// [`ActorSystem::terminate`](crate::ActorSystem::terminate) runs them all.
+    /// The default settings: the predefined phases with a timeout of 5 s each, but 10 s for three of them. The last one
+    /// ends the system, and [`ActorSystem::terminate`](crate::ActorSystem::terminate) runs them all.
     pub fn new() -> Self {
         Self {
             phases: Vec::new(),
@@ -25,29 +26,29 @@ impl ShutdownSettings {
         }
     }
 
-    /// Adds a phase, or changes the one of this name: what `phase` says is added to what is known of it.
+    /// Adds a phase, or changes the phase of this name: the settings of `phase` are added to it.
     #[must_use]
     pub fn phase(mut self, phase: Phase) -> Self {
         self.phases.push(phase);
         self
     }
 
-    /// Sets how long the tasks of a phase may take that has no timeout of its own.
+    /// Sets how long the tasks of a phase may take if it has no timeout of its own.
     #[must_use]
     pub fn phase_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Lets the last phase not end the system. Then [`terminate`](crate::ActorSystem::terminate) must not run the phases
-    /// either, see [`terminate_directly`](Self::terminate_directly).
+    /// Makes the last phase leave the system running. Then [`terminate`](crate::ActorSystem::terminate) must not run
+    /// the phases either; see [`terminate_directly`](Self::terminate_directly).
     #[must_use]
     pub fn leave_system_running(mut self) -> Self {
         self.terminates_system = false;
         self
     }
 
-    /// Lets [`ActorSystem::terminate`](crate::ActorSystem::terminate) end the system without running the phases.
+    /// Makes [`ActorSystem::terminate`](crate::ActorSystem::terminate) end the system without running the phases.
     #[must_use]
     pub fn terminate_directly(mut self) -> Self {
         self.run_by_terminate = false;
@@ -61,7 +62,7 @@ impl Default for ShutdownSettings {
     }
 }
 
-/// Why settings of a coordinated shutdown make no sense.
+/// Why the settings of a coordinated shutdown are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidShutdown {

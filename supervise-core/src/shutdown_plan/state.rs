@@ -1,4 +1,4 @@
-//! The coordinated shutdown of one system, as its handles and its run share it.
+//! The state of one system's coordinated shutdown, which its handles and its run share.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ pub(crate) struct ShutdownState {
     pub(crate) terminates_system: bool,
     run_by_terminate: bool,
     progress: Mutex<Progress<Task>>,
-    /// `None` until all phases have run, or none will.
+    /// `None` until all phases have run, or it is certain that no phase will run.
     finished: watch::Sender<Option<Result<(), ShutdownError>>>,
 }
 
@@ -67,14 +67,14 @@ impl ShutdownState {
         self.lock().reason().cloned()
     }
 
-    /// Answers whether the caller is the one who runs it.
+    /// Returns whether the caller must run the shutdown.
     #[must_use]
     pub(crate) fn claim(&self, reason: &ShutdownReason) -> bool {
         self.lock().claim(Run::For(reason.clone()))
     }
 
-    /// Whether [`ActorSystem::terminate`](crate::ActorSystem::terminate) has phases to run, or to wait for. Where nobody
-    /// ever added a task there are none: they are over at once.
+    /// Whether [`ActorSystem::terminate`](crate::ActorSystem::terminate) has phases to run, or to wait for. If no task
+    /// was ever added, there is nothing to run, and the phases are over at once.
     #[must_use]
     pub(crate) fn concerns_terminate(&self) -> bool {
         if !self.run_by_terminate {
@@ -98,14 +98,14 @@ impl ShutdownState {
         drop(never_run);
     }
 
-    /// The system has ended. If it did so without a shutdown, there will be none.
+    /// The system has ended. If it ended without a shutdown, there will be no shutdown.
     pub(crate) fn system_ended(&self) {
         if self.lock().claim(Run::Never) {
             self.finish(Ok(()));
         }
     }
 
-    /// No phase will begin any more.
+    /// No further phase will begin.
     pub(crate) fn finish(&self, outcome: Result<(), ShutdownError>) {
         self.leave_out_until(self.phases.iter().len());
         self.finished.send_replace(Some(outcome));
@@ -118,7 +118,7 @@ impl ShutdownState {
         }
     }
 
-    /// Held for a line, never around a task.
+    /// The lock is held for a single operation, never while a task runs.
     fn lock(&self) -> MutexGuard<'_, Progress<Task>> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,11 +1,12 @@
-//! What is done around the end of a system, besides ending its actors.
+//! Hooks and callbacks for the end of a system.
 //!
 //! ```text
 //!   /user ends ──► hooks are called, and waited for ──► /system ends ──► / ends ──► callbacks, last first ──► the end
 //! ```
 //!
-//! 1. A hook is done when it is dropped, so whoever dies with it counts as done.
-//! 2. A callback is run exactly once, or was refused: the root's end takes all of them and the list with them.
+//! 1. A hook is done when it is dropped, also when the task that holds it panics or is aborted.
+//! 2. A callback is refused or runs exactly once, because the end of the root takes the list with all of them. If the
+//!    runtime is shut down first, the callbacks are dropped instead.
 //!
 //! Rule 9.4.
 
@@ -19,7 +20,7 @@ use crate::base::{UserValue, contained_async};
 use crate::failure::Failure;
 use crate::observe;
 
-/// It is too late: what was asked for happens before the end of the system, which has come.
+/// A hook or callback was registered too late: the hooks have been called, or the last actor has ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the actor system `{system}` has terminated")]
 pub struct SystemTerminated {
@@ -27,7 +28,8 @@ pub struct SystemTerminated {
     pub system: String,
 }
 
-/// Keeps `/system` from ending until it is dropped, see [`ActorSystem::termination_hook`](crate::ActorSystem::termination_hook).
+/// Keeps `/system` from ending until it is dropped. See
+/// [`ActorSystem::termination_hook`](crate::ActorSystem::termination_hook).
 #[derive(Debug)]
 pub struct TerminationHook(watch::Receiver<bool>);
 
@@ -36,24 +38,24 @@ impl TerminationHook {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future forgets nothing.
+    /// Dropping the future has no effect.
     pub async fn called(&mut self) {
-        // An error says that the system is gone, with all its actors.
+        // An error means that the system is gone, with all its actors.
         let _gone = self.0.wait_for(|called| *called).await.is_err();
     }
 
-    /// Lets `/system` end, as far as this hook is concerned. Dropping the hook says the same.
+    /// Releases `/system`: it may end as far as this hook is concerned. Dropping the hook has the same effect.
     pub fn done(self) {}
 }
 
-/// What runs when the last actor has ended.
+/// A termination callback, which runs after the last actor has ended.
 pub(crate) type Callback = UserValue<Pin<Box<dyn Future<Output = ()> + Send>>>;
 
 /// The hooks and callbacks of one system.
 pub(crate) struct Termination {
-    /// Whether the hooks were called. Each hook is a receiver.
+    /// Whether the hooks have been called. Each hook is a receiver of this channel.
     hooks: watch::Sender<bool>,
-    /// `None` once they run. Invariant 2.
+    /// `None` once the callbacks run. Invariant 2.
     callbacks: Mutex<Option<Vec<Callback>>>,
 }
 
@@ -62,10 +64,10 @@ impl Termination {
         Self { hooks: watch::Sender::new(false), callbacks: Mutex::new(Some(Vec::new())) }
     }
 
-    /// A hook that will be called, unless it is too late.
+    /// Registers a hook, unless the hooks have been called.
     pub(crate) fn hook(&self) -> Option<TerminationHook> {
         let mut hook = self.hooks.subscribe();
-        // Looked at after subscribing: a hook that is given out is one that is waited for.
+        // Checked after subscribing, so that `/system` waits for every hook that this returns.
         let late = *hook.borrow_and_update();
         (!late).then_some(TerminationHook(hook))
     }
@@ -76,7 +78,7 @@ impl Termination {
         self.hooks.closed().await;
     }
 
-    /// Answers whether it will be run.
+    /// Returns whether the callback will run.
     pub(crate) fn add(&self, callback: Callback) -> bool {
         match &mut *self.callbacks.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(callbacks) => {
@@ -92,17 +94,17 @@ impl Termination {
         self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// The root has ended. Gives the callbacks, to be run now; no further one is taken.
+    /// The root has ended. Returns the callbacks, which must run now; later callbacks are refused.
     #[must_use]
     pub(crate) fn root_ended(&self) -> Callbacks {
-        // Where `/system` did not end after `/user`, nobody called the hooks.
+        // If `/system` did not end after `/user`, the hooks have not been called yet.
         self.hooks.send_replace(true);
         let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).take();
         Callbacks(callbacks.unwrap_or_default())
     }
 }
 
-/// Callbacks that nobody else will run.
+/// The callbacks, taken out of the list for the one run.
 pub(crate) struct Callbacks(Vec<Callback>);
 
 impl Callbacks {

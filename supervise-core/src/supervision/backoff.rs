@@ -1,4 +1,4 @@
-//! How long to wait before a restart: plain arithmetic on counts and times. It does not know who waits.
+//! How long to wait before a restart: plain arithmetic on counts and times.
 //!
 //! Rules 7.8 and 7.9.
 
@@ -12,20 +12,21 @@ use super::Time;
 pub struct Backoff {
     /// How the delay grows.
     pub growth: Growth,
-    /// When the count of consecutive failures starts anew.
+    /// When the count of consecutive failures is reset.
     pub reset: Reset,
 }
 
 /// How a delay grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Growth {
-    /// `min · 2^k` for the k-th consecutive failure, at most `max`, then up to `jitter` of it on top.
+    /// `min · 2^k` for the k-th consecutive failure, counted from 0, at most `max`. A random share of up to `jitter` is
+    /// added.
     Exponential {
         /// The first delay.
         min: Duration,
         /// The cap, before jitter.
         max: Duration,
-        /// Random share on top, `0.0..=1.0`.
+        /// The largest random share that is added, `0.0..=1.0`.
         jitter: f64,
     },
     /// `initial · n` for the n-th failure; the count is cleared when the last failure is older than `window`
@@ -33,17 +34,18 @@ pub enum Growth {
     Linear {
         /// The first delay and the step.
         initial: Duration,
-        /// How long a failure is remembered.
+        /// How long a failure counts.
         window: Duration,
     },
 }
 
-/// When the count of consecutive failures starts anew.
+/// When the count of consecutive failures is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
-    /// When a restarted child has not failed for this long. One that failed to start: for the longest delay at least.
+    /// When a restarted child has not failed for this long. After a failed start: for this long, and at least for the
+    /// longest delay.
     After(Duration),
-    /// When the child asks for it.
+    /// Only when the child asks for it.
     Manual,
 }
 
@@ -60,7 +62,8 @@ impl Backoff {
         Self { growth: Growth::Exponential { min, max, jitter: 0.0 }, reset: Reset::After(max) }
     }
 
-    /// Proto.Actor's arithmetic: `count · initial`, cleared when the last failure is older than `window`.
+    /// Proto.Actor's arithmetic: a delay of `count · initial`. The count is cleared when the last failure is older than
+    /// `window`.
     ///
     /// # Panics
     ///
@@ -84,13 +87,13 @@ impl Backoff {
         self
     }
 
-    /// Starts anew when a child has not failed for `quiet`.
+    /// Resets the count when the child has not failed for `quiet`.
     pub const fn reset_after(mut self, quiet: Duration) -> Self {
         self.reset = Reset::After(quiet);
         self
     }
 
-    /// Starts anew only when the child asks for it.
+    /// Resets the count only when the child asks for it.
     pub const fn manual_reset(mut self) -> Self {
         self.reset = Reset::Manual;
         self
@@ -115,18 +118,18 @@ pub struct BackoffCount {
     count: u32,
     /// When the last delayed restart was due.
     last_due: Option<Time>,
-    /// When the last failure was.
+    /// The time of the last failure.
     last_failure: Option<Time>,
 }
 
 impl BackoffCount {
-    /// Counts a failure at `now` and says how long the restart has to wait.
+    /// Counts a failure at `now` and returns the delay of the restart.
     pub fn failed(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
         self.failed_as(self.count_at(backoff, now), backoff, now, draw)
     }
 
-    /// Counts a failure to start. How long the start took before it failed is no quiet time, unless that was longer than any
-    /// delay: a connection that times out has not been well meanwhile.
+    /// Counts a failure to start. The duration of the start is not a quiet time, unless it was longer than any delay:
+    /// while a connection attempt runs into its timeout, the child does not work.
     pub fn failed_to_start(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
         let longest = match backoff.growth {
             Growth::Exponential { max, .. } => max,
@@ -144,17 +147,17 @@ impl BackoffCount {
         delay
     }
 
-    /// Starts anew.
+    /// Resets the count.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// How many consecutive failures count at `now`: none after a quiet time.
+    /// How many consecutive failures count at `now`: 0 after a quiet time.
     pub fn count_at(&self, backoff: &Backoff, now: Time) -> u32 {
         self.count_after(Duration::ZERO, backoff, now)
     }
 
-    /// How many count after a quiet time of `least`, or what the backoff says if that is longer.
+    /// The count, or 0 after the quiet time: that of the backoff, but at least `least`.
     fn count_after(&self, least: Duration, backoff: &Backoff, now: Time) -> u32 {
         let forgotten = match (backoff.growth, backoff.reset) {
             (Growth::Linear { window, .. }, _) => {
@@ -168,7 +171,7 @@ impl BackoffCount {
         if forgotten { 0 } else { self.count }
     }
 
-    /// When the last failure was counted.
+    /// The time of the last failure.
     pub fn last_failure(&self) -> Option<Time> {
         self.last_failure
     }

@@ -1,4 +1,4 @@
-//! What a `#[child]` field says about its child: data only.
+//! The settings of a `#[child]` field: data only.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ pub enum RestartType {
     /// After a failure, if the table says so. A normal end is final.
     #[default]
     Transient,
-    /// After a failure, if the table says so, and after a normal end: then as a new incarnation, which counts against
-    /// the limit like a restart. A stop that was asked for stays final.
+    /// After a failure, if the table says so, and after a normal end. In the second case it comes back as a new
+    /// incarnation, which counts against the limit like a restart. A requested stop is final.
     Permanent,
-    /// Never. A `Restart` that the table says, or that a sibling's failure brings, stops it.
+    /// Never. A `Restart` by the table, or because of a sibling's failure, stops it.
     Temporary,
 }
 
@@ -28,18 +28,18 @@ pub enum RestartType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ChildSpec {
-    /// Its name. Nobody else under the same parent can have it, even while the child is down.
+    /// Its name. No other child of the same parent can have it, even while this child is down.
     pub name: &'static str,
     /// When it comes back.
     pub restart: RestartType,
-    /// How long its handlers and hooks may go on after a stop request, where that differs from what its type says.
+    /// How long its handlers and hooks may continue after a stop request. `None`: the time that its type declares.
     pub stop_timeout: Option<Duration>,
-    /// Whether its end may end its parent, as the parent's `auto_shutdown` says.
+    /// Whether its end may stop its parent, depending on the parent's `auto_shutdown`.
     pub significant: bool,
 }
 
 impl ChildSpec {
-    /// A transient child.
+    /// Makes the spec of a transient child that is not significant.
     pub const fn new(name: &'static str) -> Self {
         Self { name, restart: RestartType::Transient, stop_timeout: None, significant: false }
     }
@@ -50,13 +50,13 @@ impl ChildSpec {
         self
     }
 
-    /// Sets how long its handlers and hooks may go on after a stop request.
+    /// Sets how long its handlers and hooks may continue after a stop request.
     pub const fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
         self.stop_timeout = Some(stop_timeout);
         self
     }
 
-    /// Lets its end end its parent.
+    /// Makes its end stop its parent, depending on the parent's `auto_shutdown`.
     pub const fn significant(mut self) -> Self {
         self.significant = true;
         self

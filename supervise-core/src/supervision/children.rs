@@ -6,9 +6,10 @@
 //!      alive       dying        alive       alive
 //! ```
 //!
-//! 1. A name is taken from its reservation until the child's end has been processed, so while it is dying too.
-//! 2. `dying` counts exactly the children whose stop was requested and whose end has not come.
-//! 3. Order lives in the table, never in a later sort.
+//! 1. A name is taken from the moment it is reserved until the child's end has been processed, also while the child is
+//!    dying.
+//! 2. `dying` counts exactly the children whose stop was requested and that have not ended yet.
+//! 3. The table keeps the order. Nothing sorts the children later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,11 +28,11 @@ pub(crate) struct ChildRecord<R> {
     pub(crate) name: ActorName,
     pub(crate) target: R,
     dying: bool,
-    /// How many restarts it was told to do.
+    /// How many restarts its supervisor has sent.
     restarts_sent: u32,
-    /// It restarts together with siblings, and has not said yet that its instance is replaced.
+    /// It restarts together with siblings, and has not reported yet that its old instance is gone.
     pub(crate) to_be_replaced: bool,
-    /// Appears with the child's first restart.
+    /// Allocated with the child's first restart.
     history: Option<Box<History>>,
 }
 
@@ -48,9 +49,9 @@ pub(crate) struct History {
 /// A child that waits, suspended, for a delayed restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Delayed {
-    /// Which scheduled restart will restart it.
+    /// The scheduled restart that will restart it.
     pub(crate) schedule: u64,
-    /// How many suspensions its answer has to undo.
+    /// How many suspensions that restart must undo.
     pub(crate) pending_resumes: u32,
 }
 
@@ -68,7 +69,7 @@ impl<R> ChildRecord<R> {
         self.history.as_ref().map_or(0, |history| history.backoff.count())
     }
 
-    /// Ends a wait for a delayed restart: how many suspensions are still to be undone.
+    /// Ends the wait for a delayed restart, and returns how many suspensions must still be undone.
     pub(crate) fn take_delayed(&mut self) -> Option<Delayed> {
         self.history.as_mut()?.delayed.take()
     }
@@ -77,7 +78,7 @@ impl<R> ChildRecord<R> {
         self.history.as_ref()?.delayed
     }
 
-    /// What is remembered, for a child that takes this one's place.
+    /// The history of this child, for the child that replaces it.
     pub(crate) fn into_history(self) -> Option<Box<History>> {
         let mut history = self.history?;
         history.delayed = None;
@@ -92,12 +93,12 @@ impl<R> ChildRecord<R> {
         self.dying
     }
 
-    /// The child is told to restart.
+    /// Counts a restart that is sent to the child.
     pub(crate) fn count_restart(&mut self) {
         self.restarts_sent = self.restarts_sent.wrapping_add(1);
     }
 
-    /// How many restarts the child was told to do.
+    /// How many restarts were sent to the child.
     pub(crate) fn restarts_sent(&self) -> u32 {
         self.restarts_sent
     }
@@ -112,37 +113,37 @@ pub(crate) struct Report<C> {
     pub(crate) restarts: u32,
 }
 
-/// Whether a child's stop is to be requested, after it was noted that the child is to end.
+/// Whether the caller must request a child's stop, after the child was marked as stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Marked {
-    /// Nobody had asked for it before.
+    /// Yes: the stop had not been requested before.
     Now,
-    /// It was requested before, or the child is not there.
+    /// No: the stop was requested before, or there is no such child.
     NotNow,
 }
 
-/// A child, and how many of its suspensions its answer has to undo.
+/// A child, and how many of its suspensions must be undone.
 pub(crate) type PendingResumes = (ChildId, u32);
 
 /// All children of one actor.
 #[derive(Debug, Clone)]
 pub(crate) struct Children<R, C> {
     in_start_order: StartOrder<ChildId, ChildRecord<R>>,
-    /// Those whose name was given. One that was made up tells the id.
+    /// The children whose names were given. A made-up name contains the id.
     by_name: HashMap<ActorName, ChildId>,
     dying: usize,
     next: u64,
     /// Children with a smaller id were there before the supervisor's last restart began.
     pub(crate) survivors_below: ChildId,
-    /// What the decider was asked about.
+    /// The report that the decider is deciding.
     pub(crate) deciding: Option<Report<C>>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
     /// Delayed restarts.
     schedule: Schedule<C>,
-    /// Children with an id from here on are all to be replaced, declared ones aside. So a storm that begins with the last child does
-    /// not look through all children at each failure.
+    /// All children from this id on, except declared ones, are to be replaced. So a storm of failures that begins with
+    /// the last child does not walk through all children at each failure.
     replaced_from: ChildId,
 }
 
@@ -162,7 +163,7 @@ impl<R, C> Default for Children<R, C> {
     }
 }
 
-/// The index by name and the end of those that are not to be replaced follow from the rest.
+/// `by_name` and `replaced_from` follow from the other fields.
 impl<R: Hash, C: Hash> Hash for Children<R, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self {
@@ -186,7 +187,7 @@ impl<R: Clone, C> Children<R, C> {
         self.in_start_order.is_empty()
     }
 
-    /// How many children are to end.
+    /// How many children are dying.
     pub(crate) fn dying(&self) -> usize {
         self.dying
     }
@@ -213,7 +214,7 @@ impl<R: Clone, C> Children<R, C> {
         Some((id, target))
     }
 
-    /// Adds the child that `make` makes, under a name that nobody else has.
+    /// Adds the child that `make` makes, under a name that no other child has.
     pub(crate) fn add_anonymous(&mut self, make: impl FnOnce(&ActorName, ChildId) -> R) -> R {
         let name = ActorName::made_up(self.next);
         let target = make(&name, self.next_id());
@@ -257,7 +258,7 @@ impl<R: Clone, C> Children<R, C> {
         self.find(id).filter(|child| child.name == *name)
     }
 
-    /// The children of a supervisor that has some, in start order.
+    /// The children of a supervisor in start order, or none if it has no table.
     pub(crate) fn of(children: Option<&Self>) -> impl DoubleEndedIterator<Item = (ChildId, &ChildRecord<R>)> {
         taken(children.map_or(&[], |children| children.in_start_order.places()))
     }
@@ -267,7 +268,8 @@ impl<R: Clone, C> Children<R, C> {
         self.in_start_order.iter()
     }
 
-    /// Children from `first` on, in start order: those that no restart together with siblings is about to replace, or all.
+    /// Children from `first` on, in start order: all, or only those that no restart together with siblings is about to
+    /// replace.
     pub(crate) fn from(&self, first: ChildId, to_be_replaced_too: bool) -> impl Iterator<Item = ChildId> {
         let end = if to_be_replaced_too { self.next_id() } else { self.replaced_from };
         let places = self.in_start_order.places();
@@ -276,12 +278,12 @@ impl<R: Clone, C> Children<R, C> {
         reached.filter(move |(_, child)| to_be_replaced_too || !child.to_be_replaced).map(|(id, _)| id)
     }
 
-    /// All from `first` on have been told to restart together, declared ones aside.
+    /// All children from `first` on, except declared ones, have been told to restart together.
     pub(crate) fn are_to_be_replaced(&mut self, first: ChildId) {
         self.replaced_from = self.replaced_from.min(first);
     }
 
-    /// A child that restarts together with siblings has left its instance.
+    /// The old instance of a child that restarts together with siblings is gone.
     pub(crate) fn is_replaced(&mut self, id: ChildId) {
         if let Some(child) = self.in_start_order.get_mut(id) {
             child.to_be_replaced = false;
@@ -289,7 +291,7 @@ impl<R: Clone, C> Children<R, C> {
         }
     }
 
-    /// Notes that a child is to end.
+    /// Marks a child as dying.
     pub(crate) fn mark_dying(&mut self, id: ChildId) -> Marked {
         let Some(child) = self.in_start_order.get_mut(id).filter(|child| !child.dying) else {
             return Marked::NotNow;
@@ -305,20 +307,20 @@ impl<R: Clone, C> Children<R, C> {
         self.schedule.new_id()
     }
 
-    /// Whether a child that waits for this one is to be restarted, rather than resumed.
+    /// Whether the children that wait for this schedule are to be restarted, rather than resumed.
     pub(crate) fn restarts_when_due(&self, schedule: u64) -> bool {
         self.schedule.restarts(schedule)
     }
 
-    /// Lets a restart wait for its delay. Gives the restarts that no child waits for any more.
+    /// Schedules a restart. Returns the scheduled restarts for which no child waits any more.
     #[must_use]
     pub(crate) fn schedule(&mut self, restart: ScheduledRestart<C>) -> Vec<u64> {
         let children = &self.in_start_order;
         self.schedule.add(restart, children.places().len(), |id| Some(children.get(id)?.delayed()?.schedule))
     }
 
-    /// The delay is over: the restart, with the children from `first` on that still wait for it, and how many suspensions each
-    /// has to undo.
+    /// The delay is over: returns the restart, with the children from `first` on that still wait for it, and how many
+    /// suspensions of each must be undone.
     pub(crate) fn take_due(
         &mut self,
         schedule: u64,

@@ -1,5 +1,5 @@
-//! Declared children: those that an actor's type names as fields. They start, restart and stop one after another,
-//! each step awaited, where other children are merely told.
+//! Declared children: those that an actor's type names as fields. They start, restart and stop one after another, and
+//! the actor waits for each step. Other children are only told.
 //!
 //! ```text
 //!                 the instance declares it                Started
@@ -10,17 +10,18 @@
 //!      └───── a permanent child ended by itself
 //! ```
 //!
-//! One rule moves the fields, [`next_step`](Fields::next_step): while one is on its way, wait; else prepare the last that is
-//! to restart; else start the first that is down and may start; else let the instance go on. A first start, a group
-//! restart, and the retry of a start that failed in one are all this rule.
+//! One rule moves the fields, [`next_step`](Fields::next_step): while one field takes a step, wait; else prepare the
+//! last field that is to restart; else start the first field that is down and may start; else let the instance
+//! continue. A first start, a group restart, and the retry of a start that failed in a group restart all follow this
+//! rule.
 //!
 //! 1. At most one field is `Preparing` or `Starting` by the rule.
-//! 2. `pending_resumes` is how many suspensions the restart of a child that is `ToRestart` or `Prepared` has to undo. Zero: no
-//!    restart was granted.
-//! 3. A child in `line` is dying, and its stop request is sent when all that were asked before it have ended.
-//! 4. The name of a field is taken whether or not its child is there.
+//! 2. `pending_resumes` is the number of suspensions that the restart of a child that is `ToRestart` or `Prepared` must
+//!    undo. Zero: no restart has been granted.
+//! 3. A child in `line` is dying. Its stop request is sent when all children that were asked before it have ended.
+//! 4. The name of a field is taken even while its child is down.
 //!
-//! The fields only say what is to be done; `protocol/declared` does it.
+//! The fields only decide what to do; `protocol/declared` does it.
 //!
 //! Rules 14.2, 14.3, 14.4 and 14.5.
 
@@ -43,7 +44,7 @@ pub(super) struct Fields<C> {
     auto_shutdown: AutoShutdown,
     /// The field that the instance under construction declares next.
     cursor: Option<usize>,
-    /// Why those that are `ToRestart`, `Preparing` or `Prepared` restart.
+    /// Why the fields that are `ToRestart`, `Preparing` or `Prepared` restart.
     cause: Option<C>,
     /// Invariant 3.
     line: VecDeque<ChildId>,
@@ -53,33 +54,35 @@ pub(super) struct Fields<C> {
 pub(super) struct Field {
     name: ActorName,
     spec: ChildSpec,
-    /// The child in the table; where the field is `EndedUnexpectedly` or `Due` for a new incarnation, the one that ended.
+    /// The child in the table. If the field is `EndedUnexpectedly`, or `Due` for a new incarnation, it is the child
+    /// that ended.
     child: Option<ChildId>,
     state: State,
     /// Invariant 2.
     pending_resumes: u32,
-    /// Preparations that the child has not reported. One from before a restart of the parent may be on its way still.
+    /// How many preparations the child has not reported. A report from before a restart of the parent may still be on
+    /// its way.
     preparations: u32,
-    /// A temporary child failed, and ends for that reason rather than its supervisor's.
+    /// A temporary child failed, and stops for that reason, not because of its supervisor.
     gives_up: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum State {
-    /// No child: not started yet, or ended for good.
+    /// There is no child: it has not started yet, or ended for good.
     Down,
-    /// No child, until its turn comes.
+    /// There is no child yet: it starts when its turn comes.
     Due,
-    /// Ended by itself, and nobody has decided yet.
+    /// The child ended by itself, and the restart has not been decided yet.
     EndedUnexpectedly,
     Starting,
     Up,
-    /// Its stop was requested.
+    /// The child's stop was requested.
     Ending,
-    /// Up or starting, and to be prepared for its restart when its turn comes.
+    /// The child is up or starting, and is prepared for its restart when its turn comes.
     ToRestart,
     Preparing,
-    /// Without an instance, suspended.
+    /// The child has no instance, and is suspended.
     Prepared,
 }
 
@@ -104,12 +107,12 @@ impl<C: Clone> Fields<C> {
         self.all.iter().any(|field| *field.name == *name)
     }
 
-    /// The child of a field that a former instance declared.
+    /// The child of a field that an earlier instance declared.
     pub(super) fn child_at(&self, at: usize) -> Option<ChildId> {
         self.all.get(at)?.child
     }
 
-    /// The children of the fields from `first` on, but those that are told to stop.
+    /// The children of the fields from `first` on, except those that were told to stop.
     pub(super) fn children_from(&self, first: usize) -> impl Iterator<Item = ChildId> {
         let fields = self.all[first..].iter().filter(|field| field.state != State::Ending);
         fields.filter_map(|field| field.child)
@@ -120,7 +123,7 @@ impl<C: Clone> Fields<C> {
         self.cursor
     }
 
-    /// The one rule.
+    /// The one rule: what to do next.
     pub(super) fn next_step(&self) -> NextStep {
         let on_its_way = |field: &Field| matches!(field.state, State::Preparing | State::Starting);
         let down = |field: &Field| matches!(field.state, State::Due | State::EndedUnexpectedly | State::Prepared);
@@ -140,7 +143,7 @@ impl<C: Clone> Fields<C> {
         }
     }
 
-    /// Whether this is a permanent child that ended by itself, and nobody has decided about that.
+    /// Whether this is a permanent child that ended by itself and whose restart has not been decided yet.
     pub(super) fn ended_unexpectedly(&self, child: ChildId) -> bool {
         self.field(child).is_some_and(|field| field.state == State::EndedUnexpectedly)
     }
@@ -155,7 +158,7 @@ impl<C: Clone> Fields<C> {
         self.field(child).is_some_and(|field| field.spec.restart == RestartType::Temporary)
     }
 
-    /// Whether a restart of its group has not reached the failed child yet, and answers this failure too.
+    /// Whether a restart of its group has not reached the failed child yet, so that it answers this failure too.
     pub(super) fn awaits_group_restart(&self, child: ChildId) -> bool {
         self.field(child).is_some_and(|field| {
             let awaits = matches!(field.state, State::ToRestart | State::Preparing | State::Prepared);
@@ -163,9 +166,9 @@ impl<C: Clone> Fields<C> {
         })
     }
 
-    /// Whether the actor ends with a significant child that ended by itself. As in `do_auto_shutdown` of OTP's
-    /// `supervisor.erl`: where all of them have to end, it does not matter how the others did. `makes_anew`: the next instance
-    /// declares all fields again.
+    /// Whether the actor stops because a significant child ended by itself. As in `do_auto_shutdown` of OTP's
+    /// `supervisor.erl`: if all of them have to end, it does not matter how the others ended. `makes_anew`: the next
+    /// instance declares all fields again.
     pub(super) fn shuts_down(&self, makes_anew: bool) -> bool {
         match self.auto_shutdown {
             AutoShutdown::Never => false,
@@ -180,14 +183,14 @@ impl<C: Clone> Fields<C> {
 
     // ---- a new instance ------------------------------------------------------------------------------------------
 
-    /// A new instance is about to be made. Gives the children that have ended and are to be forgotten.
+    /// A new instance is about to be made. Returns the children that have ended and must be removed from the table.
     #[must_use]
     pub(super) fn begin_instance(&mut self) -> Vec<ChildId> {
         self.cursor = Some(0);
         let mut forgotten = Vec::new();
         for field in &mut self.all {
             match field.state {
-                // Whatever was going on with survivors, the restart of this actor answers it.
+                // The restart of this actor replaces every step that a survivor was taking.
                 State::Starting | State::ToRestart | State::Preparing | State::Prepared => field.state = State::Up,
                 State::Due | State::EndedUnexpectedly => {
                     forgotten.extend(field.child);
@@ -209,7 +212,7 @@ impl<C: Clone> Fields<C> {
         }
     }
 
-    /// No instance is under construction any more. Gives where it was.
+    /// The construction of the instance is over. Returns the field that it had reached.
     pub(super) fn end_construction(&mut self) -> Option<usize> {
         self.cursor.take()
     }
@@ -281,7 +284,7 @@ impl<C: Clone> Fields<C> {
             _ => {
                 field.state = match field.state {
                     State::Prepared => State::Starting,
-                    // This restart, which does not wait for its turn, takes the place of the group's.
+                    // This restart, which does not wait for its turn, replaces that of the group.
                     State::ToRestart | State::Preparing => State::Up,
                     state => state,
                 };
@@ -290,14 +293,14 @@ impl<C: Clone> Fields<C> {
         }
     }
 
-    /// Another failure of this child is answered by the restart of its group.
+    /// The restart of its group answers another failure of this child.
     pub(super) fn add_pending_resume(&mut self, child: ChildId) {
         if let Some(field) = self.field_mut(child) {
             field.pending_resumes += 1;
         }
     }
 
-    /// Takes the resumes that a restart of its group has still to send to this child.
+    /// Takes the resumes that a restart of its group must still send to this child.
     pub(super) fn take_pending_resumes(&mut self, child: ChildId) -> u32 {
         self.field_mut(child).map_or(0, |field| take(&mut field.pending_resumes))
     }
@@ -309,7 +312,7 @@ impl<C: Clone> Fields<C> {
         field.state = match field.state {
             State::Starting => State::Up,
             State::Prepared if field.pending_resumes == 0 => State::Up,
-            // A resume from above has given it an instance, and its group still restarts.
+            // A resume by an ancestor has given it an instance, and its group still restarts.
             State::Prepared => State::ToRestart,
             state => state,
         };
@@ -339,15 +342,15 @@ impl<C: Clone> Fields<C> {
         }
     }
 
-    /// A temporary child failed and is stopped for it.
+    /// A temporary child failed, and is stopped because of that.
     pub(super) fn gives_up(&mut self, child: ChildId) {
         if let Some(field) = self.field_mut(child) {
             field.gives_up = true;
         }
     }
 
-    /// The delay of a restart is over, and this actor is about to restart the child anyway: nobody waits for it before.
-    /// A child that ended by itself is made anew for the `instance_under_construction`.
+    /// The delay of a restart is over, but this actor's own restart will restart the child anyway. A child that ended
+    /// by itself is replaced for the `instance_under_construction`.
     pub(super) fn leave_to_parent(&mut self, child: ChildId, instance_under_construction: bool) {
         match self.field_mut(child) {
             Some(field) if field.state == State::Prepared => field.state = State::Up,
@@ -358,8 +361,8 @@ impl<C: Clone> Fields<C> {
         }
     }
 
-    /// The failure of a child was escalated, and resumed. A permanent child that ended by itself has nothing to resume: it
-    /// is made anew.
+    /// The failure of a child was escalated, and an ancestor decided to resume. A permanent child that ended by itself
+    /// has no instance to resume, so it is replaced.
     pub(super) fn resumed(&mut self, child: ChildId) {
         if let Some(field) = self.field_mut(child)
             && field.state == State::EndedUnexpectedly
@@ -368,7 +371,7 @@ impl<C: Clone> Fields<C> {
         }
     }
 
-    /// A child ended. `asked`: its stop was requested; `stopping`: its parent ends.
+    /// A child ended. `asked`: its stop was requested. `stopping`: its parent is stopping.
     pub(super) fn ended(&mut self, child: ChildId, asked: bool, stopping: bool) -> Ended {
         self.line.retain(|waiting| *waiting != child);
         let Some(field) = self.field_mut(child) else { return Ended::Finally };
@@ -385,7 +388,7 @@ impl<C: Clone> Fields<C> {
 
     // ---- stops ---------------------------------------------------------------------------------------------------
 
-    /// Notes that the child of a field is to end.
+    /// Marks the child of a field as stopping.
     pub(super) fn mark_stopping(&mut self, at: usize) -> Stop {
         let field = &mut self.all[at];
         if matches!(field.state, State::EndedUnexpectedly | State::Due) {
@@ -397,19 +400,20 @@ impl<C: Clone> Fields<C> {
         Stop::Request
     }
 
-    /// Lets a child that is to end wait for its turn. [Sort](Self::sort_line) the line when the last one stands in it.
+    /// Adds a child that must stop to the line. [Sort](Self::sort_line) the line after adding the last one.
     pub(super) fn wait_in_line(&mut self, child: ChildId) {
         self.line.push_back(child);
     }
 
-    /// The last field stops first. With those that are in line already, where a group of them was to stop before.
+    /// Sorts the line so that the last field stops first, including fields that a group stop has put there before.
     pub(super) fn sort_line(&mut self) {
         let Self { all, line, .. } = self;
         let place = |id: &ChildId| all.iter().position(|field| field.child == Some(*id));
         line.make_contiguous().sort_unstable_by_key(|id| Reverse(place(id)));
     }
 
-    /// Whose stop is requested next, if all that were asked have ended: `dying` children are to end. Invariant 3.
+    /// The child whose stop must be requested next, if all children that were asked before have ended. `dying` is the
+    /// number of dying children. Invariant 3.
     #[must_use]
     pub(super) fn next_in_line(&mut self, dying: usize) -> Option<ChildId> {
         if dying == self.line.len() { self.line.pop_front() } else { None }
@@ -433,13 +437,13 @@ impl Field {
         &self.name
     }
 
-    /// Takes the child whose place a new incarnation takes.
+    /// Takes the child that a new incarnation replaces.
     #[must_use]
     pub(super) fn take_child(&mut self) -> Option<ChildId> {
         self.child.take()
     }
 
-    /// A new incarnation stands in the table.
+    /// The table holds a new incarnation.
     pub(super) fn put_child(&mut self, child: ChildId) {
         self.child = Some(child);
         self.preparations = 0;

@@ -1,12 +1,12 @@
-//! The supervision protocol: which actor is told what when one fails, restarts or ends. It is pure.
+//! The supervision protocol: what happens when an actor fails, restarts or ends, and which actors are told. It is pure.
 //!
-//! Nothing in here knows a runtime, a clock, a lock or user code. [`Protocol`] is one actor's part as a state machine; the
-//! actor's cell carries out its effects on tokio, the simulator in the tests carries them out in plain code.
+//! Nothing in here uses a runtime, a clock, a lock or user code. [`Protocol`] is one actor's part as a state machine;
+//! the actor's cell carries out its effects on tokio, the simulator in the tests carries them out in plain code.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `strategy` | whom a directive reaches: one-for-one, all-for-one, rest-for-one |
-//! | `settings`, `directive`, `child_spec` | what a strategy, a table and a field may say: data |
+//! | `strategy` | which children a directive reaches: one-for-one, all-for-one, rest-for-one |
+//! | `settings`, `directive`, `child_spec` | the settings of a strategy, the answers of a table, the settings of a field: data |
 //! | `vocabulary` | inputs, effects, system messages: data |
 //! | `protocol` | the state machine; `protocol/fault` failures and decisions, `protocol/restarts` carrying a restart out, `protocol/lifecycle` creation, restart, stop, `protocol/declared` children that are fields, `protocol/interface` what the performer may ask and command |
 //! | `children` | the children in start order; `start_order` the table they stand in, `schedule` their delayed restarts |

@@ -14,8 +14,7 @@
 //!   from any phase, Terminate:  Terminating ──children ended──► Stopping ──post_stop done──► Ended
 //! ```
 //!
-//! Which phase takes what (rule 1.4: a parked handler or hook holds up only what needs the
-//! instance):
+//! How each phase handles each message (rule 1.4: a parked handler or hook holds up only what needs the instance):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
 //! |---|---|---|---|---|---|
@@ -25,20 +24,21 @@
 //! | Restart | – | restart | count | count | count |
 //! | `PrepareRestart` | – | half a restart | defer | defer | – |
 //! | Terminate | stop | stop | stop after the hook | stop | – |
-//! | Started, `RestartPrepared` | go on with the declared children | the same | later | later | – |
-//! | Ended | tables | tables | tables | tables, go on when the last dying child is gone | the same |
+//! | Started, `RestartPrepared` | continue with the declared children | the same | later | later | – |
+//! | Ended | update the tables | the same | the same | the same; continue when the last dying child has ended | the same |
 //!
-//! A `Restart` that comes before an earlier one has replaced the instance is answered by that one, so it counts as a bare
-//! `Resume`. After a `PrepareRestart` it is deferred.
+//! If a `Restart` arrives before an earlier one has replaced the instance, the earlier one answers it, so it counts as
+//! a bare `Resume`. After a `PrepareRestart` it is deferred.
 //!
 //! Invariants:
 //!
-//! 1. `suspended` is the number of own failures and received Suspends that no Resume or Restart has answered.
-//! 2. At most one call is out; while it is, no other call is made. Deciding is a slot of its own.
+//! 1. `suspended` is the number of own failures and received Suspends that have not been undone by a Resume or Restart.
+//! 2. At most one call into user code is out, and no other call is made until it returns. Deciding is separate from
+//!    these calls.
 //! 3. Every failure is reported exactly once, with exactly one suspension.
 //! 4. No user message is handled unless the phase is Running, with an instance, not suspended, and no call out.
 //! 5. `pre_restart` and `post_stop` run at most once on an instance, and only on one that had started.
-//! 6. After Ended there are no effects.
+//! 6. After Ended, steps have no effects.
 
 mod declared;
 mod fault;
@@ -67,13 +67,13 @@ pub struct Protocol<R, C> {
     restarts: u32,
     /// Invariant 1.
     suspended: u32,
-    /// Who made this actor fail, until it is resumed with a cause or restarted.
+    /// The actor whose failure made this actor fail, until this actor is resumed with a cause or restarted.
     failed: Option<Perpetrator>,
     /// Invariant 2.
     out: Option<Out>,
-    /// What to call as soon as no decision is outstanding.
+    /// The call to make as soon as no decision is outstanding.
     wanted: Option<Out>,
-    /// What waits for the user code that is out.
+    /// The step that waits until the user code that is out returns.
     pending: Option<Box<Pending<C>>>,
     /// Whether the abort timer runs.
     armed: bool,
@@ -84,7 +84,7 @@ pub struct Protocol<R, C> {
     children: Option<Box<Children<R, C>>>,
     watch: Option<Box<WatchTables<R>>>,
     deferred: Option<Box<Deferred<R, C>>>,
-    /// Whether the parent waits to be told that the instance is replaced.
+    /// Whether the parent waits to be told that the old instance is gone.
     tells_replaced: bool,
     /// Whether the parent waits for this actor's starts, because it declared it.
     reports: bool,
@@ -115,10 +115,10 @@ enum Goal<C> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Instance {
-    /// None, and none ever completed its start.
+    /// There is no instance, and no instance has completed its start yet.
     None,
     Live,
-    /// None, because the last restart failed.
+    /// There is no instance, because the last restart failed.
     HalfBuilt,
 }
 
@@ -128,7 +128,7 @@ enum Perpetrator {
     Child(ChildId),
 }
 
-/// Which user code is out, or is to be. What it is called with follows from the rest.
+/// The user code that is out, or must be called. Its arguments follow from the rest of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Out {
     Handler,
@@ -149,9 +149,10 @@ enum Pending<C> {
 
 #[derive(Debug, Clone, Hash)]
 struct Deferred<R, C> {
-    /// Reports, until the actor is well itself.
+    /// Reports, until the actor's own failure or restart is over.
     failures: VecDeque<Report<C>>,
-    /// A `PrepareRestart`, until a restart is over, and what came after it: further ones, and one restart between two of them.
+    /// A `PrepareRestart`, until a restart is over, and the messages that came after it: further ones, and one restart
+    /// between two of them.
     control: VecDeque<SystemMessage<R, C>>,
 }
 
@@ -164,9 +165,9 @@ impl<R, C> Default for Deferred<R, C> {
 /// Why a child could not be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpawnRefusal {
-    /// Another child has the name. It is free once that child's end has been processed.
+    /// Another child has the name. The name is free after that child's end has been processed.
     NameTaken,
-    /// The actor is ending.
+    /// The actor is stopping.
     Stopping,
 }
 
@@ -194,13 +195,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// The performer goes away before the end: from here on nothing happens, and nobody is known. Gives what was known.
+    /// The performer goes away before the actor's end. From now on, steps have no effect, and no other actors are
+    /// known. Returns the state so far.
     #[must_use]
     pub fn abandon(&mut self) -> Self {
         std::mem::replace(self, Self { phase: Phase::Ended, ..Self::new(0) })
     }
 
-    /// The actor begins: its first call, before any input.
+    /// Begins the actor. Returns its first call, which comes before any input.
     pub fn begin(&mut self) -> Call<C> {
         debug_assert!(matches!(self.phase, Phase::New), "a cell begins once");
         self.phase = Phase::Creating;
@@ -209,11 +211,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.call(first)
     }
 
-    /// Takes one input and appends what is to be done.
+    /// Takes one input and appends its effects.
     ///
     /// # Panics
     ///
-    /// In debug builds, when the performer breaks its part: a return or an answer that nobody asked for.
+    /// In debug builds, if the performer breaks the protocol: by a return without a call, or an answer without a
+    /// question.
     pub fn step(&mut self, input: Input<'_, R, C>, effects: &mut Vec<Effect<R, C>>) {
         if matches!(self.phase, Phase::Ended) {
             return;
@@ -279,7 +282,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Goes on with what had to wait, as far as it may now. The call, if one is due, comes last.
+    /// Continues deferred steps, as far as possible now. The call, if one is due, comes last.
     fn continue_deferred(&mut self, effects: &mut Vec<Effect<R, C>>) {
         while !self.is_deciding() {
             if let Some(message) = self.next_deferred_control() {
@@ -345,7 +348,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         matches!(self.phase, Phase::Waiting(_))
     }
 
-    /// Whether a restart has begun, or waits for the code that is out, so that another one has to queue.
+    /// Whether a restart has begun, or waits for the code that is out, so that another one must wait.
     fn restart_is_under_way(&self) -> bool {
         matches!(self.phase, Phase::Restarting(_)) || self.restart_is_pending()
     }
@@ -354,7 +357,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         matches!(self.pending.as_deref(), Some(Pending::Restart(_) | Pending::PrepareRestart(_)))
     }
 
-    /// Whether the instance ends anyway, or the last restart that came has not replaced it yet: that answers the next one too.
+    /// Whether the instance ends anyway, or the last restart has not replaced it yet. Either answers the next restart
+    /// too.
     fn is_to_be_replaced(&self) -> bool {
         if self.is_stopping() {
             return true;
@@ -380,12 +384,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.children.as_ref().is_some_and(|children| children.deciding.is_some())
     }
 
-    /// Children with a smaller id were there before the last restart began.
+    /// Children with a smaller id existed before the last restart began.
     fn survivors_below(&self) -> ChildId {
         self.children.as_ref().map_or(ChildId(0), |children| children.survivors_below)
     }
 
-    /// Whoever is there now will have been there before the restart that begins.
+    /// A restart begins: the children that exist now are its survivors.
     fn mark_survivors(&mut self) {
         if let Some(children) = &mut self.children {
             children.survivors_below = children.next_id();

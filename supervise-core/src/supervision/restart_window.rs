@@ -1,4 +1,4 @@
-//! Whether one more restart is granted: the arithmetic of limits. Time comes in as an argument.
+//! Whether one more restart is granted: the arithmetic of limits. Time is an argument.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use super::settings::{Limit, Window};
 pub struct RestartStatistics {
     count: u32,
     opened: Option<Time>,
-    /// The failures a sliding window still remembers; never more than the limit plus one.
+    /// The failures that are still in a sliding window: never more than the limit plus one.
     recent: VecDeque<Time>,
 }
 
 impl RestartStatistics {
-    /// Counts a restart wanted at `now` and says whether it is granted.
+    /// Counts a restart requested at `now`, and returns whether it is granted.
     ///
     /// Rules 7.3, 7.4 and 7.5.
     #[must_use]
@@ -40,7 +40,7 @@ impl RestartStatistics {
         }
     }
 
-    /// How many restarts the current window has seen.
+    /// How many restarts the current window has counted.
     pub fn count(&self) -> u32 {
         self.count
     }

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use super::strategy::Affected;
 use super::vocabulary::ChildId;
 
-/// One delayed restart of a child and those its strategy takes along.
+/// One delayed restart of a child and of the siblings that its strategy includes.
 #[derive(Debug, Clone, Hash)]
 pub(crate) struct ScheduledRestart<C> {
     pub(crate) id: u64,
@@ -27,12 +27,12 @@ pub(crate) enum Answer {
 #[derive(Debug, Clone)]
 pub(super) struct Schedule<C> {
     restarts: Vec<ScheduledRestart<C>>,
-    /// How many children the restarts name, those counted that do not wait any more.
+    /// How many children the restarts name, including those that no longer wait.
     named: usize,
     last_id: u64,
 }
 
-/// So many names are not worth looking through.
+/// Up to this many names, no cleanup is done.
 const LITTLE: usize = 16;
 
 impl<C> Default for Schedule<C> {
@@ -41,7 +41,7 @@ impl<C> Default for Schedule<C> {
     }
 }
 
-/// The count of names follows from the rest.
+/// `named` follows from the other fields.
 impl<C: Hash> Hash for Schedule<C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { restarts, named: _, last_id } = self;
@@ -50,22 +50,23 @@ impl<C: Hash> Hash for Schedule<C> {
 }
 
 impl<C> Schedule<C> {
-    /// An id that no restart had before.
+    /// A new id for a scheduled restart.
     pub(super) fn new_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
 
-    /// Whether a child that waits for this one is to be restarted, rather than resumed.
+    /// Whether the children that wait for this one are to be restarted, rather than resumed.
     pub(super) fn restarts(&self, id: u64) -> bool {
         self.restarts.iter().any(|restart| restart.id == id && restart.answer == Answer::Restart)
     }
 
-    /// Lets a restart wait for its delay. Gives the restarts that no child waits for any more. `waits_for` tells which one a
-    /// child waits for, and `children` how many there are.
+    /// Schedules a restart. Returns the scheduled restarts for which no child waits any more. `waits_for` returns the
+    /// restart that a child waits for, and `children` is the number of children.
     ///
-    /// A child waits for one restart at most. Children that a later restart has taken over, or that ended, are dropped from the
-    /// list when they outnumber the others, so the list stays within the number of children, however many restarts come.
+    /// A child waits for at most one restart. Children that a later restart has taken over, or that ended, are removed
+    /// from the list when they outnumber the others. So the list stays in proportion to the number of children, however
+    /// many restarts there are.
     #[must_use]
     pub(super) fn add(
         &mut self,

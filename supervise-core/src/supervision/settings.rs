@@ -1,4 +1,4 @@
-//! What a strategy may say: which children a failure affects, and how often restarts are granted. Plain data.
+//! The settings of a strategy: which children a failure affects, and how many restarts are granted. Plain data.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::backoff::Backoff;
 
 /// Which children a directive reaches.
 ///
-/// Rule 7.1.
+/// Rule [7.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The failed child alone.
@@ -20,16 +20,16 @@ pub enum Scope {
 /// How failures are counted against `within`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// A window opens at a failure and the count starts anew at the first failure after it has passed.
+    /// A window opens at a failure. The first failure after it has passed opens a new window, with a new count.
     Tumbling,
-    /// The failures of the last `within`, at any moment.
+    /// At each failure, the failures within the last `within` are counted.
     Sliding,
 }
 
 /// What happens when a restart is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnLimit {
-    /// The affected children stop, the supervisor stays.
+    /// The affected children stop, and the supervisor continues.
     Stop,
     /// The supervisor fails with the child's cause.
     Escalate,
@@ -40,7 +40,7 @@ pub enum OnLimit {
 pub enum Count {
     /// Each child has its own count.
     Child,
-    /// One count for all children; a restart of several siblings is one event.
+    /// All children share one count. A restart of several siblings together counts once.
     Supervisor,
 }
 
@@ -49,16 +49,17 @@ pub enum Count {
 pub enum AutoShutdown {
     /// Never.
     Never,
-    /// As soon as one significant child ended by itself.
+    /// The parent stops as soon as one significant child has ended by itself.
     AnySignificant,
-    /// As soon as one significant child ended by itself and no other one is left, however those ended.
+    /// The parent stops when a significant child ends by itself and no other significant child is left, however the
+    /// others ended.
     AllSignificant,
 }
 
-/// How loudly decisions are logged.
+/// At which level decisions are logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Log {
-    /// Restart and Stop as errors, Resume as a warning, Escalate not at all.
+    /// `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all.
     Default,
     /// Nothing.
     Off,
@@ -93,7 +94,7 @@ pub enum LogLevel {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Strategy {
-    /// Who is affected.
+    /// Which children a failure affects.
     pub scope: Scope,
     /// How many restarts are granted.
     pub limit: Limit,
@@ -105,17 +106,17 @@ pub struct Strategy {
     pub auto_shutdown: AutoShutdown,
     /// The delay of every plain `Restart`.
     pub backoff: Option<Backoff>,
-    /// How loudly decisions are logged.
+    /// At which level decisions are logged.
     pub log: Log,
 }
 
 /// How many restarts are granted.
 ///
-/// With neither field set, any number. With `within` alone, one restart per window.
+/// If neither field is set, any number of restarts is granted. `within` alone grants one restart per window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// Restarts granted within the window, or for good where there is no window.
+    /// How many restarts are granted in each window, or in total if there is no window.
     pub max_retries: Option<u32>,
     /// The length of the window. Never zero.
     pub within: Option<Duration>,
@@ -157,13 +158,13 @@ impl Strategy {
         Self { scope: Scope::RestForOne, ..Self::one_for_one() }
     }
 
-    /// Grants at most `retries` restarts: in each window where [`within`](Self::within) is set, else for good.
+    /// Grants at most `retries` restarts: in each window if [`within`](Self::within) is set, otherwise in total.
     pub const fn max_retries(mut self, retries: u32) -> Self {
         self.limit.max_retries = Some(retries);
         self
     }
 
-    /// Sets the length of the window. Without [`max_retries`](Self::max_retries) one restart per window is granted.
+    /// Sets the length of the window. Without [`max_retries`](Self::max_retries), it grants one restart per window.
     ///
     /// # Panics
     ///
@@ -204,7 +205,7 @@ impl Strategy {
         self
     }
 
-    /// Sets how loudly decisions are logged.
+    /// Sets at which level decisions are logged.
     pub const fn log(mut self, log: Log) -> Self {
         self.log = log;
         self

@@ -1,22 +1,23 @@
-//! Values by ids that grow, in the order in which they came.
+//! Values by growing ids, in the order in which they were added.
 //!
 //! ```text
 //!   id      3     4     5     6     9
 //!         ┌─────┬─────┬─────┬─────┬─────┐
-//!   value │  a  │     │     │  b  │  c  │      found at most as far from the first as the ids are apart
+//!   value │  a  │     │     │  b  │  c  │      distance from the first place ≤ distance of the ids
 //!         └─────┴─────┴─────┴─────┴─────┘
 //!                gaps, until they are more than half
 //! ```
 //!
 //! 1. Ids grow from place to place. The last place is never a gap.
-//! 2. At most half of the places are gaps, and at most three quarters of the room is unused, but for a little.
+//! 2. At most half of the places are gaps, and at most three quarters of the capacity is unused, apart from a small
+//!    constant.
 
 use std::hash::{Hash, Hasher};
 
-/// Room that is not worth giving back.
+/// Capacity that is not worth releasing.
 const LITTLE: usize = 8;
 
-/// A table that is cheap to append to, to look into and to take from in any order.
+/// A table with cheap appending, lookup, and removal in any order.
 #[derive(Debug, Clone)]
 pub(super) struct StartOrder<I, T> {
     places: Vec<(I, Option<T>)>,
@@ -29,7 +30,7 @@ impl<I, T> Default for StartOrder<I, T> {
     }
 }
 
-/// Where gaps are does not matter.
+/// The places of gaps do not matter.
 impl<I: Hash, T: Hash> Hash for StartOrder<I, T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.places.len() - self.gaps).hash(state);
@@ -81,7 +82,7 @@ impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
     fn place(&self, id: I) -> Option<usize> {
         let (first, _) = self.places.first()?;
         let apart = id.into().checked_sub((*first).into())?;
-        // Ids grow, so it is not behind that place, and is there unless places before it are gone.
+        // Ids grow, so the value is not behind this place. It is exactly there unless places before it were removed.
         let place = usize::try_from(apart).unwrap_or(usize::MAX).min(self.places.len() - 1);
         if self.places[place].0 == id {
             return Some(place);
@@ -105,7 +106,7 @@ impl<I: Copy + Ord + Into<u64>, T> StartOrder<I, T> {
     }
 }
 
-/// What stands in the places that are not gaps.
+/// The values in the places that are not gaps.
 pub(super) fn taken<I: Copy, T>(places: &[(I, Option<T>)]) -> impl DoubleEndedIterator<Item = (I, &T)> {
     places.iter().filter_map(|(id, value)| Some((*id, value.as_ref()?)))
 }

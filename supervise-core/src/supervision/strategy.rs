@@ -1,4 +1,4 @@
-//! Whom a restart or a stop reaches when a child has failed: one function for each strategy.
+//! Which children a restart or a stop reaches when a child has failed: one function for each strategy.
 //!
 //! Declared children start before all others, so "started after" a field are the fields behind it and all other children.
 //!
@@ -12,7 +12,7 @@ use super::fields::Fields;
 use super::settings::Scope;
 use super::vocabulary::ChildId;
 
-/// Whom a directive about `culprit` reaches.
+/// Which children a directive about `culprit` reaches.
 pub(super) fn reach<R: Clone, C: Clone>(scope: Scope, culprit: ChildId, family: Family<'_, R, C>) -> Reach {
     match scope {
         Scope::OneForOne => one_for_one(culprit),
@@ -65,10 +65,10 @@ impl<R: Clone, C: Clone> Family<'_, R, C> {
     }
 }
 
-/// Whom a directive reaches.
+/// Which children a directive reaches.
 pub(super) struct Reach {
     pub(super) children: Affected,
-    /// If the strategy takes siblings along: the first child, fields aside, that it reaches.
+    /// If the strategy includes siblings: the first child other than a field that it reaches.
     pub(super) group_from: Option<ChildId>,
 }
 
@@ -84,7 +84,7 @@ impl Reach {
     }
 }
 
-/// The children that a directive reaches. One needs no memory of its own.
+/// The children that a directive reaches. A single child needs no allocation.
 #[derive(Debug, Clone, Hash)]
 pub(crate) enum Affected {
     One(ChildId),

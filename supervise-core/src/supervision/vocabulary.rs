@@ -6,13 +6,13 @@ use super::Time;
 use super::directive::Directive;
 use super::settings::Strategy;
 
-/// A child under its parent. Ids grow in start order and are never used twice by one parent, so that a report of an
-/// earlier child of the same name finds nobody.
+/// Identifies a child under its parent. Ids grow in start order, and a parent never uses one twice, so a report of an
+/// earlier child of the same name matches no child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChildId(pub(crate) u64);
 
 impl ChildId {
-    /// The id of an actor that is nobody's child.
+    /// The id of an actor without a parent.
     pub const ROOT: Self = Self(0);
 }
 
@@ -24,7 +24,7 @@ impl From<ChildId> for u64 {
 
 /// How an actor ended.
 ///
-/// Rule 8.6.
+/// Rule [8.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HowEnded {
@@ -32,27 +32,28 @@ pub enum HowEnded {
     Graceful,
     /// A handler or hook outlived the stop timeout and was dropped at its await point.
     Aborted,
-    /// It was gone already when it was watched.
+    /// It had already ended when it was watched.
     AlreadyGone,
 }
 
 /// What the protocol must know about a failure's cause.
 pub trait Cause: Clone {
-    /// This cause, as what kept its actor from starting.
+    /// This cause, marked as the failure of a start.
     #[must_use]
     fn at_initialization(self) -> Self;
-    /// This cause, as what broke a restart that was for `original`.
+    /// This cause, marked as the failure of a restart that was made for `original`.
     #[must_use]
     fn at_restart(self, original: Self) -> Self;
-    /// Whether it is one of the two above.
+    /// Whether it is marked as the failure of a start or a restart.
     fn is_initialization(&self) -> bool;
     /// Whether an actor below the one that failed failed first, and nobody between them could mend it.
     fn is_from_below(&self) -> bool {
         false
     }
-    /// Whether its actor was killed or broke a death pact, which no restart mends.
+    /// Whether its actor was killed or failed by a death pact. The default table does not restart after these.
     fn is_final(&self) -> bool;
-    /// Why a permanent child is made anew, and siblings restart with it: it ended by itself.
+    /// The cause that stands for a permanent child that ended by itself: it is replaced, and siblings may restart with
+    /// it.
     #[must_use]
     fn end_of_permanent() -> Self;
 }
@@ -60,44 +61,45 @@ pub trait Cause: Clone {
 /// What actors tell each other on the system lane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SystemMessage<R, C> {
-    /// Handle no user message until resumed or restarted as often as suspended.
+    /// Handle no user message until every suspension has been undone by a resume or a restart.
     Suspend,
-    /// Undo one suspension. A cause answers the receiver's own failure; without one it comes from an ancestor.
+    /// Undo one suspension. With a cause, it answers the receiver's own failure; without one, it comes from an
+    /// ancestor.
     Resume(Option<C>),
-    /// Replace the instance, which undoes one suspension too.
+    /// Replace the instance, and undo one suspension.
     Restart(C),
-    /// As [`Restart`](Self::Restart), together with siblings: tell the parent when the old instance has been replaced.
+    /// As [`Restart`](Self::Restart), together with siblings: tell the parent when the old instance is gone.
     RestartTogether(C),
-    /// Do the first half of a restart, and tell the parent: it restarts its declared children one after another.
+    /// Do the first half of a restart, and tell the parent, which restarts its declared children one after another.
     PrepareRestart(C),
-    /// End for good.
+    /// Stop for good.
     Terminate,
     /// A child reports its failure.
     Failed {
-        /// Which child.
+        /// The child.
         child: ChildId,
-        /// Why.
+        /// The cause.
         cause: C,
-        /// How many [restarts](Self::Restart) by this parent the child had begun. Fewer than were sent: a restart replaces the
-        /// instance that failed.
+        /// How many [restarts](Self::Restart) by this parent the child had begun. If the parent has sent more, one of
+        /// them replaces the instance that failed.
         restarts: u32,
     },
     /// A child or a watched actor ended.
     Ended {
-        /// Which actor.
+        /// The actor.
         subject: R,
         /// Its id, when it was a child of the receiver.
         child: Option<ChildId>,
-        /// How.
+        /// How it ended.
         how: HowEnded,
     },
-    /// Tell this actor when the receiver ends.
+    /// Tell this actor when you end.
     Watch(R),
-    /// Do not tell it any more.
+    /// Do not tell this actor any more.
     Unwatch(R),
-    /// A child asks to start its backoff anew.
+    /// A child asks to reset its backoff.
     ResetBackoff(ChildId),
-    /// The instance of a child that restarts together with siblings is gone, and the next one is about to be made.
+    /// The old instance of a child that restarts together with siblings is gone, and the next one is about to be made.
     Replaced(ChildId),
     /// A declared child's instance is ready.
     Started(ChildId),
@@ -105,22 +107,22 @@ pub enum SystemMessage<R, C> {
     RestartPrepared(ChildId),
 }
 
-/// One thing that happens to a cell.
+/// An input of the protocol: something that happened to a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input<'a, R, C> {
     /// A message from the system lane.
     Message(SystemMessage<R, C>),
-    /// The user code that is out waits at an await point. Without a call out it is a message handler.
+    /// The running user code waits at an await point. It is the last [`Call`](Effect::Call), or else a message handler.
     Parked,
-    /// The user code that is out came back. Without a call out it was a message handler.
+    /// The running user code returned. It was the last [`Call`](Effect::Call), or else a message handler.
     Returned(Returned<C>),
     /// The decider answered.
     Decided(Ruling<'a, C>),
-    /// Time is up.
+    /// A timer is due.
     Due(Timer),
 }
 
-/// How user code came back.
+/// How user code returned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Returned<C> {
     /// It succeeded.
@@ -131,31 +133,31 @@ pub enum Returned<C> {
     Aborted,
 }
 
-/// A decider's answer and what its arithmetic needs.
+/// A decider's answer, and what carrying it out needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruling<'a, C> {
     /// The directive, or the failure of the decider itself.
     pub verdict: Result<Directive, C>,
     /// The strategy it is carried out under.
     pub strategy: &'a Strategy,
-    /// When.
+    /// The time of the decision.
     pub now: Time,
     /// A random number in `[0, 1)`, for jitter.
     pub draw: f64,
-    /// Whether anybody listens to what comes of it.
+    /// Whether the log or a subscriber needs the result.
     pub heard: bool,
 }
 
-/// Something to be told later.
+/// A timer of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
-    /// The parked user code has had its stop timeout.
+    /// The stop timeout of the parked user code is over.
     Abort,
     /// A scheduled restart is due.
     Restart(u64),
 }
 
-/// Scheduled restarts are numbered from 1.
+/// Abort is 0; scheduled restarts are numbered from 1.
 impl From<Timer> for u64 {
     fn from(timer: Timer) -> Self {
         match timer {
@@ -180,28 +182,28 @@ pub enum Effect<R, C> {
     /// Report a failure to the parent, as [`SystemMessage::Failed`]. The count is that of the instance that failed: another restart may
     /// begin in the same step.
     Report {
-        /// Why.
+        /// The cause.
         cause: C,
         /// How many restarts by the parent the actor had begun.
         restarts: u32,
     },
-    /// Ask to be told when this actor ends.
+    /// Watch this actor.
     Watch(R),
-    /// Ask not to be told any more.
+    /// Do not watch this actor any more.
     Unwatch(R),
-    /// Put the news of this actor's end at the tail of the own user queue.
+    /// Put the notification of this actor's end at the tail of the cell's own user lane.
     Enqueue(R),
-    /// Say [`Input::Due`] after this delay. `None` is the actor's stop timeout.
+    /// Start a timer: give [`Input::Due`] after this delay. `None` is the actor's stop timeout.
     Arm(Timer, Option<Duration>),
-    /// Forget a timer.
+    /// Cancel a timer.
     Disarm(Timer),
-    /// Whoever waits for the actor's stop request may know now.
+    /// Complete the futures that wait for the actor's stop request.
     AnnounceStop,
     /// Drop the parked future; answered by [`Returned::Aborted`].
     Abort,
-    /// Drop the instance and all that belongs to it.
+    /// Drop the instance and everything that belongs to it.
     DropInstance,
-    /// Close the user lane, what is left goes to dead letters.
+    /// Close the user lane. The remaining messages become dead letters.
     CloseUserLane,
     /// Tell the parent that the old instance is gone, as [`SystemMessage::RestartTogether`] asks.
     TellReplaced,
@@ -216,15 +218,15 @@ pub enum Effect<R, C> {
     TellParent(HowEnded),
     /// Tell a watcher that this actor ended.
     TellWatcher(R, HowEnded),
-    /// Close the system lane. Who watched too late for [`TellWatcher`](Effect::TellWatcher) is told now, and who watches from
-    /// now on is told at once.
+    /// Close the system lane. An actor that watched too late for [`TellWatcher`](Effect::TellWatcher) is told now, and
+    /// an actor that watches from now on is told at once.
     CloseSystemLane,
-    /// Tell whoever listens what happened.
+    /// Report to the log and the subscribers what happened.
     Note(Note<C>),
     /// Ask the decider about a child.
     Decide(ChildId, C),
-    /// A permanent child ended by itself. Answered like [`Decide`](Effect::Decide), with
-    /// [`Restart`](Directive::Restart), without asking the decider.
+    /// A permanent child ended by itself. Answer like [`Decide`](Effect::Decide), with [`Restart`](Directive::Restart),
+    /// without asking the decider.
     RestartEnded(ChildId),
     /// Run user code.
     Call(Call<C>),
@@ -235,15 +237,15 @@ pub enum Effect<R, C> {
 pub enum Call<C> {
     /// The factory, for an actor with declared children: they start between it and the hook.
     Build,
-    /// What the new instance says about this field: how its child is made.
+    /// The declaration of this field's child by the new instance.
     Declare(usize),
     /// The factory, unless it has run by [`Build`](Call::Build), then `pre_start`.
     Create,
     /// `pre_restart` of the old instance.
     PreRestart {
-        /// Why it is restarted.
+        /// Why the actor is restarted.
         cause: C,
-        /// Whether its own message failed, rather than a sibling, a parent or a child.
+        /// Whether the actor itself failed, rather than a sibling, a parent or a child.
         own: bool,
         /// Whether a handler of this instance was aborted, so that its state may be half-updated.
         aborted: bool,
@@ -257,7 +259,7 @@ pub enum Call<C> {
     },
 }
 
-/// Which hook failed without changing the course of things.
+/// A hook whose failure is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hook {
@@ -267,30 +269,30 @@ pub enum Hook {
     PostStop,
 }
 
-/// What came of a decision.
+/// The result of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The child goes on with its next message.
+    /// The child continues with its next message.
     Resumed,
-    /// This many children restart, at once or after a delay.
+    /// The children restart, at once or after a delay.
     Restarting {
-        /// How many, the failed one included.
+        /// How many children, including the failed one.
         children: usize,
-        /// How long they stay suspended first.
+        /// How long they stay suspended before the restart.
         delay: Option<Duration>,
     },
-    /// This many children stop, because the table says so.
+    /// The children stop, because the table says so.
     Stopped {
-        /// How many, the failed one included.
+        /// How many children, including the failed one.
         children: usize,
     },
-    /// A restart was refused by the limit, so this many children stop.
+    /// The limit refused a restart, so the children stop.
     LimitReached {
-        /// How many, the failed one included.
+        /// How many children, including the failed one.
         children: usize,
     },
-    /// The child was about to restart or to stop already, for an earlier reason, which answers this failure too.
+    /// The child was already about to restart or stop for an earlier reason, which answers this failure too.
     AlreadyAnswered,
     /// The supervisor itself fails with the child's cause: the table says so, or the supervisor waits for the first start of this
     /// child and nothing says that it is tried again (rule 14.1).
@@ -300,53 +302,53 @@ pub enum Outcome {
     LimitEscalated,
 }
 
-/// Something worth telling.
+/// Something to report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note<C> {
     /// The first instance is ready.
     Started,
     /// A new instance is ready.
     Restarted(C),
-    /// The failed instance goes on.
+    /// The failed instance continues.
     Resumed,
     /// The actor ended.
     Stopped(HowEnded),
-    /// A decision and what came of it.
+    /// A decision and its result.
     Decided {
-        /// Which child.
+        /// The child.
         child: ChildId,
-        /// Why it failed.
+        /// Why the child failed.
         cause: C,
-        /// What the table said. In a box, so that an effect is no larger than a message.
+        /// The decider's answer. In a box, so that an effect is not larger than a message.
         directive: Box<Directive>,
-        /// What came of it.
+        /// The result.
         outcome: Outcome,
     },
     /// The decider itself failed.
     DeciderFailed {
-        /// About which child.
+        /// The child that the decider had to decide about.
         child: ChildId,
         /// The decider's failure.
         cause: C,
-        /// The failure that it was to decide about.
+        /// The failure that it had to decide.
         about: C,
     },
-    /// A child's report has to wait until the supervisor itself is well.
+    /// A child's report must wait until the supervisor's own failure or restart is over.
     ReportDeferred(ChildId),
-    /// A report nobody decides: its child is unknown, or the supervisor is ending.
+    /// A report is dropped, because its child is unknown or the supervisor is stopping.
     ReportDropped(ChildId, C),
-    /// A hook failed, and things went on.
+    /// A hook failed, and its failure was ignored.
     HookFailed(Hook, C),
-    /// A restart or resume was turned into a first start, because there is no instance.
+    /// A restart or resume became a first start, because there is no instance.
     TurnedIntoCreate,
-    /// A resume was turned into a restart, because the last restart failed.
+    /// A resume became a restart, because the last restart failed.
     TurnedIntoRestart,
     /// A handler or hook was dropped at its await point.
     Aborted,
 }
 
 impl<C> Note<C> {
-    /// The child it is about.
+    /// The child that the note is about.
     pub fn child(&self) -> Option<ChildId> {
         match self {
             Self::Decided { child, .. }

@@ -1,8 +1,8 @@
-//! Both sides of death watch: whom an actor watches, and who watches it.
+//! Both sides of death watch: the actors that an actor watches, and the actors that watch it.
 //!
-//! 1. One piece of news per watch: a subject's end is queued once, and delivered only if it is still watched when
-//!    the news is dequeued.
-//! 2. Taking back a watch takes back news that is queued already.
+//! 1. There is one notification per watch: a subject's end is queued once, and delivered only if the subject is still
+//!    watched when the notification is dequeued.
+//! 2. Ending a watch also cancels a notification that is already queued.
 //!
 //! Rules 8.1 and 8.3.
 
@@ -14,11 +14,11 @@ use super::vocabulary::HowEnded;
 /// What the end of a watched actor means to its watcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WatchKind {
-    /// It is told.
+    /// The watcher is told.
     Notify,
-    /// It fails.
+    /// The watcher fails.
     DeathPact,
-    /// It gets a message of its own choice.
+    /// The watcher gets a message of its own choice.
     Message,
 }
 
@@ -29,10 +29,11 @@ pub(crate) struct WatchTables<R> {
     watchers: HashSet<R, Same>,
 }
 
-/// The same order in every run, so that a simulation can be repeated. Nobody chooses a ref's hash to be that of another.
+/// A hasher with the same order in every run, so that a simulation can be repeated. It need not resist attacks, because
+/// users cannot choose the hash of a ref.
 type Same = BuildHasherDefault<DefaultHasher>;
 
-/// In which order they stand does not matter.
+/// The order of the entries does not matter.
 impl<R: Hash> Hash for WatchTables<R> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         fn sum(entries: impl Iterator<Item: Hash>) -> u64 {
@@ -56,7 +57,7 @@ impl<R> Default for WatchTables<R> {
 }
 
 impl<R: Hash + Eq + Clone> WatchTables<R> {
-    /// Starts to watch. Answers the kind of an earlier watch, which stays as it is.
+    /// Starts to watch. Returns the kind of an earlier watch, which stays as it is.
     pub(crate) fn watch(&mut self, subject: &R, kind: WatchKind) -> Option<WatchKind> {
         if let Some(earlier) = self.watching.get(subject) {
             return Some(earlier.kind);
@@ -65,12 +66,12 @@ impl<R: Hash + Eq + Clone> WatchTables<R> {
         None
     }
 
-    /// Ends a watch, with news that may be queued. Answers whether there was one.
+    /// Ends a watch, and cancels a queued notification. Returns whether there was a watch.
     pub(crate) fn unwatch(&mut self, subject: &R) -> bool {
         self.watching.remove(subject).is_some()
     }
 
-    /// The subject ended. Answers whether the news is to be queued.
+    /// The subject ended. Returns whether to queue a notification.
     #[must_use]
     pub(crate) fn ended(&mut self, subject: &R, how: HowEnded) -> bool {
         match self.watching.get_mut(subject) {
@@ -82,7 +83,8 @@ impl<R: Hash + Eq + Clone> WatchTables<R> {
         }
     }
 
-    /// The queued news of the subject's end reached the front of the queue. `None`: it is not watched any more.
+    /// The queued notification of the subject's end reached the front of the queue. `None`: the subject is no longer
+    /// watched.
     #[must_use]
     pub(crate) fn dequeued(&mut self, subject: &R) -> Option<(WatchKind, HowEnded)> {
         let Watching { kind, queued } = *self.watching.get(subject)?;

@@ -1,10 +1,10 @@
 //! Testing actors: a private system per test on a paused clock.
 //!
-//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. To the clock, a
-//! socket, a pipe or another thread that somebody waits for is nothing that happens: let a test's actors talk to a stand-in, or
-//! run on a real clock.
+//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. The clock
+//! does not know of sockets, pipes and other threads that an actor waits for, and moves on: let a test's actors talk to
+//! a stand-in instead, or run the test on a real clock.
 //!
-//! A test that cannot come to an end fails instead of hanging:
+//! A test that cannot end fails instead of hanging:
 //!
 //! | the test | ends |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | waits for a task of `spawn_blocking` that does not return | after five minutes of real time in which nothing happens |
 //! | blocks its thread: a handler waits for a lock, a channel of `std` or another thread, sleeps with `std`, or computes | after five minutes of real time in one piece; the actor is named on standard error and *the process is aborted*, because nothing else can end it |
 //!
-//! Shorter pauses of real time are only that: the test takes so much longer.
+//! Shorter blocking only makes the test take longer.
 //!
 //! ```
 //! # use supervise_core::testkit;
@@ -33,7 +33,7 @@
 //! });
 //! ```
 //!
-//! What it deliberately does not do: run on several threads. Races are for the simulator and the stress tests.
+//! It deliberately does not run tests on several threads. The simulator and the stress tests look for races.
 
 mod patience;
 mod probe;
@@ -64,24 +64,24 @@ use crate::failure::Failure;
 use crate::observe::{DeadLetter, Event, Events};
 use crate::supervision::{Directive, HowEnded, Outcome};
 
-/// How long a test may wait, in virtual time, before it is taken to hang.
+/// How long a test may wait, in virtual time, before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Rounds in which no actor did anything, before all are taken to be idle. More than one, because an actor may wait
-/// for a task that is not an actor.
+/// After how many rounds without activity all actors count as idle. More than one, because an actor may wait for a task
+/// that is not an actor.
 const QUIET_ROUNDS: u32 = 8;
 
-/// Runs a test on a runtime of its own, with a paused clock and a private system. What `#[supervise::test]` expands to.
+/// Runs a test on its own runtime, with a paused clock and a private system. `#[supervise::test]` expands to this.
 ///
 /// # Panics
 ///
-/// If the test does, or if it leaves a failure or a dead letter that it neither expected nor allowed, or if it
-/// [cannot come to an end](self).
+/// If the test panics, if it leaves a failure or a dead letter that it neither expected nor allowed, or if it [cannot
+/// end](self).
 pub fn run<T>(test: impl AsyncFnOnce(&TestSystem) -> T) -> T {
     run_with(ActorSystem::builder("test"), test)
 }
 
-/// Like [`run`], with settings of the system's own.
+/// Like [`run`], with settings for the system.
 ///
 /// # Panics
 ///
@@ -90,7 +90,7 @@ pub fn run_with<T>(settings: ActorSystemBuilder, test: impl AsyncFnOnce(&TestSys
     run_within(Limits::GENEROUS, watch::abort, settings, test)
 }
 
-/// Like [`run_with`]; `blocked` is called while nothing can end the test.
+/// Like [`run_with`]. `blocked` is called while user code blocks the thread, so that nothing can end the test.
 fn run_within<T>(
     limits: Limits,
     blocked: impl FnMut(&str) + Send + 'static,
@@ -149,31 +149,31 @@ fn run_within<T>(
             outcome
         }
         Err(payload) => {
-            // Without waiting for a blocking task, which may be why the test failed.
+            // Does not wait for blocking tasks: one of them may be the reason for the failure.
             runtime.shutdown_background();
             resume_unwind(payload.into_inner())
         }
     }
 }
 
-/// How many suspensions of an actor are not answered yet. It handles messages at zero.
+/// How many suspensions of an actor have not been undone. At zero, it handles messages.
 pub fn suspensions<R: TypedRef>(actor: &R) -> u32 {
     actor.actor_ref().core().protocol().suspensions()
 }
 
-/// How many decisions and orders an actor has put off until it is well itself.
+/// How many decisions and orders an actor has deferred until its own failure or restart is over.
 pub fn deferrals<R: TypedRef>(actor: &R) -> usize {
     actor.actor_ref().core().protocol().deferrals()
 }
 
-/// A system under test. Everything an [`ActorSystem`] can do, and to wait and look without a clock.
+/// A system under test. It dereferences to [`ActorSystem`], moves the paused clock, and expects what the actors do.
 pub struct TestSystem {
     system: ActorSystem,
     log: Rc<RefCell<Log>>,
     patience: Patience,
 }
 
-/// The events so far that no expectation has taken.
+/// The events that no expectation has taken yet.
 struct Log {
     events: Events,
     unseen: Vec<Event>,
@@ -213,7 +213,8 @@ impl TestSystem {
         settle::settle(&self.system).await;
     }
 
-    /// Moves time, timer by timer, and lets the actors settle. What waits meanwhile waits so much longer before it fails.
+    /// Moves the clock, timer by timer, and lets the actors settle. Time moved like this does not count towards the
+    /// virtual hour after which a waiting test fails.
     ///
     /// # Panics
     ///
@@ -225,27 +226,27 @@ impl TestSystem {
         self.settle().await;
     }
 
-    /// A probe: what actors note on its handles, the test expects from it.
+    /// Makes a probe: actors send values through its handles, and the test expects them from the probe.
     pub fn probe<T: Send + 'static>(&self) -> TestProbe<T> {
         TestProbe::new(self.system.clone(), self.patience.clone())
     }
 
-    /// Lets actors fail without the test expecting each failure.
+    /// Allows failures that the test does not expect.
     pub fn allow_failures(&self) {
         self.log.borrow_mut().failures_allowed = true;
     }
 
-    /// Lets messages become dead letters without the test expecting each.
+    /// Allows dead letters that the test does not expect.
     pub fn allow_dead_letters(&self) {
         self.log.borrow_mut().dead_letters_allowed = true;
     }
 
-    /// Waits until an actor has ended, and says how; also when it had ended before. Of several that ended at one path it
-    /// knows the last one.
+    /// Waits until an actor has ended, and returns how. The actor may have ended before the call. If several actors
+    /// ended at one path, it returns how the last one did.
     ///
     /// # Panics
     ///
-    /// If it does not end.
+    /// If the actor does not end.
     pub async fn expect_terminated<R: TypedRef>(&self, actor: &R) -> HowEnded {
         match self.patience.within(PATIENCE / 2, self.system.ended(actor)).await {
             Some(how) => {
@@ -257,15 +258,15 @@ impl TestSystem {
                     _ => how,
                 }
             }
-            None => panic!("expected {} to end, it did not", actor.actor_ref().path()),
+            None => panic!("expected {} to end, but it did not", actor.actor_ref().path()),
         }
     }
 
-    /// Settles, and takes the decision about a failure of this actor.
+    /// Lets the actors settle, and takes the decision about a failure of this actor.
     ///
     /// # Panics
     ///
-    /// If there was none.
+    /// If there is none.
     pub async fn expect_decision<R: TypedRef>(&self, actor: &R) -> Decision {
         let path = actor.actor_ref().path();
         self.expect(&format!("a decision about {path}"), |event| match event {
@@ -282,11 +283,11 @@ impl TestSystem {
         .await
     }
 
-    /// Settles, and takes `times` restarts of this actor, with the decisions that led to them.
+    /// Lets the actors settle, and takes `times` restarts of this actor, with the decisions that led to them.
     ///
     /// # Panics
     ///
-    /// If it was restarted more or less often.
+    /// If it was restarted more or fewer times.
     pub async fn expect_restarts<R: TypedRef>(&self, actor: &R, times: usize) {
         let path = actor.actor_ref().path();
         let restarts =
@@ -295,11 +296,11 @@ impl TestSystem {
         self.take_all(|event| matches!(event, Event::Decided { child, .. } if *child == path)).await;
     }
 
-    /// Settles, and takes a failure of this actor that its supervisor escalated.
+    /// Lets the actors settle, and takes a failure of this actor that its supervisor escalated.
     ///
     /// # Panics
     ///
-    /// If there was none.
+    /// If there is none.
     pub async fn expect_escalated<R: TypedRef>(&self, actor: &R) -> Failure {
         let path = actor.actor_ref().path();
         self.expect(&format!("an escalated failure of {path}"), |event| match event {
@@ -313,11 +314,11 @@ impl TestSystem {
         .await
     }
 
-    /// Settles, and takes a dead letter for this actor.
+    /// Lets the actors settle, and takes a dead letter for this actor.
     ///
     /// # Panics
     ///
-    /// If there was none.
+    /// If there is none.
     pub async fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> DeadLetter {
         let path = actor.actor_ref().path();
         self.expect(&format!("a dead letter for {path}"), |event| match event {
@@ -327,11 +328,11 @@ impl TestSystem {
         .await
     }
 
-    /// Settles, and takes the first event that `pick` picks.
+    /// Lets the actors settle, and takes the first event for which `pick` returns `Some`.
     ///
     /// # Panics
     ///
-    /// If there was none.
+    /// If there is none.
     pub async fn expect<T>(&self, what: &str, mut pick: impl FnMut(&Event) -> Option<T>) -> T {
         self.settle().await;
         let mut log = self.log.borrow_mut();
@@ -346,7 +347,7 @@ impl TestSystem {
         }
     }
 
-    /// Settles, and takes all events that `pick` picks.
+    /// Lets the actors settle, and takes all events for which `pick` returns `Some`.
     pub async fn take_all(&self, mut pick: impl FnMut(&Event) -> bool) -> Vec<Event> {
         self.settle().await;
         let mut log = self.log.borrow_mut();
@@ -356,7 +357,7 @@ impl TestSystem {
         picked
     }
 
-    /// Ends the system and looks for what the test should have expected.
+    /// Ends the system and looks for failures and dead letters that the test should have expected.
     async fn finish(&self) {
         self.settle().await;
         self.log.borrow_mut().read();
@@ -397,16 +398,16 @@ impl fmt::Debug for TestSystem {
     }
 }
 
-/// What a supervisor decided, and what came of it.
+/// A supervisor's decision, and its result.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Decision {
-    /// Who decided.
+    /// The supervisor.
     pub supervisor: ActorPath,
-    /// About what.
+    /// The failure.
     pub failure: Failure,
-    /// What the table said.
+    /// The decider's answer.
     pub directive: Directive,
-    /// What came of it.
+    /// The result of the decision.
     pub outcome: Outcome,
 }

@@ -1,4 +1,4 @@
-//! How long a test waits, in virtual time. Time that the test itself moves is not waited.
+//! How long a test waits, in virtual time. Time by which the test itself moves the clock does not count.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,28 +9,29 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::base::later;
 
-/// How often a test may move the clock. Without a bound, one that moves it until something happens would go on for ever.
+/// How often a test may move the clock. Without a bound, a test that moves it until something happens could run for
+/// ever.
 const MOVES: u64 = 1_000_000;
 
-/// How far the test has moved the clock, for whoever waits.
+/// How far the test has moved the clock, for the limits of its waits.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Patience(Arc<Mutex<Moves>>);
 
 #[derive(Debug, Default)]
 struct Moves {
     times: u64,
-    /// All of them, the one under way to its end.
+    /// The sum of all moves, including the whole of the current one.
     sum: Duration,
-    /// When the last one ends.
+    /// When the last move ends.
     end: Option<Instant>,
 }
 
 impl Patience {
-    /// The test moves the clock, and what waits meanwhile waits so much longer.
+    /// The test moves the clock, which extends the limits of all waits by the same time.
     ///
     /// # Panics
     ///
-    /// If it has done so too often.
+    /// If the test has moved the clock too often.
     pub(super) fn moves(&self, duration: Duration) {
         let mut moves = self.lock();
         moves.times += 1;
@@ -41,7 +42,7 @@ impl Patience {
         assert!(!too_often, "the test moved the clock {MOVES} times: what it waits for does not happen");
     }
 
-    /// Waits for `future`, for `limit` at most.
+    /// Waits for `future`, for at most `limit`.
     pub(super) async fn within<T>(&self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
         let began = Instant::now();
         let moved_before = {

@@ -1,4 +1,4 @@
-//! What a test sees of its actors.
+//! Probes, through which a test sees what its actors do.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -22,9 +22,9 @@ pub struct TestProbe<T> {
 pub struct ProbeHandle<T>(mpsc::UnboundedSender<T>);
 
 impl<T> ProbeHandle<T> {
-    /// Lets the test know.
+    /// Sends a value to the test.
     pub fn note(&self, value: T) {
-        // A test that is over wants to know nothing.
+        // The test may be over.
         let _over = self.0.send(value);
     }
 }
@@ -47,43 +47,43 @@ impl<T: Send + 'static> TestProbe<T> {
         Self { system, patience, sender, receiver: RefCell::new(receiver) }
     }
 
-    /// An end for an actor to hold.
+    /// A handle for an actor.
     pub fn handle(&self) -> ProbeHandle<T> {
         ProbeHandle(self.sender.clone())
     }
 
-    /// The next value, when it comes.
+    /// Waits for the next value.
     ///
     /// # Panics
     ///
-    /// If none comes.
+    /// If no value comes.
     pub async fn next(&self) -> T {
         let next = std::future::poll_fn(|cx| self.receiver.borrow_mut().poll_recv(cx));
         match self.patience.within(PATIENCE / 2, next).await {
             Some(Some(value)) => value,
             Some(None) => unreachable!("the probe holds a sender itself"),
-            None => panic!("the probe expected a value, none came"),
+            None => panic!("the probe expected a value, but none came"),
         }
     }
 
-    /// The next value, if it is there already or comes without time moving.
+    /// The next value, if it is there already or comes without moving the clock.
     pub async fn now(&self) -> Option<T> {
         settle(&self.system).await;
         self.receiver.borrow_mut().try_recv().ok()
     }
 
-    /// All values that are there already or come without time moving.
+    /// All values that are there already or come without moving the clock.
     pub async fn all(&self) -> Vec<T> {
         settle(&self.system).await;
         let mut receiver = self.receiver.borrow_mut();
         std::iter::from_fn(|| receiver.try_recv().ok()).collect()
     }
 
-    /// Skips values until `pick` picks one.
+    /// Skips values until `pick` returns `Some`.
     ///
     /// # Panics
     ///
-    /// If none comes that it picks.
+    /// If no value comes for which `pick` returns `Some`.
     pub async fn fish_for<U>(&self, mut pick: impl FnMut(T) -> Option<U>) -> U {
         loop {
             if let Some(picked) = pick(self.next().await) {
@@ -94,23 +94,23 @@ impl<T: Send + 'static> TestProbe<T> {
 }
 
 impl<T: Send + PartialEq + fmt::Debug + 'static> TestProbe<T> {
-    /// Waits for the next value, which must be this one.
+    /// Waits for the next value, which must equal `value`.
     ///
     /// # Panics
     ///
-    /// If none comes, or another.
+    /// If no value comes, or a different one.
     pub async fn expect(&self, value: T) {
         assert_eq!(self.next().await, value);
     }
 
-    /// Nothing comes without time moving.
+    /// Expects that no value comes without moving the clock.
     ///
     /// # Panics
     ///
-    /// If something does.
+    /// If a value comes.
     pub async fn expect_none(&self) {
         let value = self.now().await;
-        assert!(value.is_none(), "the probe expected nothing, got {value:?}");
+        assert!(value.is_none(), "the probe expected nothing, but got {value:?}");
     }
 }
 

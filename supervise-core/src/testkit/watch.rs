@@ -1,12 +1,13 @@
-//! Fails a test that hangs where no virtual time passes. The paused clock stands still while anything is ready to run, and
-//! while a blocking task runs, so no timeout on that clock can end such a test. A thread of its own looks on in real time.
+//! Fails a test that hangs where no virtual time passes. The paused clock stands still while a task is ready to run,
+//! and while a blocking task runs, so no timeout on that clock can end such a test. A separate thread watches the test
+//! in real time.
 //!
-//! | what it sees | what it takes it for | what it does |
+//! | what it sees | how it interprets this | what it does |
 //! |---|---|---|
-//! | turns of actors, never a moment in which nothing is ready, and a test that waits | actors that never come to rest | fails the test |
-//! | the same without turns, for a while | a task that never comes to rest | fails the test |
-//! | a runtime that rests, and a clock that does not move | a blocking task that does not return | fails the test |
-//! | a runtime that does nothing at all | user code that blocks the thread | says so and aborts the process |
+//! | turns of actors, never a moment without a ready task, and a test that waits | actors that never become idle | fails the test |
+//! | the same without turns, for a while | a task that never becomes idle | fails the test |
+//! | an idle runtime, and a clock that does not move | a blocking task that does not return | fails the test |
+//! | a runtime that does not react at all | user code that blocks the thread | reports this and aborts the process |
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -21,15 +22,15 @@ use tokio::time::Instant;
 use crate::actor::Activity;
 use crate::base::ActorPath;
 
-/// When the watch takes a test to hang.
+/// When the watch considers a test as hanging.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// How often it looks, in real time. Looks are counted rather than time, so a process that is suspended or stands in a
-    /// debugger does not use up its limits.
+    /// The interval between two looks, in real time. The other limits count looks rather than time, so that a process
+    /// that is suspended or stopped in a debugger does not reach them.
     pub(super) look: Duration,
-    /// How many turns all actors may have without a rest, while the test itself waits.
+    /// How many turns all actors may have without an idle moment, while the test itself waits.
     pub(super) turns: u64,
-    /// How many looks may find the runtime at work without a rest in between.
+    /// How many looks may find the runtime busy without an idle moment in between.
     pub(super) busy_looks: u32,
     /// How many looks may find that nothing has happened.
     pub(super) idle_looks: u32,
@@ -37,13 +38,13 @@ pub(super) struct Limits {
     pub(super) blocked_looks: u32,
 }
 
-/// How many turns tell which actors are busy.
+/// How many turns are counted to find the busy actors.
 const NAMING_TURNS: u64 = 1000;
 
 impl Limits {
     pub(super) const GENEROUS: Self = Self {
         look: Duration::from_millis(100),
-        // Some seconds, without optimisation.
+        // A few seconds in a debug build.
         turns: 2_000_000,
         // A minute.
         busy_looks: 600,
@@ -56,26 +57,26 @@ impl Limits {
 /// What the runtime tells the watch.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
-    /// How often nothing was ready to run.
+    /// How often no task was ready to run.
     rests: AtomicU64,
-    /// How often the test itself got on.
+    /// How often the test itself made progress.
     progress: AtomicU64,
     /// How many looks the runtime has noticed.
     noticed: AtomicU64,
-    /// The virtual time at the last of them, in milliseconds.
+    /// The virtual time at the last noticed look, in milliseconds.
     clock: AtomicU64,
     looks: Notify,
-    /// The test is over, its runtime is not yet.
+    /// The test is over, but its runtime still exists.
     over: AtomicBool,
 }
 
 impl Signs {
-    /// Nothing is ready to run.
+    /// No task is ready to run.
     pub(super) fn rest(&self) {
         self.rests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The test itself gets on: it does not only wait for busy actors to settle.
+    /// The test itself makes progress: it does not only wait for busy actors to settle.
     pub(super) fn progress(&self) {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
@@ -104,9 +105,10 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch, from within the test's runtime. The answer's second part is why the test is to fail.
+    /// Begins to watch, from within the test's runtime. The second part of the result receives the reason if the test
+    /// must fail.
     ///
-    /// What `blocked` is given, at each look as long as it lasts, is why the test cannot end.
+    /// `blocked` gets the reason why the test cannot end, at each look while that lasts.
     pub(super) fn begin(
         limits: Limits,
         signs: &Arc<Signs>,
@@ -147,15 +149,15 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // It panics only by a bug of ours, and has printed it.
+            // It panics only if this crate has a bug, and the panic has been printed.
             let _ended = thread.join();
         }
     }
 }
 
-/// Says why the process ends, and ends it: nothing else can end code that blocks its thread.
+/// Reports why the process ends, and aborts it: nothing else can end code that blocks its thread.
 pub(super) fn abort(why: &str) {
-    // Not `eprintln!`, which the test harness captures and an abort forgets.
+    // Not `eprintln!`: the test harness captures it, and an abort loses it.
     let _unheard = writeln!(std::io::stderr(), "\n{why}");
     std::process::abort();
 }
@@ -170,7 +172,7 @@ struct Sight {
     turns: u64,
 }
 
-/// What runs on the watch's thread.
+/// The state of the watch's thread.
 struct Watcher<B> {
     limits: Limits,
     /// The test's name.
@@ -180,15 +182,15 @@ struct Watcher<B> {
     fail: Option<oneshot::Sender<String>>,
     blocked: B,
     before: Sight,
-    /// How many turns there had been when a look saw that there was a rest, or that the test got on.
+    /// The number of turns when a look last saw an idle moment or progress of the test.
     turns_before: u64,
-    /// Looks that the runtime noticed, since the last rest.
+    /// Looks that the runtime noticed since the last idle moment.
     busy: u32,
     /// Looks since the last turn of an actor or the last move of the clock.
     idle: u32,
     /// Looks since the last one that the runtime noticed.
     unnoticed: u32,
-    /// How many turns there had been when those of each actor began to be counted.
+    /// The number of turns when the watch began to count the turns of each actor.
     naming: Option<u64>,
 }
 
@@ -277,7 +279,7 @@ fn never_rests(turns: u64, names: &[ActorPath]) -> String {
          none was ready, and the clock, which moves only then, stands still; busy:"
     );
     for name in names {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _written = write!(why, " {name}");
     }
     why

@@ -1,5 +1,5 @@
-//! The part of a cell that goes on working while a handler borrows the instance: steps the protocol and carries out
-//! its effects.
+//! The part of a cell that continues to work while a handler borrows the instance: it steps the protocol and carries
+//! out its effects.
 
 mod aside;
 mod turn;
@@ -31,13 +31,13 @@ use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
 };
 
-/// The part that goes on working while a handler borrows the rest.
+/// The part of a cell that continues to work while a handler borrows the rest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
 pub(super) struct EffectRunner<A: Actor> {
     pub(super) cell: Arc<Cell<A::Message>>,
-    /// What was taken from the user lane.
+    /// The entries taken from the user lane.
     user: Lane<A::Message, Control>,
-    /// Whether the lane was looked into in this turn.
+    /// Whether entries were taken from the lane in this turn.
     looked: bool,
     /// How many messages were handled in this turn.
     pub(super) handled: u32,
@@ -45,14 +45,14 @@ pub(super) struct EffectRunner<A: Actor> {
     pub(super) unnoticed: u8,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,
-    /// Appears with the first message that is set aside or may be redelivered.
+    /// Allocated with the first message that is stashed or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
-    /// What few actors need, and no message reads. Allocated when first needed.
+    /// State that few actors need and that handling a message does not read. Allocated when first needed.
     rare: Option<Box<Rare<A::Message>>>,
-    /// The call the protocol wants.
+    /// The call that the protocol wants.
     pub(super) call: Option<Call<Failure>>,
-    /// Whether the next user message may be handled; as of the last step.
+    /// Whether the next user message may be handled, according to the last step.
     pub(super) accepts: bool,
     /// The protocol wants the parked code to be dropped.
     abort: bool,
@@ -65,11 +65,11 @@ pub(super) struct EffectRunner<A: Actor> {
 struct Rare<M> {
     /// The settings given at the spawn, which replace those that the actor type declares.
     settings: Option<Box<Settings>>,
-    /// What each field has declared, if it has.
+    /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
-    /// What an inline turn has left to a worker.
+    /// The rest of an inline turn, which a worker takes over.
     deferred: Option<Interrupt<M>>,
-    /// The actor is to be told of this next.
+    /// The notification that the actor gets next.
     gone: Option<Terminated>,
 }
 
@@ -79,11 +79,11 @@ impl<M> Rare<M> {
     }
 }
 
-/// What the protocol asks the supervisor, and goes on with when it is answered.
+/// A question of the protocol to the supervisor. The protocol continues with the answer.
 enum Question {
     /// What to do about the failure of a child.
     Decide(ChildId, Failure),
-    /// The same for the end of a permanent child, which is always a restart.
+    /// What to do about the end of a permanent child. The answer is always a restart.
     RestartEnded,
 }
 
@@ -101,7 +101,7 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
         self.cell.mailbox.set_accepts(false);
         loop {
             if self.supervised >= THROUGHPUT {
-                // The rest has its turn when others have had theirs.
+                // The rest waits until other actors have had their turns.
                 self.give_way();
                 break;
             }
@@ -160,7 +160,7 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// One step of the protocol, and of those that answering its decider takes.
+    /// One step of the protocol, and the steps that answer its questions.
     pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
         if let Input::Returned(_) = &input {
             self.parked = false;
@@ -174,7 +174,7 @@ impl<A: Actor> EffectRunner<A> {
         });
     }
 
-    /// The step that answers what the protocol asked.
+    /// The step that answers a question of the protocol.
     #[cold]
     fn answer(&mut self, question: Question, effects: &mut Effects) {
         let (verdict, strategy) = match question {
@@ -190,7 +190,7 @@ impl<A: Actor> EffectRunner<A> {
         self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
     }
 
-    /// Carries the effects out. Gives what the protocol asks, which is the last of them.
+    /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
     fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
         let mut question = None;
         for effect in effects.drain(..) {
@@ -229,7 +229,7 @@ impl<A: Actor> EffectRunner<A> {
                     }
                 }
                 Effect::Note(note) => {
-                    // Rule 4.8. Now, because the actor may be stopped before it looks at its messages again.
+                    // Rule 4.8. Done now, because the actor may be stopped before it handles its next message.
                     if matches!(note, Note::Resumed)
                         && let Some(aside) = &mut self.aside
                     {
@@ -243,9 +243,9 @@ impl<A: Actor> EffectRunner<A> {
         question
     }
 
-    /// Puts something at the tail of the own user lane.
+    /// Puts a control at the tail of the actor's own user lane.
     pub(super) fn enqueue(&self, control: Control) {
-        // Only this cell closes its mailbox, so it is open.
+        // The lane is open, because only this cell closes its mailbox.
         let _open = self.cell.mailbox.push_control(control);
     }
 
@@ -278,7 +278,7 @@ impl<A: Actor> EffectRunner<A> {
 
     // ---- declared children ---------------------------------------------------------------------------------------
 
-    /// What a new instance needs to declare a field.
+    /// The [`Declare`] with which a new instance declares a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
         let slots = &mut self.rare().slots;
@@ -364,7 +364,7 @@ impl<A: Actor> EffectRunner<A> {
     /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) {
         self.unstash_all();
-        // Here only where the runtime goes away between an inline turn and the worker's.
+        // Present only if the runtime goes away between an inline turn and the turn on a worker.
         if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }
@@ -412,7 +412,8 @@ impl<A: Actor> EffectRunner<A> {
         self.timers = None;
     }
 
-    /// Closes the system lane, when all who had to be told of the end have been. Those who watched too late are told now.
+    /// Closes the system lane, after the parent and all watchers have been told of the end. Actors that watched too
+    /// late are told now.
     fn close_system_lane(&mut self) {
         let mut system = self.cell.mailbox.close_system_lane();
         while let Some(message) = system.pop() {
@@ -429,7 +430,7 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            // Whoever waits for its answer learns that there is none.
+            // Dropping the visit tells the caller that there is no answer.
             Entry::Control(Control::Visit(visit)) => drop_contained(visit),
             Entry::Control(
                 Control::Terminated(_)
@@ -442,8 +443,8 @@ impl<A: Actor> EffectRunner<A> {
     }
 }
 
-/// The runtime goes away under a cell that has not ended, or its own code panicked: no hooks, but nobody waits for ever
-/// (rule 6.6).
+/// The runtime goes away under a cell that has not ended, or the cell's own code panicked. Hooks do not run, but no
+/// asker or watcher waits for ever (rule 6.6).
 impl<A: Actor> Drop for EffectRunner<A> {
     fn drop(&mut self) {
         if !self.ended {

@@ -1,4 +1,4 @@
-//! Messages that failed and may be tried again after the restart, and then are quarantined as dead letters.
+//! Messages that failed and may be delivered again after the restart. In the end they become dead letters (quarantine).
 //!
 //! ```text
 //!   begin ─► under way ──────── handled ──────────────► forgotten
@@ -17,14 +17,14 @@ use std::collections::VecDeque;
 use crate::base::{Payload, contained, drop_contained};
 use crate::failure::Failure;
 
-/// A copy of a message that may be tried again.
+/// A copy of a message that may be delivered again.
 pub(super) struct Retry<M> {
     pub(super) message: M,
     /// How often it may be delivered again.
     left: u32,
-    /// How often it was delivered.
+    /// How many times it was delivered.
     pub(super) deliveries: u32,
-    /// What its deliveries failed with: the first, and the last ones.
+    /// The failures of its deliveries: the first one and the last ones.
     pub(super) history: Vec<Failure>,
 }
 
@@ -40,20 +40,20 @@ impl<M> Retry<M> {
     }
 }
 
-/// What a message that was delivered waits for.
+/// The state of a message that was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Delivery {
-    /// The end of its handler.
+    /// Its handler is running.
     UnderWay,
-    /// Its actor failed and nobody has decided yet.
+    /// Its actor failed, and the supervisor has not decided yet.
     Failed,
 }
 
-/// The messages of one actor that may be tried again.
+/// The messages of one actor that may be delivered again.
 pub(super) struct Retries<M> {
     /// The last one delivered.
     current: Option<(Retry<M>, Delivery)>,
-    /// Those that come before what waits in the mailbox.
+    /// The messages that are delivered before those in the mailbox.
     due: VecDeque<Retry<M>>,
 }
 
@@ -62,7 +62,7 @@ impl<M> Retries<M> {
         Self { current: None, due: VecDeque::new() }
     }
 
-    /// A message is about to be handled for the first time; `copy` is kept.
+    /// A message is about to be handled for the first time. Keeps `copy`.
     pub(super) fn begin(&mut self, copy: M, may_retry: u32) {
         let retry = Retry { message: copy, left: may_retry, deliveries: 1, history: Vec::new() };
         self.current = Some((retry, Delivery::UnderWay));
@@ -73,7 +73,7 @@ impl<M> Retries<M> {
         self.due.front().map(|retry| &retry.message)
     }
 
-    /// Takes the message that is due first, to be handled; a copy made by `duplicate` is kept. The error is a panic.
+    /// Takes the message that is due first, to be handled. Keeps a copy made by `duplicate`. The error is a panic.
     pub(super) fn begin_next(&mut self, duplicate: impl FnOnce(&M) -> Option<M>) -> Option<Result<M, Payload>> {
         let mut retry = self.due.pop_front()?;
         Some(match contained(|| duplicate(&retry.message)) {
@@ -91,7 +91,7 @@ impl<M> Retries<M> {
         })
     }
 
-    /// The message under way failed, or its handler was dropped at an await point.
+    /// The message in progress failed, or its handler was dropped at an await point.
     pub(super) fn failed(&mut self, failure: Option<&Failure>) {
         if let Some((retry, stage @ Delivery::UnderWay)) = &mut self.current {
             *stage = Delivery::Failed;
@@ -101,20 +101,20 @@ impl<M> Retries<M> {
         }
     }
 
-    /// The message that failed last, unless that was decided about.
+    /// The message that failed last, unless the supervisor has decided its failure.
     pub(super) fn last_failed(&self) -> Option<&M> {
         self.current.as_ref().map(|(retry, _)| &retry.message)
     }
 
-    /// The last message was handled, or its failure was forgiven.
+    /// The last message was handled, or the actor was resumed.
     pub(super) fn forget(&mut self) {
         if let Some((retry, _)) = self.current.take() {
             drop_contained(retry.message);
         }
     }
 
-    /// The actor was restarted: the failed message is due. Given back if it may not be delivered again, or so many are due,
-    /// which the actor would set aside, that there is no `room` for another.
+    /// The actor was restarted, so the failed message is due. Returns it if it may not be delivered again, or if there
+    /// is no `room` for another one because the actor stashes too many due messages.
     #[must_use = "a message that is given back goes to quarantine"]
     pub(super) fn restarted(&mut self, room: usize) -> Option<Retry<M>> {
         let (mut retry, _) = self.current.take()?;
@@ -126,7 +126,7 @@ impl<M> Retries<M> {
         None
     }
 
-    /// Gives up all that are left, in order.
+    /// Returns all remaining messages, in order.
     pub(super) fn close(&mut self) -> impl Iterator<Item = Retry<M>> + use<M> {
         let current = self.current.take().map(|(retry, _)| retry);
         current.into_iter().chain(std::mem::take(&mut self.due))

@@ -1,7 +1,7 @@
-//! The cell's own future: what it does next, and the user code that may wait.
+//! The cell's own future: it chooses what to do next, and runs the user code that may wait.
 //!
-//! `messages` handles what waits in the user lane, `calls` makes the calls that the protocol wants, `inline_turn` is a turn on an
-//! asker's stack.
+//! `messages` handles the entries of the user lane, `calls` makes the calls that the protocol wants, and `inline_turn`
+//! is a turn on an asker's stack.
 
 mod calls;
 mod inline_turn;
@@ -31,7 +31,7 @@ use crate::supervision::Input;
 /// How many messages a cell handles in one turn, and how many system messages. Rule 1.9.
 pub(super) const THROUGHPUT: u32 = 128;
 
-/// What only the cell's own future touches.
+/// The part of a cell that only its own future touches.
 pub(crate) struct Runner<A: Actor> {
     factory: UserValue<Factory<A>>,
     instance: Option<A>,
@@ -41,20 +41,20 @@ pub(crate) struct Runner<A: Actor> {
 
 /// What the cell does next.
 enum Next {
-    /// Something was done; look again.
+    /// Something was done. Choose again.
     Again,
-    /// Let others have their turn.
+    /// Let other actors have their turns.
     GiveWay,
-    /// Nothing until something comes.
+    /// Wait until something arrives.
     Wait,
     Call(UserCode),
-    /// Nothing ever.
+    /// The cell has ended.
     End,
 }
 
 /// User code that may wait; `run` calls it.
 ///
-/// What it is called with stays where it was: in here it would take room in the future of every actor, all the time.
+/// Its arguments are stored elsewhere: in here they would take room in the future of every actor, all the time.
 enum UserCode {
     PreStart,
     PostRestart,
@@ -64,11 +64,11 @@ enum UserCode {
     PostStop,
     /// The handler of the message at the front.
     Message,
-    /// Tell the actor that another one ended.
+    /// Tell the actor that a watched actor ended.
     Terminated,
 }
 
-/// What a call into user code came to.
+/// The result of a call into user code.
 pub(super) type UserCodeResult = Result<Result<(), Failure>, Broken>;
 
 impl<A: Actor> Runner<A> {
@@ -78,14 +78,14 @@ impl<A: Actor> Runner<A> {
         Self { factory, instance: None, ctx, effects: EffectRunner::new(cell, settings) }
     }
 
-    /// The cell's life.
+    /// Runs the cell until it ends.
     #[expect(
         clippy::manual_async_fn,
         reason = "an `async fn` would hold the runner twice: as argument and as variable"
     )]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
-            /// Calls user code that may wait. Its future is made where it is kept, so that there is one copy of it.
+            /// Calls user code that may wait. The future is made where it is kept, so that it is never copied.
             macro_rules! finish {
                 (|$instance:ident, $ctx:ident, $effects:ident| $code:expr) => {{
                     let ($instance, $ctx, $effects) = self.parts();
@@ -134,7 +134,7 @@ impl<A: Actor> Runner<A> {
         self.effects.call = Some(first);
     }
 
-    /// The instance, and what goes on while it is borrowed.
+    /// The instance, its context, and the part that continues to work while those are borrowed.
     fn parts(&mut self) -> (&mut A, &mut Context<A>, &mut EffectRunner<A>) {
         let Self { instance: Some(instance), ctx, effects, .. } = self else {
             unreachable!("messages are accepted, and hooks called, only with an instance");
@@ -142,7 +142,7 @@ impl<A: Actor> Runner<A> {
         (instance, ctx, effects)
     }
 
-    /// Goes on as long as no user code has to be called that may wait. None: for ever. Pending: the turn has ended.
+    /// Runs until user code must be called that may wait. `None`: the cell has ended. Pending: the turn has ended.
     fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
         if dispatch::is_inline() {
             return self.take_inline_turn();
@@ -164,7 +164,7 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Does what comes first: what an inline turn has left, what the protocol wants, then the system lane, then timers, then
+    /// Does what comes first: the rest of an inline turn, then the protocol's call, the system lane, the timers, and
     /// the user lane.
     ///
     /// Rules 1.1 and 1.3.
@@ -199,7 +199,7 @@ impl<A: Actor> Runner<A> {
         if let Some(message) = self.effects.take_unstashed() {
             return self.admit(message);
         }
-        // A busy actor never waits, and its timers are due all the same.
+        // Checked here too, because a busy actor never waits for its timers.
         while let Some(generation) = self.ctx.timers_mut().and_then(ActorTimers::next_due) {
             self.effects.enqueue(Control::Tick(generation));
         }

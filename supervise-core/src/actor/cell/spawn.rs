@@ -1,4 +1,4 @@
-//! Making the cell of a child, and letting it run.
+//! Making the cell of a child, and starting it.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -13,7 +13,7 @@ use crate::mailbox::Mailbox;
 use crate::supervision::{ChildId, SpawnRefusal};
 
 impl<M: Send + 'static> Cell<M> {
-    /// Makes a child of `parent`, which must not run before the parent knows it, and lets it run.
+    /// Makes a child of `parent`, and starts it after the parent knows it.
     pub(crate) fn spawn_under<A: Actor<Message = M>>(
         parent: &AnyActorRef,
         name: NewName<'_>,
@@ -72,7 +72,7 @@ impl<M: Send + 'static> Cell<M> {
         }
     }
 
-    /// Makes the child of a field, and lets it run.
+    /// Makes the child of a field, and starts it.
     pub(crate) fn spawn_field<A: Actor<Message = M>>(
         parent: &AnyActorRef,
         at: usize,
@@ -89,7 +89,7 @@ impl<M: Send + 'static> Cell<M> {
         Some(ActorRef::new(cell))
     }
 
-    /// Lets a new cell run.
+    /// Starts a new cell.
     pub(crate) fn begin<A: Actor<Message = M>>(cell: &Arc<Self>, props: Props<A>) {
         let runner = Runner::new(Arc::clone(cell), props);
         let task = Task::new(Arc::clone(cell) as _, Waker::from(Arc::clone(cell)), runner.run());
@@ -109,34 +109,35 @@ impl<M: Send + 'static> Cell<M> {
     }
 }
 
-/// The name of an actor to be.
+/// The name of a new actor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NewName<'a> {
     Given(&'a str),
     MadeUp,
 }
 
-/// Why an actor could not be spawned. A factory that fails is not such an error but a failure of the child.
+/// Why an actor could not be spawned. The failure of a factory is not such an error: it is a failure of the child.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// The name is invalid.
     #[error("cannot spawn under {parent}: {reason}")]
     InvalidName {
-        /// The parent to be.
+        /// The intended parent.
         parent: ActorPath,
         /// What is wrong with the name.
         reason: InvalidName,
     },
-    /// A child of this name exists, or is still ending: its name is free when its parent has been told of its end.
+    /// A child of this name exists or is still stopping. The name is free after the parent has processed the child's
+    /// end.
     #[error("cannot spawn `{name}` under {parent}: the name is taken")]
     NameTaken {
-        /// The parent to be.
+        /// The intended parent.
         parent: ActorPath,
         /// The name.
         name: String,
     },
-    /// The parent is ending.
+    /// The parent is stopping.
     #[error("cannot spawn under {parent}: it is stopping")]
     Stopping {
         /// The parent.

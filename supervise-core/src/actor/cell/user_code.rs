@@ -9,11 +9,11 @@ use crate::base::{Payload, contained, drop_pinned};
 /// Why user code has no result.
 pub(super) enum Broken {
     Panicked(Payload),
-    /// It was told to go at an await point.
+    /// Its future was dropped at an await point.
     Aborted,
 }
 
-/// What goes on while user code waits at an await point.
+/// The work that continues while user code waits at an await point.
 pub(super) trait WhileParked {
     /// The code waits for the first time.
     fn parked(&mut self);
@@ -21,7 +21,8 @@ pub(super) trait WhileParked {
     /// Whether the code has waited before.
     fn is_parked(&self) -> bool;
 
-    /// Does what may be done meanwhile, and has the task woken when there is more. Answers whether to abort.
+    /// Does the work that is possible while the code waits, and registers the task to be woken for more. Returns
+    /// whether to abort the code.
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool;
 }
 
@@ -35,13 +36,14 @@ pub(super) fn finish<'a, F: Future, W: WhileParked>(
     Finish { code, meanwhile }
 }
 
-/// See [`finish`]. By hand, because every actor has room for it: an `async fn` would take twice as much.
+/// See [`finish`]. Written by hand, because every actor reserves room for it and an `async fn` would need twice as
+/// much.
 pub(super) struct Finish<'a, F, W> {
     code: Pin<&'a mut Option<F>>,
     meanwhile: &'a mut W,
 }
 
-/// The runtime went away under the code.
+/// The runtime went away while the code waited.
 impl<F, W> Drop for Finish<'_, F, W> {
     fn drop(&mut self) {
         drop_pinned(self.code.as_mut());

@@ -1,7 +1,7 @@
-//! Code of the runtime's own that runs on an actor's turn, in its place among the messages.
+//! Code of this crate that runs on an actor's turn, at its place among the messages.
 //!
-//! What the patterns are asked besides their messages (how many restarts, which workers) comes to them this way: their
-//! messages are those of the actor they stand in for, and have no room for more. Users have messages.
+//! The patterns' own methods (how many restarts, which workers) use it, because the messages of a pattern are those of
+//! the actor that it stands in for. User actors do not need it: they have messages.
 
 use std::any::Any;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 
 type Erased = dyn FnOnce(&mut dyn Any, &mut dyn Any) -> Result<(), Failure> + Send;
 
-/// A visit on its way, without the actor's type.
+/// A visit that has been sent, without the actor's type.
 pub(crate) struct Visit {
     run: Box<Erased>,
 }
@@ -43,16 +43,16 @@ impl fmt::Debug for Visit {
 }
 
 impl<A: Actor> ActorRef<A> {
-    /// Runs `visit` on the actor's turn, after what was sent before. Dropped if the actor has ended.
+    /// Runs `visit` on the actor's turn, after all earlier messages. Drops it if the actor has ended.
     pub(crate) fn visit(
         &self,
         visit: impl FnOnce(&mut A, &mut Context<A>) -> Result<(), Failure> + Send + 'static,
     ) {
-        // What waits for its answer learns of the drop.
+        // If the actor has ended, dropping the visit tells the caller.
         let _ended = self.to_any().0.push_control(Control::Visit(Visit::new(visit)));
     }
 
-    /// Asks the actor's own state. Asked when first polled.
+    /// Asks for a part of the actor's own state. Sends the visit when it is first polled.
     pub(crate) async fn ask_visit<T: Send + 'static>(
         &self,
         visit: impl FnOnce(&mut A, &mut Context<A>) -> T + Send + 'static,

@@ -1,13 +1,14 @@
-//! The workers of a multi-threaded runtime and their helpers: who tells a worker that a task waits.
+//! The workers of a multi-threaded runtime and their helpers: they tell a worker that a task waits.
 //!
-//! Invariant 5 of the [dispatcher](super) needs care, because a worker that is woken from within a turn may itself end up in the slot that nobody can steal
-//! from: tokio puts the task that was woken last there. So a turn wakes no worker. It wakes its worker's two *scouts*, tokio
-//! tasks that only look for waiting tasks and wake a worker for them. One thread has one such slot, so of two scouts at least one
-//! can be stolen. A scout returns at once, so a worker that it has woken is never stuck behind it.
+//! Invariant 5 of the [dispatcher](super) needs care, because a worker that is woken from within a turn may itself end
+//! up in the slot that other threads cannot steal from: tokio puts the task that was woken last there. So a turn wakes
+//! no worker. It wakes its worker's two *scouts*, tokio tasks that only look for waiting tasks and wake a worker for
+//! them. One thread has one such slot, so of two scouts at least one can be stolen. A scout returns at once, so a
+//! worker that it has woken is never stuck behind it.
 //!
-//! A thread of tokio's that is just falling asleep may miss both scouts: it does not look once more, and tokio wakes only threads that
-//! sleep already. Every other thing that wakes it makes good for that. A turn that goes on making tasks ready sees to it itself:
-//! it [wakes a thread](Crew::wake_a_thread) again now and then.
+//! A tokio thread that is just falling asleep may miss both scouts: it does not check again, and tokio only wakes
+//! threads that already sleep. Anything else that wakes the thread makes up for that. A turn that continues to make
+//! tasks ready does so itself: it [wakes a thread](Crew::wake_a_thread) again from time to time.
 //!
 //! A turn in `block_in_place` keeps its worker busy, while tokio replaces the thread. When the scouts find that all workers
 //! may be busy like this, they start a spare: a tokio task for one turn.
@@ -20,19 +21,19 @@ use super::Task;
 use super::run_queues::{Look, RunQueues, Taken};
 use crate::actor::system::SystemCore;
 
-/// The workers of a multi-threaded runtime, and those who help them.
+/// The workers of a multi-threaded runtime, and their scouts.
 pub(super) struct Crew {
     pub(super) queues: RunQueues<Task>,
     /// Two for each worker.
     scouts: Box<[[Scout; 2]]>,
-    /// A spare was started and has not begun.
+    /// A spare has been started and has not begun to run.
     spare_comes: AtomicBool,
-    /// Somebody outside has started a scout that has not looked yet.
+    /// Code outside the workers has started a scout that has not looked yet.
     scout_comes: AtomicBool,
     system: OnceLock<Weak<SystemCore>>,
 }
 
-/// How to wake a scout, once it has been polled. Before that it is on its way anyway.
+/// The waker of a scout, set when it is first polled. Before that, tokio has yet to poll it anyway.
 type Scout = OnceLock<Waker>;
 
 impl Crew {
@@ -46,19 +47,19 @@ impl Crew {
         }
     }
 
-    /// Once, before the workers start.
+    /// Called once, before the workers start.
     pub(super) fn belongs_to(&self, system: &Arc<SystemCore>) {
         let _once = self.system.set(Arc::downgrade(system));
     }
 
-    /// Queues the task that a turn of the worker `me` has made ready, its `told`th.
+    /// Queues a task that a turn of the worker `me` has made ready. It is the turn's `told`th.
     pub(super) fn push_here(&self, me: usize, task: Task, told: u32) -> Result<(), Task> {
         match self.queues.push_here(me, task)? {
-            // In case the turn goes into `block_in_place`. Otherwise the task is this worker's next.
+            // In case the turn enters `block_in_place`. Otherwise this worker takes the task next.
             1 => self.tell_scout(me, 0),
             _ => self.tell_both_scouts(me),
         }
-        // Ever more rarely, because a thread that is busy is woken in vain.
+        // At growing intervals, because waking a busy thread has no effect.
         if told >= 8 && told.is_power_of_two() {
             self.wake_a_thread();
         }
@@ -73,7 +74,7 @@ impl Crew {
         Ok(())
     }
 
-    /// A scout that has been told and has not looked yet is told already.
+    /// Wakes a scout, unless it has been woken and has not looked yet.
     fn tell_scout(&self, me: usize, which: usize) {
         if let Some(waker) = self.scouts[me][which].get() {
             waker.wake_by_ref();
@@ -88,7 +89,7 @@ impl Crew {
     /// One poll of a scout of worker `me`.
     pub(super) fn scout(&self, me: usize, which: usize, cx: &TaskContext<'_>) -> Poll<()> {
         self.scouts[me][which].get_or_init(|| cx.waker().clone());
-        // The end is announced first and tells the scouts that have left a waker.
+        // The end is announced first, and then wakes the scouts that have left a waker.
         fence(Ordering::SeqCst);
         if self.queues.is_over() {
             return Poll::Ready(());
@@ -97,7 +98,7 @@ impl Crew {
         Poll::Pending
     }
 
-    /// Starts a scout that looks once, for somebody who has none.
+    /// Starts a scout that does not belong to a worker and looks once.
     fn start_scout(&self) {
         self.start(|crew| {
             crew.scout_comes.store(false, Ordering::SeqCst);
@@ -124,7 +125,7 @@ impl Crew {
         fence(Ordering::SeqCst);
         let Some(Taken { task, more }) = self.queues.take_any() else { return };
         if more {
-            // Two, as a worker has.
+            // Two scouts, as for a worker.
             self.start_scout();
             self.start_scout();
         }
@@ -132,7 +133,7 @@ impl Crew {
         self.look(None);
     }
 
-    /// Runs `code` once, in a tokio task of its own.
+    /// Runs `code` once, in a new tokio task.
     fn start(&self, code: fn(&Self)) {
         let Some(system) = self.system.get().and_then(Weak::upgrade) else { return };
         drop(system.runtime().clone().spawn(async move {

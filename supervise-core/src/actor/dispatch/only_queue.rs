@@ -1,7 +1,7 @@
-//! What the one worker of a current-thread runtime has to do: a queue that other threads fill, and that the worker takes over as
-//! a whole whenever it is polled.
+//! The queue of the only worker of a current-thread runtime: other threads fill it, and the worker takes its whole
+//! content whenever it is polled.
 //!
-//! Nobody steals, so what the worker's own turns make ready needs no lock: it stays with the thread.
+//! There is no stealing, so the tasks that the worker's own turns make ready stay with the thread and need no lock.
 
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
@@ -19,7 +19,7 @@ pub(super) struct OnlyQueue<T> {
 
 struct Queue<T> {
     tasks: VecDeque<T>,
-    /// How to wake the worker, once it sleeps.
+    /// The waker of the worker, while it sleeps.
     waker: Option<Waker>,
     /// The system has ended: the worker is not needed any more.
     over: bool,
@@ -32,7 +32,7 @@ impl<T> OnlyQueue<T> {
         Self { queue: Mutex::new(Queue { tasks: VecDeque::new(), waker: None, over: false, closed: false }) }
     }
 
-    /// Queues a task. Gives it back when the worker is gone.
+    /// Queues a task, or returns it if the worker is gone.
     pub(super) fn push(&self, task: T) -> Result<(), T> {
         let mut queue = self.lock();
         if queue.closed {
@@ -47,8 +47,8 @@ impl<T> OnlyQueue<T> {
         Ok(())
     }
 
-    /// Moves all that waits into `tasks`, which is empty. Pending: the worker is woken when there is more. Ready: nothing waits,
-    /// and the worker is not needed any more.
+    /// Moves all waiting tasks into `tasks`, which is empty. Pending: the worker is woken when there are more. Ready:
+    /// no task waits, and the worker is no longer needed.
     pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
         let mut queue = self.lock();
         swap(tasks, &mut queue.tasks);
@@ -61,13 +61,14 @@ impl<T> OnlyQueue<T> {
             return Poll::Ready(());
         }
         if over {
-            // What these lead to is done too.
+            // Polled again, so that tasks that these make ready are done too.
             cx.waker().wake_by_ref();
         }
         Poll::Pending
     }
 
-    /// Gives back what the worker has not come to, before what came meanwhile. When the worker is gone it stays in `tasks`.
+    /// Puts the tasks that the worker did not get to back, before the tasks that have arrived since. If the worker is
+    /// gone, they stay in `tasks`.
     pub(super) fn give_back(&self, tasks: &mut VecDeque<T>) {
         let mut queue = self.lock();
         if !queue.closed {
@@ -76,7 +77,7 @@ impl<T> OnlyQueue<T> {
         }
     }
 
-    /// The worker goes when it has done what is left.
+    /// The worker ends when it has done the remaining work.
     pub(super) fn end(&self) {
         let mut queue = self.lock();
         queue.over = true;
@@ -87,7 +88,7 @@ impl<T> OnlyQueue<T> {
         }
     }
 
-    /// The worker is gone. Gives what it has left.
+    /// The worker is gone. Returns the remaining tasks.
     pub(super) fn close(&self) -> VecDeque<T> {
         let mut queue = self.lock();
         queue.closed = true;

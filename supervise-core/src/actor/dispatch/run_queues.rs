@@ -1,16 +1,16 @@
-//! What the workers of a multi-threaded runtime have to do, and which of them sleep: one queue per worker, from which the
-//! other workers may steal.
+//! The queues of the workers of a multi-threaded runtime, and which workers sleep. There is one queue per worker, from
+//! which the other workers may steal.
 //!
-//! 1. A worker puts what its turn makes ready into its own queue. It tells its scouts, which [look](RunQueues::look) for a
-//!    worker that can take the task up while the turn goes on.
-//! 2. Anybody else puts a task into any queue and wakes a sleeping worker for it.
-//! 3. A worker falls asleep by setting its bit first and reading the lengths of all queues afterwards. Whoever wants to wake
-//!    a worker has queued a task first and reads the bits afterwards. Both have a `SeqCst` fence in between, so at least one
-//!    of the two sees the other.
+//! 1. A worker puts the tasks that its turn makes ready into its own queue. It tells its scouts, which
+//!    [look](RunQueues::look) for a worker that can run the task while the turn continues.
+//! 2. Other code puts a task into any queue and wakes a sleeping worker for it.
+//! 3. A worker falls asleep by setting its bit first and reading the lengths of all queues afterwards. Code that wants
+//!    to wake a worker queues a task first and reads the bits afterwards. Both have a `SeqCst` fence in between, so at
+//!    least one of the two sees the other.
 //! 4. A worker that a scout relies on (its phase is `Yielded` or `Called`) looks at all queues when it begins its next
 //!    poll, after a fence of its own.
 //!
-//! This module does not know what a task is, and knows nothing of tokio: the scouts and the wakers belong to the
+//! This module is generic over tasks and does not use tokio: the scouts and the wakers belong to the
 //! [crew](super::crew).
 
 #[cfg(all(test, supervise_loom))]
@@ -26,7 +26,7 @@ use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 /// The queues of tasks `T`, one for each worker.
 pub(super) struct RunQueues<T> {
     workers: Box<[Worker<T>]>,
-    /// A bit for each worker that sleeps or is about to, and that nobody has claimed.
+    /// A bit for each worker that sleeps or is about to, and that has not been claimed.
     asleep: Box<[AtomicUsize]>,
     /// The system has ended: the workers are not needed any more.
     over: AtomicBool,
@@ -37,9 +37,9 @@ pub(super) struct RunQueues<T> {
 struct Worker<T> {
     /// How many tasks wait. Written under the lock, read without it.
     waiting: AtomicUsize,
-    /// A [`Phase`], as the worker or a scout left it.
+    /// A [`Phase`], as the worker or a scout set it last.
     phase: AtomicU8,
-    /// How to wake the worker: always the same waker. It is set before the worker first sleeps.
+    /// The waker of the worker, which is always the same. It is set before the worker first sleeps.
     waker: OnceLock<Waker>,
     queue: Mutex<Queue<T>>,
 }
@@ -50,7 +50,7 @@ struct Queue<T> {
     closed: bool,
 }
 
-/// What a worker is doing, as far as scouts want to know.
+/// What a worker is doing, as far as the scouts need to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Phase {
@@ -60,7 +60,7 @@ enum Phase {
     Called,
     /// It is being polled. Its turn may block the thread.
     Polling,
-    /// It has spent its budget and comes back by itself.
+    /// It has spent its budget and will be polled again.
     Yielded,
 }
 
@@ -68,7 +68,7 @@ enum Phase {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Taken<T> {
     pub(super) task: T,
-    /// Whether other tasks wait: in the worker's own queue, or in any where the task was stolen.
+    /// Whether other tasks wait: in the worker's own queue or, if the task was stolen, in any queue.
     pub(super) more: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Taken<T> {
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// No task waits, or a worker comes that will see it.
+    /// No task waits, or a worker will see it.
     Fine,
     /// Tasks wait, and every worker may be in a turn that blocks its thread. The scout itself runs on a thread, so at least
     /// one of those threads is in `block_in_place` and has been replaced: one more worker is needed.
@@ -95,26 +95,26 @@ impl<T> RunQueues<T> {
         }
     }
 
-    /// How many there are.
+    /// The number of workers.
     pub(super) fn workers(&self) -> usize {
         self.workers.len()
     }
 
     // ---- queueing tasks ------------------------------------------------------------------------------------------
 
-    /// Queues a task from a turn of the worker `me`; its scouts have to be told. Answers how many tasks its queue now holds, or
-    /// gives the task back when the workers are gone.
+    /// Queues a task from a turn of the worker `me`, whose scouts must then be told. Returns how many tasks its queue
+    /// now holds, or the task if the workers are gone.
     pub(super) fn push_here(&self, me: usize, task: T) -> Result<usize, T> {
         self.workers[me].push(task)
     }
 
-    /// Queues a task from outside, preferably for the worker `near`, and wakes a worker that sleeps. Answers whether one did,
-    /// or gives the task back when the workers are gone.
+    /// Queues a task from outside, preferably for the worker `near`, and wakes a worker that sleeps. Returns whether
+    /// there was one, or the task if the workers are gone.
     pub(super) fn push_from_outside(&self, near: Option<usize>, task: T) -> Result<bool, T> {
         let sleeper = self.sleeper(near);
         let at = sleeper.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len());
         self.workers[at].push(task)?;
-        // The sleeper that was seen is claimed without a fence: it was seen to sleep before the task was queued.
+        // This sleeper is claimed without a fence, because it was seen asleep before the task was queued.
         if sleeper.is_some() && self.claim(at) {
             self.workers[at].wake();
             return Ok(true);
@@ -123,7 +123,7 @@ impl<T> RunQueues<T> {
         Ok(self.claim_any().map(|at| self.workers[at].wake()).is_some())
     }
 
-    /// A worker that sleeps, as far as one can tell without claiming it.
+    /// A worker that seems to sleep. It has not been claimed.
     fn sleeper(&self, near: Option<usize>) -> Option<usize> {
         near.filter(|near| self.sleeps(*near)).or_else(|| {
             let asleep = self.asleep.iter().map(|word| word.load(Ordering::Relaxed)).enumerate();
@@ -133,7 +133,7 @@ impl<T> RunQueues<T> {
     }
 
     fn sleeps(&self, at: usize) -> bool {
-        // A thread may remember a worker of an earlier system that had more of them.
+        // A thread may remember a worker of an earlier system with more workers.
         self.asleep.get(at / BITS).is_some_and(|word| word.load(Ordering::Relaxed) & (1 << (at % BITS)) != 0)
     }
 
@@ -147,9 +147,9 @@ impl<T> RunQueues<T> {
         None
     }
 
-    /// Ends a worker's sleep. Answers whether it slept and nobody else has claimed it.
+    /// Ends a worker's sleep. Returns whether it slept and had not been claimed by other code.
     ///
-    /// Release: whoever claims has queued a task before. Acquire: whoever was claimed looks at the queues afterwards.
+    /// Release: the claimer has queued a task before. Acquire: the claimed worker looks at the queues afterwards.
     fn claim(&self, at: usize) -> bool {
         let bit = 1 << (at % BITS);
         self.sleeps(at) && self.asleep[at / BITS].fetch_and(!bit, Ordering::AcqRel) & bit != 0
@@ -173,7 +173,7 @@ impl<T> RunQueues<T> {
         self.busy()
     }
 
-    /// Whether all workers may be blocked, where none sleeps.
+    /// Whether all workers may be blocked, if none of them sleeps.
     pub(super) fn busy(&self) -> Look {
         let comes = |worker: &Worker<T>| {
             let phase = worker.phase.load(Ordering::Relaxed);
@@ -194,8 +194,8 @@ impl<T> RunQueues<T> {
 
     // ---- the workers ---------------------------------------------------------------------------------------------
 
-    /// Worker `me` begins a poll. Answers whether tasks wait for others that have relied on it: its scouts have to be told.
-    /// Invariant 4.
+    /// Worker `me` begins a poll. Returns whether tasks wait both in its own queue and in another one. A scout may have
+    /// relied on this worker for the other one, so its own scouts must then be told. Invariant 4.
     pub(super) fn begin(&self, me: usize) -> bool {
         let worker = &self.workers[me];
         let phase = worker.phase.load(Ordering::Relaxed);
@@ -213,7 +213,7 @@ impl<T> RunQueues<T> {
         self.workers[me].set_phase(Phase::Yielded);
     }
 
-    /// What worker `me` does next. Pending: it sleeps. `None`: it is not needed any more.
+    /// What worker `me` does next. Pending: it sleeps. `None`: it is no longer needed.
     pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<Taken<T>>> {
         loop {
             let own = self.workers[me].take_first();
@@ -226,7 +226,7 @@ impl<T> RunQueues<T> {
         }
     }
 
-    /// A task for somebody who has no queue.
+    /// Takes a task for a spare, which has no queue.
     pub(super) fn take_any(&self) -> Option<Taken<T>> {
         let taken = self.workers.iter().find_map(Worker::take_first)?;
         Some(Taken { more: taken.more || self.any_waits(), ..taken })
@@ -237,7 +237,7 @@ impl<T> RunQueues<T> {
         from[1..].iter().chain(before)
     }
 
-    /// Takes the older half of another worker's queue. Gives the first of them.
+    /// Takes the older half of another worker's queue. Returns the first task of it.
     fn steal(&self, me: usize, victim: &Worker<T>) -> Option<Taken<T>> {
         if !victim.has_some() {
             return None;
@@ -254,11 +254,11 @@ impl<T> RunQueues<T> {
             queue.tasks.extend(stolen);
             worker.set_waiting(&queue);
         }
-        // A scout may have called this worker for a task in another queue than the one it has found first.
+        // A scout may have called this worker for a task in a queue other than this one.
         Some(Taken { task, more: self.any_waits() })
     }
 
-    /// Lets worker `me` fall asleep, if there is still nothing to do. `None`: there is something.
+    /// Lets worker `me` fall asleep if no task waits. `None`: a task waits.
     fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<Taken<T>>>> {
         let worker = &self.workers[me];
         worker.remember(cx);
@@ -271,7 +271,7 @@ impl<T> RunQueues<T> {
             return Some(Poll::Pending);
         }
         if !self.claim(me) {
-            // Somebody else has, and wakes this worker.
+            // Other code has claimed this worker, and wakes it.
             return Some(Poll::Pending);
         }
         worker.set_phase(Phase::Polling);
@@ -280,7 +280,7 @@ impl<T> RunQueues<T> {
 
     // ---- the end -------------------------------------------------------------------------------------------------
 
-    /// The workers go when they have done what is left.
+    /// The workers end when they have done the remaining work.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
@@ -292,7 +292,7 @@ impl<T> RunQueues<T> {
         self.over.load(Ordering::Acquire)
     }
 
-    /// The workers are gone. Gives what they have left.
+    /// The workers are gone. Returns the remaining tasks.
     pub(super) fn close(&self) -> impl Iterator<Item = T> {
         self.workers.iter().flat_map(|worker| {
             let mut queue = worker.lock();

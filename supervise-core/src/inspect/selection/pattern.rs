@@ -9,7 +9,7 @@
 
 use crate::base::{InvalidName, SCHEME, Uid, check_system_name, is_name_character};
 
-/// A text, cut up but not checked: an element that is not a valid name finds nobody.
+/// A text, cut up but not checked: an element that is not a valid name finds no actor.
 #[derive(Debug)]
 pub(super) struct Address<'a> {
     pub(super) origin: Origin<&'a str>,
@@ -92,7 +92,7 @@ impl Step {
 #[non_exhaustive]
 pub enum InvalidSelection {
     /// Two slashes in a row.
-    #[error("`{text}` is no selection: there is no name before the slash at byte {at}")]
+    #[error("`{text}` is not a valid selection: a name is missing before the slash at byte {at}")]
     EmptyElement {
         /// The text.
         text: String,
@@ -101,7 +101,7 @@ pub enum InvalidSelection {
     },
     /// A character that is neither allowed in a name nor a wildcard.
     #[error(
-        "`{text}` is no selection: `{found}` at byte {at} is in no name and is no wildcard; names are of letters, \
+        "`{text}` is not a valid selection: `{found}` at byte {at} cannot stand in a name and is not a wildcard; names consist of letters, \
          digits, any of -_.*$+:@&=,!~'; and %hh, wildcards are * and ?"
     )]
     Character {
@@ -114,7 +114,7 @@ pub enum InvalidSelection {
     },
     /// The text behind `#` is not a uid.
     #[error(
-        "`{text}` is no selection: what follows the `#` at byte {at} must be a uid, a number as in a ref's text"
+        "`{text}` is not a valid selection: the `#` at byte {at} must be followed by a uid, the number that a ref prints after its path"
     )]
     Uid {
         /// The text.
@@ -123,7 +123,7 @@ pub enum InvalidSelection {
         at: usize,
     },
     /// The system's name is invalid.
-    #[error("`{text}` is no selection: {reason}")]
+    #[error("`{text}` is not a valid selection: {reason}")]
     System {
         /// The text.
         text: String,
@@ -196,7 +196,7 @@ impl Glob {
     pub(super) fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut p, mut n) = (0, 0);
-        // After the last `*`: where the pattern goes on, and how far the star reached.
+        // After the last `*`: where the pattern continues, and how far the star reached.
         let mut star: Option<(usize, usize)> = None;
         while n < name.len() {
             match pattern.get(p) {

@@ -1,4 +1,4 @@
-//! How a map is drawn: text, Mermaid, Graphviz. Each gets the nodes of a subtree in preorder.
+//! Drawing a map: as text, for Mermaid, for Graphviz. Each function gets the nodes of a subtree in preorder.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -9,20 +9,20 @@ use crate::supervision::{
     AutoShutdown, Backoff, Count, Directive, Growth, OnLimit, Reset, RestartType, Scope, Strategy, Window,
 };
 
-/// How many levels of the text are drawn as branches. Deeper nodes begin with their depth in numbers: the indentation
-/// of a tree as deep as it is large would be as long as the square of that.
+/// How many levels of the text are drawn as branches. Deeper nodes begin with their depth as a number, because the
+/// indentation of a tree that is one long chain would grow with the square of its depth.
 const BRANCHES: usize = 40;
 
 /// A tree for the terminal.
 pub(super) fn text(subtree: &[Node], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    // Of the node above at each depth: where its subtree ends.
+    // At each depth, where the subtree of the current node's ancestor ends.
     let mut ends: Vec<usize> = Vec::new();
     let top = subtree.first().map_or(0, |top| top.depth);
     for (at, node) in subtree.iter().enumerate() {
         let depth = node.depth - top;
         let end = at + node.size;
         ends.truncate(depth);
-        // A branch goes on below a node if its parent's subtree does.
+        // A branch continues below a node if its parent's subtree does.
         let goes_on = |level: usize| ends.get(level + 1).unwrap_or(&end) < &ends[level];
         if depth > BRANCHES {
             write!(f, "[{depth}] ")?;
@@ -83,10 +83,10 @@ pub(super) fn dot(subtree: &[Node]) -> String {
     graph
 }
 
-// ---- what stands on a node --------------------------------------------------------------------------------------
+// ---- the text of a node -----------------------------------------------------------------------------------------
 
 impl Node {
-    /// Its name, where it has one, and its type.
+    /// Its name, if it has one, and its type.
     fn title(&self) -> Vec<String> {
         let actor = short(self.description.type_name());
         if self.name.is_empty() { vec![actor] } else { vec![self.name.to_string(), actor] }
@@ -96,7 +96,7 @@ impl Node {
         self.size > 1
     }
 
-    /// What is worth knowing besides.
+    /// Further facts about the actor.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         match self.state {
@@ -130,7 +130,7 @@ impl Node {
         remarks
     }
 
-    /// Whether it has somebody to supervise, or says how it would.
+    /// Whether it has children, or declares how it would supervise them.
     fn is_supervisor(&self) -> bool {
         let default = self.description.table() == DeciderTable::Default
             && self.description.strategy() == Strategy::one_for_one();
@@ -188,7 +188,7 @@ fn directive(directive: Directive) -> String {
     }
 }
 
-/// A strategy as its attribute would have it, without what is so by default, and without how it logs.
+/// A strategy as its attribute would write it, without default settings and without the log level.
 fn strategy(strategy: &Strategy) -> String {
     let scope = match strategy.scope {
         Scope::OneForOne => "one_for_one",
@@ -240,12 +240,12 @@ fn backoff(backoff: &Backoff) -> String {
     }
 }
 
-/// `60s`, `1.5s`, `250ms`: what the attributes take for a duration.
+/// A duration as the attributes write it: `60s`, `1.5s`, `250ms`.
 fn time(duration: Duration) -> String {
     format!("{duration:?}")
 }
 
-/// A type's name without the modules it is in, and those of its parameters.
+/// A type's name without its modules and without those of its parameters.
 fn short(name: &str) -> String {
     let mut shortened = String::new();
     let mut word = String::new();
@@ -270,9 +270,9 @@ fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// Mermaid reads a label as HTML with its own entities, `#60;`, and has a language inside that: so everything but
-/// letters, digits and the harmless becomes an entity. Two words it takes for statements even within quotes, and then
-/// eats a part of the entities behind them.
+/// Mermaid reads a label as HTML with its own entities, such as `#60;`, and with a further markup language inside. So
+/// everything but letters, digits and harmless characters becomes an entity. Mermaid takes two words for statements
+/// even within quotes, and then loses a part of the entities behind them.
 fn for_mermaid(line: &str) -> String {
     let mut escaped = String::new();
     for character in one_line(line).chars() {

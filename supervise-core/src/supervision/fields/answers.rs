@@ -1,9 +1,9 @@
-//! What fields answer, and their actor has to do.
+//! The answers of fields: what their actor must do.
 
 use crate::supervision::directive::Directive;
 use crate::supervision::vocabulary::ChildId;
 
-/// What the one rule says.
+/// The answer of the one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum NextStep {
@@ -19,13 +19,13 @@ pub(crate) enum NextStep {
     FinishInstance,
 }
 
-/// How the child of a field leaves its instance.
+/// How the child of a field prepares for its restart.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Preparation<C> {
-    /// It is told to do the first half of a restart.
+    /// The child is told to do the first half of a restart.
     Restart(ChildId, C),
-    /// It is a temporary child, and is told to stop.
+    /// The child is temporary, and is told to stop.
     Stop(ChildId),
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Preparation<C> {
 pub(crate) enum Start<C> {
     /// As a new incarnation.
     New,
-    /// By a restart, the second half of the one that was prepared.
+    /// By the second half of the restart that was prepared.
     Restart { child: ChildId, cause: C, pending_resumes: u32 },
     /// Not before a restart is granted.
     NotYet,
@@ -45,7 +45,7 @@ pub(crate) enum Start<C> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Granted {
-    /// The rule carries it out when the field's turn comes, or nothing is left to restart.
+    /// The rule carries it out when the field's turn comes, or there is nothing left to restart.
     Later,
     /// A new incarnation starts at once.
     StartNow,
@@ -57,21 +57,21 @@ pub(crate) enum Granted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Ended {
-    /// A permanent child ended by itself: it stays in the table until it is decided what comes of it.
+    /// A permanent child ended by itself. It stays in the table until its restart is decided.
     Unexpectedly,
     /// A significant child ended by itself, which may end its parent.
     Significant,
-    /// Its parent goes on without it.
+    /// Its parent continues without it.
     Finally,
 }
 
-/// What it takes to stop the child of a field.
+/// What the caller must do to stop the child of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Stop {
-    /// It has ended already, and is only to be forgotten.
+    /// It has already ended: remove it from the table.
     Forget,
-    /// Its stop is to be requested.
+    /// Request its stop.
     Request,
 }
 
@@ -79,9 +79,9 @@ pub(crate) enum Stop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Temporary {
-    /// What the directive says.
+    /// The directive itself.
     Keep,
-    /// What the directive says, which ends it.
+    /// The directive itself, which ends the child.
     GiveUp,
     /// A stop, because it never restarts.
     Stop,

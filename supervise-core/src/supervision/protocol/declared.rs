@@ -1,4 +1,4 @@
-//! What a protocol does with its declared children, as its [`Fields`] say.
+//! How a protocol carries out the decisions of its [`Fields`] about declared children.
 //!
 //! Rules 14.2, 14.3, 14.4 and 14.5.
 
@@ -14,7 +14,7 @@ use crate::supervision::settings::{AutoShutdown, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Returned, SystemMessage};
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
-    /// Gives a new actor its declared children.
+    /// Sets the declared children of a new actor.
     #[must_use]
     pub fn with_fields(mut self, specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Self {
         if !specs.is_empty() {
@@ -23,7 +23,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self
     }
 
-    /// Makes a new actor a declared child, whose parent waits for its starts.
+    /// Makes a new actor a declared child. Its parent waits for its starts.
     #[must_use]
     pub fn as_field(mut self) -> Self {
         self.reports = true;
@@ -36,7 +36,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let inherited = self.suspended;
         let field = self.fields.as_mut()?.at_mut(at)?;
         let children = self.children.get_or_insert_default();
-        // A new incarnation goes on with the count of the one that ended.
+        // A new incarnation continues the counts of the one that ended.
         let history = field.take_child().and_then(|ended| children.remove(ended)?.into_history());
         let (id, target) = children.add(field.name(), |id| make(field.name(), id, inherited))?;
         if let Some(child) = children.find_mut(id) {
@@ -46,7 +46,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Some(target)
     }
 
-    /// The child of a field that a former instance declared.
+    /// The child of a field that an earlier instance declared.
     pub fn child_of_field(&self, at: usize) -> Option<&R> {
         let id = self.fields.as_ref()?.child_at(at)?;
         Some(&self.children.as_ref()?.find(id)?.target)
@@ -62,7 +62,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     // ---- a new instance ------------------------------------------------------------------------------------------
 
-    /// The call that begins a new instance: `whole`, unless fields have to start in between.
+    /// The call that begins a new instance: `whole`, unless fields must start in between.
     pub(super) fn first_call(&mut self, whole: Out) -> Out {
         let Some(fields) = &mut self.fields else { return whole };
         for ended in fields.begin_instance() {
@@ -78,7 +78,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.fields.as_ref()?.cursor()
     }
 
-    /// The factory, or the declaration of a field, came back.
+    /// The factory or the declaration of a field returned.
     pub(super) fn built(
         &mut self,
         declared_field: Option<usize>,
@@ -93,7 +93,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Something on the way to `pre_start` failed. The fields that have started are stopped.
+    /// A step before `pre_start` failed. Stops the fields that have started.
     pub(super) fn start_failed(&mut self, returned: Returned<C>, effects: &mut Vec<Effect<R, C>>) {
         if let Some(fields) = &mut self.fields {
             fields.end_construction();
@@ -107,7 +107,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// A restart, or the first half of one, came while fields were starting: the instance they started for goes.
+    /// A restart, or the first half of one, arrived while fields were starting: drops the instance for which they
+    /// started.
     pub(super) fn abandon_start(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if let Some(fields) = &mut self.fields
             && fields.end_construction().is_some()
@@ -190,7 +191,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.fields.as_ref().is_some_and(|fields| fields.ended_unexpectedly(child))
     }
 
-    /// The delay of a restart is over, and this actor is about to restart the child anyway.
+    /// The delay of a restart is over, but this actor's own restart will restart the child anyway.
     pub(super) fn leave_to_parent(&mut self, child: ChildId, schedule: u64) {
         let delayed = self.child_mut(child).and_then(|child| child.delayed());
         if let Some(fields) = &mut self.fields
@@ -200,7 +201,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// A child ended. What that means to the actor, after the decision about a permanent child is asked for.
+    /// A child ended. Returns what that means to the actor, after asking for the restart of a permanent child.
     pub(super) fn field_ended(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) -> Ended {
         let stopping = self.is_stopping();
         let Some(fields) = &mut self.fields else { return Ended::Finally };
@@ -213,7 +214,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         ended
     }
 
-    /// Whether this actor ends with a significant child that ended by itself.
+    /// Whether this actor stops because a significant child ended by itself.
     pub(super) fn shuts_down(&self) -> bool {
         let without_instance = matches!(self.phase, Phase::Running) && self.instance != Instance::Live;
         let makes_anew = without_instance || self.is_waiting() || self.restart_is_under_way();
@@ -222,7 +223,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     // ---- restarts ------------------------------------------------------------------------------------------------
 
-    /// A child that was there before this actor's restart restarts too, unless it is one that never does.
+    /// Restarts a child that survived this actor's restart, unless it never restarts.
     pub(super) fn restart_survivor(&mut self, child: ChildId, cause: &C, effects: &mut Vec<Effect<R, C>>) {
         let pending_resumes = self.take_pending_resumes(child);
         if self.is_temporary(child) {
@@ -253,7 +254,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// The first half of the restart is done: the second is a restart of an actor without an instance.
+    /// The first half of the restart is done. The second half is a restart of an actor without an instance.
     pub(super) fn restart_prepared(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.mark_survivors();
         effects.push(Effect::TellRestartPrepared);
@@ -261,7 +262,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     // ---- stops ---------------------------------------------------------------------------------------------------
 
-    /// Requests the stop of these children: of fields one after another in reverse, after all others have ended.
+    /// Requests the stop of these children. Fields stop one after another in reverse order, after all other children
+    /// have ended.
     pub(super) fn stop_in_line(&mut self, children: &[ChildId], effects: &mut Vec<Effect<R, C>>) {
         let dying = self.children.as_ref().map_or(0, |all| all.dying());
         effects.reserve(children.len().saturating_sub(dying));
@@ -280,7 +282,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.advance_line(effects);
     }
 
-    /// Notes that a child is to end, and whether its stop is to be requested now.
+    /// Marks a child as stopping. Returns whether its stop must be requested now.
     pub(crate) fn mark_stopping(&mut self, child: ChildId) -> Marked {
         let Some(children) = &mut self.children else { return Marked::NotNow };
         if let Some(fields) = &mut self.fields
@@ -293,7 +295,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         children.mark_dying(child)
     }
 
-    /// Requests the stop of the next field in line, if it is its turn.
+    /// Requests the stop of the next field in line, if its turn has come.
     pub(super) fn advance_line(&mut self, effects: &mut Vec<Effect<R, C>>) {
         let (Some(fields), Some(children)) = (&mut self.fields, &self.children) else { return };
         if let Some(next) = fields.next_in_line(children.dying()) {

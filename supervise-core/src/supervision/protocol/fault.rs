@@ -1,4 +1,4 @@
-//! Failures: the actor's own, and those of its children, about which it decides.
+//! Failures: the actor's own, and those of its children, which it decides.
 
 use std::hash::Hash;
 
@@ -8,21 +8,21 @@ use crate::supervision::directive::Directive;
 use crate::supervision::fields::Temporary;
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage};
 
-/// A restart for an earlier failure, which answers another failure of the same child too.
+/// A restart for an earlier failure that also answers another failure of the same child.
 enum EarlierRestart {
-    /// Its group's, which has not reached it yet.
+    /// A restart of its group that has not reached it yet.
     OfGroup,
-    /// One that waits for its delay.
+    /// A restart that waits for its delay.
     Scheduled(Delayed),
-    /// One that was sent, and has not replaced the instance that failed.
+    /// A restart that was sent and has not replaced the failed instance.
     Sent,
 }
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// This actor failed: it suspends itself and its subtree, and reports.
     ///
-    /// The perpetrator is suspended already by its own failure; children with an id below `excluded_below` are
-    /// suspended still from before the restart that failed now.
+    /// The perpetrator is already suspended by its own failure. Children with an id below `excluded_below` are still
+    /// suspended from before the restart that failed now.
     ///
     /// Rules 2.2 and 2.4.
     pub(super) fn fail(
@@ -82,7 +82,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.resume_children(cause.as_ref(), perpetrator, effects);
     }
 
-    /// The perpetrator is resumed with the cause, which answers its own failure; the others merely count down.
+    /// Resumes the perpetrator with the cause, which answers its own failure. The others only count down.
     pub(super) fn resume_children(
         &self,
         cause: Option<&C>,
@@ -123,7 +123,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// Rules 3.5, 3.6 and 3.7.
     pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
-        debug_assert!(self.is_deciding(), "an answer to a question nobody asked");
+        debug_assert!(self.is_deciding(), "an answer without a question");
         let Some(report) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
         };
@@ -138,17 +138,17 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 return self.fail_with_child(child, failure.clone(), effects);
             }
         };
-        // The decision goes before its effects, so that a reader of the log sees the cause first.
+        // The note of the decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
         let outcome = self.answer(&report, directive, &ruling, effects);
-        // An escalation is recorded in the failure, so it is noted even if nobody listens.
+        // An escalation is recorded in the failure, so it is noted even without a subscriber.
         if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
         }
     }
 
-    /// What comes of a directive.
+    /// Carries a directive out, and returns the outcome.
     fn answer(
         &mut self,
         report: &Report<C>,
@@ -184,8 +184,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// What comes of a directive that is not carried out: an earlier restart or stop answers the failure, or the child is a
-    /// temporary one, which never restarts.
+    /// Handles a directive that is not carried out, because an earlier restart or stop answers the failure, or because
+    /// the child is temporary and never restarts.
     fn answer_otherwise(
         &mut self,
         report: &Report<C>,
@@ -244,7 +244,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Lets an earlier restart undo the suspension of another failure too.
+    /// Makes an earlier restart also undo the suspension of another failure.
     fn join_earlier(&mut self, id: ChildId, earlier: EarlierRestart, effects: &mut Vec<Effect<R, C>>) {
         match earlier {
             EarlierRestart::OfGroup => {

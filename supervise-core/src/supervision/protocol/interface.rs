@@ -1,4 +1,4 @@
-//! What the performer may ask a protocol, and command it besides its inputs.
+//! The queries and commands that the performer may give a protocol besides its inputs.
 
 use std::hash::Hash;
 
@@ -10,7 +10,7 @@ use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMes
 use crate::supervision::watch::WatchKind;
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
-    // ---- what the performer may ask ------------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------------------------
 
     /// Whether the next user message may be handled. Invariant 4.
     pub fn accepts_messages(&self) -> bool {
@@ -32,12 +32,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.is_terminating() || self.stop_is_pending()
     }
 
-    /// How many suspensions are not answered yet.
+    /// How many suspensions have not been undone yet.
     pub fn suspensions(&self) -> u32 {
         self.suspended
     }
 
-    /// How many system messages wait for a better moment.
+    /// How many system messages are deferred.
     pub fn deferrals(&self) -> usize {
         self.deferred.as_ref().map_or(0, |deferred| deferred.failures.len() + deferred.control.len())
     }
@@ -62,7 +62,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.failed.is_some()
     }
 
-    /// The children in start order, those that are ending included.
+    /// The children in start order, including those that are stopping.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = (ChildId, &R)> {
         Children::of(self.children.as_deref()).map(|(id, child)| (id, &child.target))
     }
@@ -95,7 +95,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.watch.iter().flat_map(|watch| watch.watched())
     }
 
-    /// Those who asked to be told of the actor's end.
+    /// The actors that watch this one.
     pub fn watchers(&self) -> impl Iterator<Item = &R> {
         self.watch.iter().flat_map(|watch| watch.watchers())
     }
@@ -106,7 +106,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     ///
     /// # Errors
     ///
-    /// If the name is taken or the actor is ending.
+    /// If the name is taken or the actor is stopping.
     ///
     /// Rules 2.3 and 5.1.
     pub fn spawn(&mut self, name: &ActorName, make: impl FnOnce(ChildId, u32) -> R) -> Result<R, SpawnRefusal> {
@@ -123,7 +123,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         added.map(|(_, target)| target).ok_or(SpawnRefusal::NameTaken)
     }
 
-    /// Adds a child under a made-up name, which `make` gets too.
+    /// Adds a child under a made-up name, which `make` also gets.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.stop_children_from(ChildId(0), effects);
     }
 
-    /// Watches an actor. Answers the kind of an earlier watch, which stays as it is.
+    /// Watches an actor. Returns the kind of an earlier watch, which stays as it is.
     pub fn watch(&mut self, subject: &R, kind: WatchKind, effects: &mut Vec<Effect<R, C>>) -> Option<WatchKind> {
         if self.is_terminating() {
             return None;
@@ -164,7 +164,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         earlier
     }
 
-    /// Takes back a watch, with news that is queued already.
+    /// Ends a watch, and cancels a notification that is already queued.
     pub fn unwatch(&mut self, subject: &R, effects: &mut Vec<Effect<R, C>>) {
         if let Some(watch) = &mut self.watch
             && watch.unwatch(subject)
@@ -173,7 +173,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// The queued news of an actor's end is about to be delivered. `None`: it is not watched any more.
+    /// The queued notification of an actor's end is about to be delivered. `None`: the actor is no longer watched.
     #[must_use]
     pub fn dequeued(&mut self, subject: &R) -> Option<(WatchKind, HowEnded)> {
         self.watch.as_mut()?.dequeued(subject)

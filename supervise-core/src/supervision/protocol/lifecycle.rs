@@ -16,7 +16,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.wanted = Some(self.first_call(Out::Create));
     }
 
-    /// Creation failed and is tried again, after the children of the failed attempt are gone.
+    /// Creation failed and is tried again after the children of the failed attempt have ended.
     ///
     /// Rule 5.2.
     pub(super) fn create_again(&mut self, effects: &mut Vec<Effect<R, C>>) {
@@ -36,7 +36,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.begin_restart(cause, effects);
     }
 
-    /// The restart that is under way, or the end, answers another restart.
+    /// The current restart or stop answers another restart.
     ///
     /// Rule 7.10.
     pub(super) fn join_restart(&mut self, effects: &mut Vec<Effect<R, C>>) {
@@ -44,7 +44,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.resume(None, effects);
     }
 
-    /// What fails from here on is not the instance that is replaced.
+    /// Begins a restart: later failures do not belong to the instance that is replaced.
     pub(super) fn begin_restart(&mut self, cause: C, effects: &mut Vec<Effect<R, C>>) {
         self.abandon_start(effects);
         match self.instance {
@@ -76,7 +76,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.stop_in_line(&young, effects);
     }
 
-    /// In Waiting: goes on when every child whose stop was requested is gone.
+    /// In Waiting: continues when every child whose stop was requested has ended.
     pub(super) fn continue_after_children_ended(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if self.children.as_ref().is_some_and(|children| !children.none_dying()) {
             return;
@@ -100,7 +100,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// The new instance answers a suspension: before user code runs again, so that its failure is a new one.
+    /// Undoes the suspension that the new instance answers. This happens before user code runs again, so that a failure
+    /// of that code is a new one.
     fn is_answered(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.suspended = self.suspended.saturating_sub(1);
         self.failed = None;
@@ -182,7 +183,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Returned::Err(cause) = returned {
             Self::note(effects, Note::HookFailed(Hook::PreRestart, cause));
         }
-        // The old instance goes before the children are awaited: its ports and files become free.
+        // The old instance is dropped before the actor waits for the children, so that its ports and files become free.
         effects.push(Effect::DropInstance);
         self.instance = Instance::HalfBuilt;
         if let Phase::Restarting(goal) = std::mem::replace(&mut self.phase, Phase::Running) {
@@ -218,15 +219,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// This restart ends in favour of the next one, which undoes one suspension of each survivor: its own. So this one's
-    /// is undone now.
+    /// The next restart replaces this one, and undoes only its own suspension of each survivor. So the suspension by
+    /// this restart is undone now.
     pub(super) fn release_survivors(&self, effects: &mut Vec<Effect<R, C>>) {
         for (_, target) in self.children().filter(|(id, _)| *id < self.survivors_below()) {
             effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
         }
     }
 
-    /// The children that were there before the restart have been suspended since; they are restarted, not awaited.
+    /// Restarts the children that survived the restart, which have been suspended since, without waiting for them.
     fn restart_survivors(&mut self, cause: &C, effects: &mut Vec<Effect<R, C>>) {
         let Some(children) = &self.children else {
             return;
@@ -273,7 +274,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.finish_without_children(effects);
     }
 
-    /// In Terminating: goes on when all children are gone.
+    /// In Terminating: continues when all children have ended.
     fn finish_without_children(&mut self, effects: &mut Vec<Effect<R, C>>) {
         if self.children.as_ref().is_some_and(|children| !children.is_empty()) {
             return;

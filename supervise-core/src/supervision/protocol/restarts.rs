@@ -1,4 +1,4 @@
-//! Carrying out a restart, now or after a delay, of all whom the strategy reaches.
+//! Carrying out a restart, now or after a delay, of all children that the strategy reaches.
 
 use std::hash::Hash;
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub(crate) const CREATION_BACKOFF: Backoff =
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
-    /// A resume after a failed creation creates anew where there is no instance, so it must not spin. An actor that
-    /// only passed such a failure on has its instance and keeps it.
+    /// A resume after a failed creation makes a new instance if there is none, so it must not spin. An actor that only
+    /// escalated such a failure has an instance and keeps it.
     pub(super) fn resume_later(
         &mut self,
         culprit: ChildId,
@@ -56,10 +56,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             // Rule 14.1: nobody depends yet on a child that has never started.
             Reach::only(culprit)
         } else {
-            // Rule 7.10: a child that an earlier restart is about to replace gains nothing from this one.
+            // Rule 7.10: a child that an earlier restart is about to replace does not need this one.
             self.reach(strategy.scope, culprit, backoff.is_some())
         };
-        // The culprit is one of them.
+        // The table exists, because the culprit is in it.
         let children = self.children.get_or_insert_default();
         if !permitted(children, &reach.children, strategy, ruling.now) {
             if strategy.on_limit == OnLimit::Stop && !first_start {
@@ -109,7 +109,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Suspends the affected siblings, and answers all when the delay is over.
+    /// Suspends the affected siblings. All affected children are answered when the delay is over.
     fn schedule_restart(
         &mut self,
         answer: Answer,
@@ -136,7 +136,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         effects.push(Effect::Arm(Timer::Restart(schedule), Some(delay)));
     }
 
-    /// Suspends a sibling that a restart takes along, and gives how many suspensions of the child this restart has to undo.
+    /// Suspends a sibling that the strategy includes, and returns how many suspensions of the child this restart must
+    /// undo.
     ///
     /// A child that waits for an earlier restart is suspended already: this one takes over its pending resumes, so that it is
     /// restarted once and each of its suspensions is undone once.
@@ -156,7 +157,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let Some(children) = &mut self.children else {
             return;
         };
-        // Those that were there before a restart of this actor are restarted with it, once.
+        // Children that survived a restart of this actor are restarted once, with it.
         let first = match self.phase {
             Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
             _ if self.instance == Instance::HalfBuilt => children.survivors_below,
@@ -194,7 +195,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         reach.children.len()
     }
 
-    /// Takes the resumes that earlier restarts, delayed ones or those of a group, have still to send to a child.
+    /// Takes the resumes that earlier restarts, delayed ones or those of a group, must still send to a child.
     pub(super) fn take_pending_resumes(&mut self, child: ChildId) -> u32 {
         let delayed = self.child_mut(child).and_then(ChildRecord::take_delayed);
         let of_group = self.fields.as_mut().map_or(0, |fields| fields.take_pending_resumes(child));
@@ -220,8 +221,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    /// Tells a child to restart, which undoes one of its suspensions, and to undo the others. Where an earlier
-    /// restart together with siblings has not replaced its instance yet, another one has nothing to add.
+    /// Tells a child to restart, which undoes one of its suspensions, and to undo the others. If an earlier restart
+    /// together with siblings has not replaced its instance yet, this one is not sent.
     pub(super) fn send_restart(
         &mut self,
         id: ChildId,

@@ -1,4 +1,4 @@
-//! Messages that do not take their turn: the stash, and those that are tried again.
+//! Messages that are not handled in their order: the stash, and messages that are delivered again.
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use crate::actor::definition::Actor;
 use crate::base::drop_contained;
 use crate::observe::{DeadLetterReason, Lost};
 
-/// Messages that do not take their turn.
+/// Messages that are not handled in their order.
 pub(in crate::actor::cell) struct Aside<M> {
     pub(super) stash: VecDeque<M>,
-    /// What was in the stash and is to be asked about again, before what waits.
+    /// Messages from the stash that must be checked again, before those that wait.
     pub(super) unstashed: VecDeque<M>,
     pub(in crate::actor::cell) retries: Retries<M>,
 }
 
 impl<A: Actor> EffectRunner<A> {
-    /// Where messages wait that do not take their turn.
+    /// The messages that are not handled in their order.
     pub(in crate::actor::cell) fn aside(&mut self) -> &mut Aside<A::Message> {
         self.aside.get_or_insert_with(|| {
             Box::new(Aside { stash: VecDeque::new(), unstashed: VecDeque::new(), retries: Retries::new() })
         })
     }
 
-    /// Sets a message aside. Gives it back if the stash is full.
+    /// Stashes a message. Returns it if the stash is full.
     ///
     /// Rule 15.3.
     pub(in crate::actor::cell) fn stash(&mut self, message: A::Message) -> Result<(), A::Message> {
@@ -36,7 +36,7 @@ impl<A: Actor> EffectRunner<A> {
         Ok(())
     }
 
-    /// Puts what was set aside before what waits, in its order.
+    /// Puts the stashed messages before those that wait, in their order.
     #[inline]
     pub(in crate::actor::cell) fn unstash_all(&mut self) {
         if let Some(aside) = &mut self.aside {

@@ -1,4 +1,4 @@
-//! What a cell takes up in its turn, and the end of the turn.
+//! What a cell handles in its turn, and the end of the turn.
 
 use std::task::{Context as TaskContext, Poll};
 
@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::supervision::{Call, Timer};
 
 impl<A: Actor> EffectRunner<A> {
-    /// Takes what waits first, if that is a control. The lane itself is looked into once a turn; what comes later has the
-    /// next one.
+    /// Takes the first waiting entry, if it is a control. Entries are taken from the lane once per turn; later ones
+    /// wait for the next turn.
     #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
     #[inline(always)]
     pub(in crate::actor::cell) fn take_control(&mut self) -> Option<Control> {
@@ -36,7 +36,7 @@ impl<A: Actor> EffectRunner<A> {
         self.cell.mailbox.begin_next(&mut self.user)
     }
 
-    /// Takes the first message that was in the stash and is to be asked about again.
+    /// Takes the first message from the stash that must be checked again.
     pub(in crate::actor::cell) fn take_unstashed(&mut self) -> Option<A::Message> {
         self.aside.as_mut()?.unstashed.pop_front()
     }
@@ -46,7 +46,7 @@ impl<A: Actor> EffectRunner<A> {
         self.user.take_first()
     }
 
-    /// Takes the cause that the hook of the call under way is told.
+    /// Takes the cause for the hook of the current call.
     pub(in crate::actor::cell) fn take_cause(&mut self) -> Failure {
         match self.call.take() {
             Some(Call::StartNewInstance(cause) | Call::PreRestart { cause, .. }) => cause,
@@ -58,12 +58,12 @@ impl<A: Actor> EffectRunner<A> {
         self.rare.get_or_insert_with(|| Box::new(Rare::new(None)))
     }
 
-    /// The actor is to be told of this next.
+    /// Stores the notification that the actor gets next.
     pub(in crate::actor::cell) fn put_gone(&mut self, gone: Terminated) {
         self.rare().gone = Some(gone);
     }
 
-    /// Takes the news the actor is to be told.
+    /// Takes the notification that the actor gets next.
     pub(in crate::actor::cell) fn take_gone(&mut self) -> Terminated {
         match self.rare().gone.take() {
             Some(gone) => gone,
@@ -71,12 +71,12 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// Leaves what came up in an inline turn to a worker.
+    /// Leaves the rest of an inline turn to a worker.
     pub(in crate::actor::cell) fn defer(&mut self, interrupt: Interrupt<A::Message>) {
         self.rare().deferred = Some(interrupt);
     }
 
-    /// Takes what an inline turn has left to a worker.
+    /// Takes the rest of an inline turn.
     #[inline]
     pub(in crate::actor::cell) fn take_deferred(&mut self) -> Option<Interrupt<A::Message>> {
         self.rare.as_mut()?.deferred.take()
@@ -86,12 +86,12 @@ impl<A: Actor> EffectRunner<A> {
         self.user.push_front(message);
     }
 
-    /// The next timer of the protocol that is due already. A busy cell never parks, and its timers are due all the same.
+    /// The next timer of the protocol that is due now. It is checked in each turn, because a busy cell never parks.
     pub(in crate::actor::cell) fn next_due(&mut self) -> Option<Timer> {
         self.timers.as_mut()?.next_due().map(Timer::from)
     }
 
-    /// Ends the turn until something comes, unless a timer of the protocol is due.
+    /// Ends the turn until something arrives, unless a timer of the protocol is due.
     pub(in crate::actor::cell) fn poll_wait(
         &mut self,
         ctx: &mut Context<A>,
@@ -111,7 +111,7 @@ impl<A: Actor> EffectRunner<A> {
         Poll::Pending
     }
 
-    /// Ends the turn until something comes.
+    /// Ends the turn until something arrives.
     pub(in crate::actor::cell) fn wait(&mut self) {
         self.end_turn();
         self.cell.mailbox.set_handling(false);
@@ -123,12 +123,12 @@ impl<A: Actor> EffectRunner<A> {
         self.accepts && self.call.is_none() && self.aside.is_none() && self.has_nothing_to_do()
     }
 
-    /// Whether nothing has been taken that is not done, and no system message and no timer of the protocol waits.
+    /// Whether everything that was taken is done, and no system message and no timer of the protocol waits.
     pub(in crate::actor::cell) fn has_nothing_to_do(&self) -> bool {
         self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits()
     }
 
-    /// Ends the turn. The next one comes when the others in the queue have had theirs.
+    /// Ends the turn. The next one comes after those of the other actors in the queue.
     pub(in crate::actor::cell) fn give_way(&mut self) {
         self.end_turn();
         let parked = self.cell.mailbox.wake();

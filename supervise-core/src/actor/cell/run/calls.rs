@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::supervision::{Call, Input, Returned};
 
 impl<A: Actor> Runner<A> {
-    /// Makes the call, as far as it cannot wait.
+    /// Makes the call, up to user code that may wait.
     pub(super) fn call(&mut self) -> Next {
         let outcome = match self.effects.call.take() {
             None => return Next::Again,
@@ -40,7 +40,7 @@ impl<A: Actor> Runner<A> {
         self.returned(outcome)
     }
 
-    /// A new instance is there, or none.
+    /// The attempt to make a new instance is over.
     ///
     /// Rule 4.7.
     pub(super) fn built(&mut self, outcome: UserCodeResult) -> Next {
@@ -67,13 +67,13 @@ impl<A: Actor> Runner<A> {
         Next::Again
     }
 
-    /// A copy of the message that failed, if it is kept for another try.
+    /// A copy of the message that failed, if it is kept for another delivery.
     pub(super) fn failed_message(&self) -> Option<A::Message> {
         let message = self.effects.aside.as_ref()?.retries.last_failed()?;
         contained(|| A::duplicate(message)).ok().flatten()
     }
 
-    /// Runs the factory for an actor that has not started yet; what a failed attempt has set is forgotten.
+    /// Runs the factory for an actor that has not started yet. Clears what a failed attempt has set.
     fn build_first(&mut self) -> UserCodeResult {
         self.ctx.cancel_receive_timeout();
         self.build()
@@ -90,7 +90,7 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Lets the instance say how the child of a field is made.
+    /// Lets the instance declare the child of a field.
     fn declare(&mut self, at: usize) -> UserCodeResult {
         let (instance, _, effects) = self.parts();
         let name = A::CHILDREN[at].name;

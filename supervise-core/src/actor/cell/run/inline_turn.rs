@@ -11,9 +11,8 @@ use crate::base::contained;
 use crate::failure::Failure;
 
 impl<A: Actor> Runner<A> {
-    /// A turn on an asker's stack. It handles the message that came first, which is the asker's own, because the actor was
-    /// idle. Everything that is not about this message is left to a worker: what others have sent meanwhile, a handler that
-    /// may wait, a failure.
+    /// A turn on an asker's stack. It handles the first message, which is the asker's own, because the actor was idle.
+    /// It leaves everything else to a worker: messages that others have sent since, a handler that may wait, a failure.
     ///
     /// Rule 1.8.
     #[inline(never)]
@@ -58,7 +57,7 @@ impl<A: Actor> Runner<A> {
         Poll::Pending
     }
 
-    /// The asker of an inline turn learns of a failure at once; what follows from it is left to a worker.
+    /// Tells the asker of an inline turn of a failure at once. A worker handles the consequences.
     #[cold]
     fn tell_asker(&mut self, failure: Failure) -> Interrupt<A::Message> {
         if let Some(asker) = self.ctx.take_held() {

@@ -1,4 +1,4 @@
-//! Handling one message after the other: what may interrupt that, and what follows from a handler's return.
+//! Handling one message after the other: what may interrupt this, and what follows the return of a handler.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::failure::Failure;
 use crate::observe::DeadLetterReason;
 use crate::supervision::{Input, Returned, WatchKind};
 
-/// A message was to be set aside and the stash was full.
+/// The actor tried to stash a message, but the stash was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the stash is full: it holds {capacity} messages")]
 pub struct StashOverflow {
-    /// How many it holds.
+    /// How many messages the stash holds.
     pub capacity: usize,
 }
 
@@ -37,9 +37,9 @@ pub(in crate::actor::cell) enum Interrupt<M> {
     Control(Control),
     /// The handler of the message at the front may wait.
     MayWait,
-    /// The actor would set this one aside.
+    /// The actor stashes this message.
     Unwanted(M),
-    /// A handler came back and there is something to be done about it.
+    /// A handler returned, and its result needs more work.
     Back(UserCodeResult),
     Else,
 }
@@ -52,7 +52,7 @@ impl<A: Actor> Runner<A> {
             Control::Terminated(subject) => self.ended(subject),
             Control::Tick(generation) => self.tick(generation),
             Control::Outcome(work) => self.outcome(work),
-            // Somebody's stop, in its turn among the messages.
+            // A requested stop, at its place among the messages.
             Control::PoisonPill => {
                 self.ctx.me_any().stop();
                 Next::Again
@@ -79,10 +79,11 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Handles one message after the other, until something comes up.
+    /// Handles one message after the other, until something interrupts this.
     ///
-    /// What [`next_action`](Self::next_action) has looked at changes only by what is looked at here: the system lane, and what a handler
-    /// leaves behind. So no message pays for the rest. All come from one place: from two, each would be copied piece by piece.
+    /// The state that [`next_action`](Self::next_action) has checked changes only through the system lane and through
+    /// handlers, which this function checks. So the other checks are not repeated for each message. All messages come
+    /// from one place, because with two places the compiler would copy each message piece by piece.
     #[inline]
     pub(super) fn drain_messages(&mut self) -> Next {
         let (instance, ctx, effects) = self.parts();
@@ -116,7 +117,7 @@ impl<A: Actor> Runner<A> {
         self.interrupted(interrupt)
     }
 
-    /// Handles a message that is not asked about again, unless its handler may wait.
+    /// Handles a message without checking the stash condition again, unless its handler may wait.
     fn handle(&mut self, message: A::Message) -> Next {
         let (instance, ctx, effects) = self.parts();
         let interrupt = contained(|| match handle(instance, ctx, effects, message) {
@@ -161,7 +162,7 @@ impl<A: Actor> Runner<A> {
         next
     }
 
-    /// The receive timeout counts anew, if the message that was handled says so.
+    /// Restarts the receive timeout, if the handled message counts as activity.
     fn rearm_idle(&mut self) {
         if let Some(timers) = self.ctx.timers_mut() {
             timers.rearm_idle_if_over();
@@ -202,22 +203,22 @@ impl<A: Actor> Runner<A> {
                 self.admit(message)
             }
             Err(payload) => {
-                // The receive timeout goes on, should the actor be resumed.
+                // The receive timeout continues in case the actor is resumed.
                 timers.rearm_idle();
                 self.failed(Failure::panic(payload))
             }
         }
     }
 
-    /// A failed message comes before those that wait. One that the actor would set aside now lets others go first, and
-    /// is asked about again before each of them.
+    /// A failed message comes before those that wait. If the actor would stash it now, the others go first, and the
+    /// condition is checked again before each of them.
     pub(super) fn retry(&mut self) -> Option<Next> {
         let aside = self.effects.aside.as_mut()?;
-        // If the actor was resumed and not restarted, its message is lost as every failing message is.
+        // If the actor was resumed instead of restarted, its message is lost, as every failing message is.
         aside.retries.forget();
         let message = aside.retries.due()?;
         let instance = self.instance.as_ref()?;
-        // A condition that panics does so again in `admit`, where it is a failure.
+        // A condition that panics will panic again in `admit`, where the panic is a failure.
         if matches!(contained(|| instance.stash_while(message)), Ok(true)) {
             return None;
         }
@@ -227,7 +228,7 @@ impl<A: Actor> Runner<A> {
         })
     }
 
-    /// A handler came back.
+    /// A handler returned.
     #[expect(
         clippy::inline_always,
         reason = "every handler that may wait goes this way; a call costs a tenth of it"
@@ -244,7 +245,8 @@ impl<A: Actor> Runner<A> {
         self.finish_message(outcome);
     }
 
-    /// A handler came back: its asker learns of a failure before the parent does. What was set aside may be wanted now.
+    /// A handler returned. Its asker learns of a failure before the parent does. The stashed messages are checked
+    /// again.
     fn finish_message(&mut self, outcome: UserCodeResult) {
         self.rearm_idle();
         self.effects.unstash_all();
@@ -294,7 +296,7 @@ impl<A: Actor> Runner<A> {
     }
 }
 
-/// Handles a message, unless the actor would set it aside.
+/// Handles a message, unless the actor stashes it.
 #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
 #[inline(always)]
 pub(super) fn admit<A: Actor>(
@@ -318,7 +320,7 @@ pub(super) fn admit<A: Actor>(
         }
     }
     let may_retry = A::redelivery(&message);
-    // A copy that cannot be made is one that is not retried.
+    // If the copy cannot be made, the message is not delivered again.
     if may_retry > 0
         && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
     {
