@@ -123,7 +123,8 @@ impl<A: Actor> Context<A> {
     // ---- children ------------------------------------------------------------------------------------------------
 
     /// Spawns a child. The ref can be used at once. The factory runs on the child's own turn, and again at each
-    /// restart.
+    /// restart: it cannot give away what exists once, so clone inside it. For an actor that is made of something that exists
+    /// once, such as a socket, use [`spawn_once`](Self::spawn_once) under a table that never restarts.
     ///
     /// # Errors
     ///

@@ -271,8 +271,8 @@ where
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
-    label = "this child can fail with `{E}`, and its parent `{Self}` does not say what happens then",
-    note = "add a rule to the parent: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+    label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
 pub trait Decides<E: ?Sized> {}
 
@@ -282,8 +282,8 @@ pub trait Decides<E: ?Sized> {}
 /// `std::io::Error`, are two impls, which rustc refuses: a rule under the second name would never match.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
-    label = "this child can fail with `{E}`, and its parent `{Self}` does not say what happens then",
-    note = "add a rule to the parent: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+    label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
 pub trait DecidesInOneSpelling<E: ?Sized> {}
 

@@ -93,7 +93,8 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         answer
     }
 
-    /// Asks, and gives up after `limit`. The handler may still run, but its reply is dropped.
+    /// Asks, and gives up after `limit`. The message stays in the mailbox: its handler runs later all the same, and its reply
+    /// is dropped.
     ///
     /// # Panics
     ///

@@ -258,7 +258,7 @@ impl ActorSystemBuilder {
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system
-    /// (rule [9.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-9.2)).
+    /// (rule [9.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-9.1)).
     #[must_use]
     pub fn supervised_by<T: TotalTable>(mut self) -> Self {
         self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());

@@ -122,7 +122,7 @@ pub(super) fn dead_letters_pause() {
 }
 
 pub(super) fn dead_letters_missed(missed: u64) {
-    info!(target: TARGET, missed, "{missed} more dead letters were logged at debug level only");
+    info!(target: TARGET, missed, "{missed} dead letters were logged at debug level only");
 }
 
 pub(super) fn quarantined(letter: &DeadLetter) {
@@ -244,6 +244,8 @@ impl Display for Follows<'_> {
                     (attempt, None) => write!(f, ", attempt {attempt}"),
                 }
             }
+            // The root has stopped a guardian.
+            Outcome::Stopped { .. } if actor.name().is_empty() => write!(f, "the system `{}` ends", actor.system()),
             Outcome::Stopped { children } => f.write_str(&actors(children, "stop")),
             Outcome::LimitReached { children } => {
                 write!(f, "its restart limit is reached ({}): {}", Budget(strategy), actors(children, "stop"))

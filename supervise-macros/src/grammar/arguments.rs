@@ -81,11 +81,11 @@ arguments! {
         "min" => min: Duration = duration, "min = \"100ms\"",
             "The first delay. Required.";
         "max" => max: Duration = duration, "max = \"10s\"",
-            "The longest delay. Required.";
+            "The longest delay, before jitter. Required.";
         "jitter" => jitter: f64 = jitter, "jitter = 0.2",
             "A random share of up to this much on top of each delay, from 0.0 to 1.0. Default: 0.0.";
         "reset_after" => reset_after: Reset = reset_after, "reset_after = \"1m\"",
-            "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `min`.";
+            "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `max`.";
     }
 
     /// The arguments of `linear_backoff(..)`.

@@ -5,12 +5,14 @@ use supervise::testkit::{self, TestSystem};
 use supervise::{Directive, Event, Strategy};
 
 use crate::fixture::{PingPong, secs};
+use crate::log::Log;
 
 /// Rule 9.1.
 #[test]
 fn s14_2_the_failure_that_ends_a_system_is_how_it_ends() {
     let settings =
         ActorSystem::builder("test").guardian_unchecked(Strategy::one_for_one(), |_, _| Ok(Directive::Escalate));
+    let log = Log::open();
     testkit::run_with(settings, async |system: &TestSystem| {
         let probe = system.probe();
         let actor = system.spawn("actor", PingPong::factory(&probe.handle())).unwrap();
@@ -25,6 +27,8 @@ fn s14_2_the_failure_that_ends_a_system_is_how_it_ends() {
         assert!(system.when_terminated().await.unwrap_err().is_same(&failure), "it has ended already");
         system.take_all(|event| matches!(event, Event::Decided { .. })).await;
     });
+    let errors = log.errors();
+    assert!(errors.iter().any(|line| line.contains("boom; the system `test` ends")), "{errors:?}");
 }
 
 /// Ends the system from within.
