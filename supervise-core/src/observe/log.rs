@@ -245,7 +245,9 @@ impl Display for Follows<'_> {
                 }
             }
             // The root has stopped a guardian.
-            Outcome::Stopped { .. } if actor.name().is_empty() => write!(f, "the system `{}` ends", actor.system()),
+            Outcome::Stopped { .. } if actor.name().is_empty() => {
+                write!(f, "the system `{}` ends", actor.system())
+            }
             Outcome::Stopped { children } => f.write_str(&actors(children, "stop")),
             Outcome::LimitReached { children } => {
                 write!(f, "its restart limit is reached ({}): {}", Budget(strategy), actors(children, "stop"))
