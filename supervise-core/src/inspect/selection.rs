@@ -236,7 +236,7 @@ impl<A: Actor> SelectionOf<A> {
         told
     }
 
-    /// There is no actor to make the request for, but the dead letter needs the name of its message.
+    /// No actor exists for the request, but the dead letter needs the name of its message.
     fn miss<T: Send + 'static>(&self, request: &mut impl for<'a> FnMut(&'a RefOf<A>) -> Request<'a, A, T>) {
         let system = &self.selection.here.core().system;
         let nobody = RefOf::<A>::from(Cell::nobody(system, ""));

@@ -16,7 +16,7 @@
 //!    dropped outside all of them.
 //! 2. A seat is in the table exactly while it has an occupant; both change under the seat's lock.
 //! 3. What is sent to a child whose messages a successor gets stays in the child's own mailbox, under its own bound, until
-//!    the successor is there. There is no other buffer.
+//!    the successor has started. No other buffer exists.
 //!
 //! Rules 18.1 to 18.8.
 

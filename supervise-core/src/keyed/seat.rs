@@ -267,7 +267,7 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
     }
 
     fn occupant(self: Arc<Self>) -> Option<AnyActorRef> {
-        // A key may panic where it is compared or shown: then there is no successor.
+        // If a key panics while it is compared or shown, no successor starts.
         let occupant = match self.call() {
             Some(child) => child,
             None => contained(|| self.occupy()).ok()?.ok()?,

@@ -185,7 +185,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     } else if table.decides_all() {
         quote_spanned!(mixed=> _ => {})
     } else {
-        // rustc finds the variants without a rule, and this arm keeps it from suggesting one with `todo!()`.
+        // rustc reports the variants without a rule. This arm keeps it from suggesting a placeholder arm for them.
         quote_spanned!(mixed=> _ if false => {})
     };
     // rustc reports variants without a rule here.

@@ -41,7 +41,7 @@ pub(super) struct EffectRunner<A: Actor> {
     looked: bool,
     /// How many messages were handled in this turn.
     pub(super) handled: u32,
-    /// How many of them are no activity.
+    /// How many of them do not count as activity.
     pub(super) unnoticed: u8,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,

@@ -213,7 +213,7 @@ impl<T> RunQueues<T> {
         self.workers[me].set_phase(Phase::Yielded);
     }
 
-    /// What worker `me` does next. Pending: it sleeps. `None`: it is no longer needed.
+    /// Gives worker `me` its next task. `Pending` means that it sleeps, `None` that it is no longer needed.
     pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<Taken<T>>> {
         loop {
             let own = self.workers[me].take_first();
