@@ -62,7 +62,7 @@ pub use actor::{
     Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
-pub use failure::{Failure, FailureKind, PermanentEnded, Stage};
+pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
 pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};

@@ -55,6 +55,12 @@ impl<A: Actor> Context<A> {
         Self { cell, held: None, rare: None, aborted: false, timers: None }
     }
 
+    /// Says which handler or hook runs from now on: see [`During`](crate::During).
+    #[inline]
+    pub(crate) fn enter(&self, code: u16) {
+        self.cell.mailbox.enter_code(code);
+    }
+
     // ---- itself --------------------------------------------------------------------------------------------------
 
     /// This actor's own ref. It stays valid across restarts.

@@ -14,7 +14,7 @@ use crate::actor::child::Declare;
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
 use crate::actor::description::{ActorType, DeciderTable};
-use crate::failure::Failure;
+use crate::failure::{During, Failure};
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
 
@@ -96,6 +96,10 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
+    /// The names of the handlers, as the block writes them: for the log, and for those who look at the actor. An actor that is
+    /// written by hand may leave it empty.
+    const HANDLERS: &'static [&'static str] = &[];
+
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
     fn handle(
@@ -148,6 +152,7 @@ pub trait Actor: Supervisor + Send {
         let _ = (cause, message);
         async move {
             ctx.stop_children();
+            ctx.enter(During::PostStop.number());
             self.post_stop(ctx).await
         }
     }
@@ -159,6 +164,7 @@ pub trait Actor: Supervisor + Send {
         cause: &Failure,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         let _ = cause;
+        ctx.enter(During::PreStart.number());
         self.pre_start(ctx)
     }
 

@@ -27,6 +27,12 @@ pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: 
     message
 }
 
+/// Says which handler runs from now on: the `number`th of [`Actor::HANDLERS`], counted from 1.
+#[inline]
+pub fn enter<A: Actor>(ctx: &mut Context<A>, number: u16) {
+    ctx.enter(number);
+}
+
 /// Sends the handler's reply to the asker, if there is one.
 #[inline]
 pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {

@@ -239,6 +239,7 @@ where
     S: Clone,
 {
     type Message = ::supervise::Envelope<ReaderMessage<S, N>>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["next"];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<ReaderMessage<S, N>>,
@@ -256,6 +257,7 @@ where
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 ReaderMessage::Next { other } => {
+                    ::supervise::__private::enter(__ctx, 1u16);
                     let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
                     ::supervise::__private::plain_reply(
                         (&::supervise::__private::Probe::<Option<S::Item>>::NEW).kind(),

@@ -24,7 +24,7 @@ use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
 use crate::actor::request::AskError;
 use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
-use crate::failure::Failure;
+use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
 use crate::observe::DeadLetterReason;
 use crate::supervision::{
@@ -316,7 +316,7 @@ impl<A: Actor> EffectRunner<A> {
         });
         match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
             Ok((directive, strategy)) => (Ok(directive), strategy),
-            Err(failure) => (Err(failure), self.strategy()),
+            Err(failure) => (Err(failure.left(Some(During::Decider))), self.strategy()),
         }
     }
 
