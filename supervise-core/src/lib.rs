@@ -56,7 +56,7 @@ pub use actor::{
     Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Context, DEFAULT_STOP_TIMEOUT, DecidedBy,
     DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, Declare, DefaultTable, Envelope,
     EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, MessageFor, NeverFails,
-    NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
+    NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError,
     SendErrorReason, SpawnError, SpentInstance, StartError, StashDecidedBy, StashOverflow, StoppingTable,
     SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef,
     Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
@@ -66,7 +66,7 @@ pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
 pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
-pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events};
+pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, LastFailure};
 pub use shutdown::{CoordinatedShutdown, NotStopped, ShutdownTask, TaskOutcome};
 pub use shutdown_plan::{
     AddTaskError, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason, ShutdownSettings,
@@ -74,5 +74,5 @@ pub use shutdown_plan::{
 };
 pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel,
-    OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
+    OnLimit, Outcome, Reset, RestartType, Scope, Standing, Strategy, Window, default_decider, stopping_decider,
 };

@@ -22,6 +22,9 @@ use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_deci
 /// seconds.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What a table says about a failure: the directive, and the place of the rule that matched.
+pub type Ruled = (Directive, Option<u16>);
+
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
 /// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table.
@@ -73,6 +76,18 @@ pub trait Supervisor: Sized + 'static {
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
         let _ = child;
         Ok(default_decider(failure))
+    }
+
+    /// Decides like [`decide`](Self::decide), and names the rule of [`TABLE`](Self::TABLE) that matched by its place, counted from
+    /// 0: `None` if no rule did, or if the table has none. The runtime calls only this.
+    ///
+    /// `#[supervise]` writes it from the rules, and `decide` follows from it, so each guard runs once.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        Ok((Self::decide(failure, child)?, None))
     }
 
     /// Whether refs of the type `actor` reach actors of this type: its own refs do, and for a [pattern](crate::pattern)

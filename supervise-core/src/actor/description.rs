@@ -24,6 +24,19 @@ pub enum DeciderTable {
     AtRunTime,
 }
 
+impl DeciderTable {
+    /// What matched, in a word, if the table names it by `place`: the pattern of the rule, `default` for the default decider, the name
+    /// of a function. `None`: no rule matched, or the decider was passed at run time.
+    pub(crate) fn rule_named(&self, place: Option<u16>) -> Option<&'static str> {
+        match *self {
+            Self::Default => Some("default"),
+            Self::Rules(rules) => rules.get(usize::from(place?)).map(|rule| rule.pattern),
+            Self::Function(name) => Some(name),
+            Self::AtRunTime => None,
+        }
+    }
+}
+
 /// One rule of a [`DeciderTable`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]

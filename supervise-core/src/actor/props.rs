@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::actor::cell::CellProtocol;
-use crate::actor::definition::{Actor, Built, NeverFails};
+use crate::actor::definition::{Actor, Built, NeverFails, Ruled};
 use crate::actor::description::{ActorDescription, DeciderTable};
 use crate::actor::table::{TotalTable, Unchecked};
 use crate::base::UserValue;
@@ -14,8 +14,8 @@ use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
 pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
-/// Decides a child's failure: the directive, and the strategy under which it is carried out.
-type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
+/// Decides a child's failure: the directive, the rule that matched, and the strategy under which the directive is carried out.
+type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for the errors of the
 /// factory, and `T` for the table by which the actor supervises its children: that of its type, unless another one is
@@ -79,7 +79,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// what it escalates where the actor is spawned.
     #[must_use]
     pub fn supervised_by<S: TotalTable>(self) -> Props<A, C, S> {
-        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
+        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::rule(failure, child)?, S::STRATEGY)))
     }
 
     /// Replaces the compiled table by a strategy and a decider that are chosen at run time, from configuration for example. The compiler
@@ -92,7 +92,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
     ) -> Props<A, C, Unchecked> {
-        let decide = move |failure: &Failure, child: &ChildInfo| Ok((decide(failure, child)?, strategy));
+        let decide = move |failure: &Failure, child: &ChildInfo| Ok(((decide(failure, child)?, None), strategy));
         self.with_policy(strategy, DeciderTable::AtRunTime, decide)
     }
 
@@ -101,7 +101,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self,
         strategy: Strategy,
         table: DeciderTable,
-        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send + 'static,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send + 'static,
     ) -> Props<A, C, S> {
         let mut props = self.marked();
         let policy = Policy { strategy, table, decide: UserValue::new(Box::new(decide)) };

@@ -344,7 +344,7 @@ impl ActorSystemBuilder {
             if let Some(system) = ends.upgrade() {
                 let _first = system.failure.set(failure.clone());
             }
-            Ok((StoppingTable::decide(failure, child)?, StoppingTable::STRATEGY))
+            Ok((StoppingTable::rule(failure, child)?, StoppingTable::STRATEGY))
         };
         let props = Props::new(move || Guardian::Root { system: watched.clone() })
             .with_policy::<StoppingTable>(StoppingTable::STRATEGY, StoppingTable::TABLE, decide)

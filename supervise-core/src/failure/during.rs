@@ -79,7 +79,14 @@ impl During {
 
 impl fmt::Display for During {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.write_str(self.name())
+    }
+}
+
+impl During {
+    /// The handler's name, or a word for the hook.
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Handler(name) => name,
             Self::Watch => "watch",
             Self::StashWhile => "stash_while",
@@ -91,7 +98,7 @@ impl fmt::Display for During {
             Self::PreRestart => "pre_restart",
             Self::PostStop => "post_stop",
             Self::Decider => "decider",
-        })
+        }
     }
 }
 

@@ -154,7 +154,7 @@ impl Failure {
 
     /// Whether the failure left the actor without an instance: a start or a restart failed.
     pub fn is_initialization(&self) -> bool {
-        self.stage() != Stage::Running
+        self.0.cause.staged().is_some()
     }
 
     /// The failure for which the failed restart was made. If several restarts have failed in a row, it is the failure

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::ChildKey;
 use super::table::Table;
-use crate::actor::{Actor, ActorRef, Context, DeciderTable, SupervisionTable, Supervisor, Terminated, TypedRef};
+use crate::actor::{Actor, ActorRef, Context, DeciderTable, Ruled, SupervisionTable, Supervisor, Terminated, TypedRef};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
@@ -40,6 +40,10 @@ impl<K: ChildKey, C: Actor, T: SupervisionTable> Supervisor for Registry<K, C, T
 
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
         T::decide(failure, child)
+    }
+
+    fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        T::rule(failure, child)
     }
 }
 

@@ -38,7 +38,7 @@ use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
-    FailuresDecidedBy, NeverFails, Props, RefOf, SpawnError, StoppingTable, SupervisionTable, Supervisor,
+    FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable, SupervisionTable, Supervisor,
     Terminated, TypedRef, Unchecked,
 };
 use crate::base::{UserValue, drop_contained};
@@ -164,7 +164,7 @@ impl<B: Blueprint> BackoffSupervisorProps<B> {
             limit: Limit::UNLIMITED,
             strategy: DefaultTable::STRATEGY,
             table: DefaultTable::TABLE,
-            decide: decider(DefaultTable::decide),
+            decide: decider(DefaultTable::rule),
             while_stopped: None,
             final_stop: None,
             failed: AtomicBool::new(false),
@@ -189,7 +189,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     {
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;
-        self.plan.decide = decider(S::decide);
+        self.plan.decide = decider(S::rule);
         self.marked()
     }
 
@@ -296,14 +296,16 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
 }
 
 impl<C: Actor> Plan<C> {
-    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
-        Ok(match (self.trigger, (self.decide)(failure, child)?) {
+    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        let (directive, rule) = (self.decide)(failure, child)?;
+        let directive = match (self.trigger, directive) {
             (Trigger::Failure, Directive::Restart | Directive::RestartAfter(_)) => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop
             }
             (_, directive) => directive,
-        })
+        };
+        Ok((directive, rule))
     }
 }
 

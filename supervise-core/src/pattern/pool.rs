@@ -29,7 +29,7 @@ use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
-    FailuresDecidedBy, NeverFails, Props, RefOf, Request, SpawnError, SupervisionTable, Supervisor, Terminated,
+    FailuresDecidedBy, NeverFails, Props, RefOf, Request, Ruled, SpawnError, SupervisionTable, Supervisor, Terminated,
     Unchecked,
 };
 use crate::base::ActorPath;
@@ -177,7 +177,7 @@ impl<B: Blueprint> PoolProps<B> {
             restart: RestartType::Transient,
             strategy: DefaultTable::STRATEGY,
             table: DefaultTable::TABLE,
-            decide: decider(DefaultTable::decide),
+            decide: decider(DefaultTable::rule),
             unwanted: Mutex::default(),
         };
         Self { plan, marks: PhantomData }
@@ -204,7 +204,7 @@ impl<B: Blueprint, T> PoolProps<B, T> {
         assert_no_shutdown(&S::STRATEGY);
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;
-        self.plan.decide = decider(S::decide);
+        self.plan.decide = decider(S::rule);
         self.marked()
     }
 
@@ -287,16 +287,17 @@ fn alone(strategy: Strategy) -> Strategy {
 }
 
 impl<C: Actor> Plan<C> {
-    fn decide(&self, failure: &Failure, worker: &ChildInfo) -> Result<(Directive, Strategy), Failure> {
+    fn decide(&self, failure: &Failure, worker: &ChildInfo) -> Result<(Ruled, Strategy), Failure> {
         let decided = (self.decide)(failure, worker);
         let wanted = !self.unwanted().contains(&*worker.name);
-        let directive = match (self.restart, decided?) {
+        let (directive, rule) = decided?;
+        let directive = match (self.restart, directive) {
             (_, Directive::Escalate) if !wanted => Directive::Stop,
             (RestartType::Permanent, Directive::Stop) if wanted => Directive::Restart,
             (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
             (_, directive) => directive,
         };
-        Ok((directive, if wanted { self.strategy } else { alone(self.strategy) }))
+        Ok(((directive, rule), if wanted { self.strategy } else { alone(self.strategy) }))
     }
 
     fn unwanted(&self) -> MutexGuard<'_, HashSet<String>> {

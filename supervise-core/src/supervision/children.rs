@@ -17,8 +17,10 @@ use std::hash::{Hash, Hasher};
 
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
+use super::row::Row;
 use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
+use super::Time;
 use super::vocabulary::ChildId;
 use crate::base::ActorName;
 
@@ -44,6 +46,7 @@ pub(crate) struct History {
     pub(crate) restarts: RestartStatistics,
     pub(crate) backoff: BackoffCount,
     pub(crate) delayed: Option<Delayed>,
+    pub(crate) row: Row,
 }
 
 /// A child that waits, suspended, for a delayed restart.
@@ -64,9 +67,8 @@ impl<R> ChildRecord<R> {
         self.history.as_ref().map_or(0, |history| history.restarts.count())
     }
 
-    /// How many delayed restarts there were in a row.
-    pub(crate) fn delays(&self) -> u32 {
-        self.history.as_ref().map_or(0, |history| history.backoff.count())
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.as_deref()
     }
 
     /// Ends the wait for a delayed restart, and returns how many suspensions must still be undone.
@@ -268,6 +270,12 @@ impl<R: Clone, C> Children<R, C> {
         self.in_start_order.iter()
     }
 
+    /// All children from `first` on, in start order.
+    pub(crate) fn starting_at(&self, first: ChildId) -> impl Iterator<Item = (ChildId, &ChildRecord<R>)> {
+        let places = self.in_start_order.places();
+        taken(&places[places.partition_point(|(id, _)| *id < first)..])
+    }
+
     /// Children from `first` on, in start order: all, or only those that no restart together with siblings is about to
     /// replace.
     pub(crate) fn from(&self, first: ChildId, to_be_replaced_too: bool) -> impl Iterator<Item = ChildId> {
@@ -310,6 +318,11 @@ impl<R: Clone, C> Children<R, C> {
     /// Whether the children that wait for this schedule are to be restarted, rather than resumed.
     pub(crate) fn restarts_when_due(&self, schedule: u64) -> bool {
         self.schedule.restarts(schedule)
+    }
+
+    /// When this schedule is due.
+    pub(crate) fn due(&self, schedule: u64) -> Option<Time> {
+        self.schedule.due(schedule)
     }
 
     /// Schedules a restart. Returns the scheduled restarts for which no child waits any more.

@@ -70,7 +70,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         members.extend(quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;));
     }
     if let Some(table) = &declaration.table {
-        members.extend(table::members(table, krate));
+        members.extend(table::members(table, &quote_spanned!(mixed=> #krate::Supervisor), krate));
     }
     members.extend(children::members(&declaration.children, krate));
     let actor = quote!(#ident #ty_generics);

@@ -129,5 +129,5 @@ strategy_table! {
     "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
         "How long every plain `Restart` waits. Default: not at all.", backoffs_list;
     "log" => log: Log = log, "log = ..",
-        "How decisions are logged. Default: `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all.", log_levels_list;
+        "How decisions are logged. Default: `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all. `by_attempt(3)`: the first three failures in a row as warnings, the others as errors.", log_levels_list;
 }

@@ -138,15 +138,28 @@ where
             ::supervise::Rule::new("_", ::supervise::Directive::Stop),
         ],
     );
+    fn rule(
+        failure: &::supervise::Failure,
+        child: &::supervise::ChildInfo,
+    ) -> ::core::result::Result<::supervise::Ruled, ::supervise::Failure> {
+        let _ = child;
+        if ::supervise::__private::error_as::<S::Error>(failure).is_some() {
+            return ::core::result::Result::Ok((
+                ::supervise::Directive::Restart,
+                ::core::option::Option::Some(0u16),
+            ));
+        }
+        ::core::result::Result::Ok((
+            ::supervise::Directive::Stop,
+            ::core::option::Option::Some(1u16),
+        ))
+    }
     fn decide(
         failure: &::supervise::Failure,
         child: &::supervise::ChildInfo,
     ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
-        let _ = child;
-        if ::supervise::__private::error_as::<S::Error>(failure).is_some() {
-            return ::core::result::Result::Ok(::supervise::Directive::Restart);
-        }
-        ::core::result::Result::Ok(::supervise::Directive::Stop)
+        let (directive, _) = <Self as ::supervise::Supervisor>::rule(failure, child)?;
+        ::core::result::Result::Ok(directive)
     }
 }
 #[allow(deprecated)]

@@ -19,14 +19,14 @@ use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
-use crate::actor::definition::Actor;
+use crate::actor::definition::{Actor, Ruled};
 use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
 use crate::actor::request::AskError;
-use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
+use crate::base::{ActorName, Timers, contained, drop_contained, later};
 use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
-use crate::observe::DeadLetterReason;
+use crate::observe::{About, DeadLetterReason, Observer};
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
 };
@@ -85,6 +85,14 @@ enum Question {
     Decide(ChildId, Failure),
     /// What to do about the end of a permanent child. The answer is always a restart.
     RestartEnded,
+}
+
+/// What a decision rests on, for those who are told of it.
+struct Basis {
+    strategy: Strategy,
+    /// The place of the rule that matched.
+    rule: Option<u16>,
+    now: Time,
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
@@ -168,30 +176,46 @@ impl<A: Actor> EffectRunner<A> {
         }
         with_effects(|effects| {
             self.accepts = self.cell.core.step(input, effects);
-            while let Some(question) = self.perform(effects, drop_instance) {
-                self.answer(question, effects);
+            let mut basis = None;
+            while let Some(question) = self.perform(effects, basis.as_deref(), drop_instance) {
+                basis = self.answer(question, effects);
             }
         });
     }
 
     /// The step that answers a question of the protocol.
     #[cold]
-    fn answer(&mut self, question: Question, effects: &mut Effects) {
-        let (verdict, strategy) = match question {
-            Question::Decide(child, cause) => self.decide(child, &cause),
-            Question::RestartEnded => (Ok(Directive::Restart), self.strategy()),
+    fn answer(&mut self, question: Question, effects: &mut Effects) -> Option<Box<Basis>> {
+        let (verdict, rule, strategy, may_not_start) = match question {
+            Question::Decide(child, cause) => {
+                let (verdict, strategy) = self.decide(child, &cause);
+                let may_not_start = cause.is_initialization();
+                match verdict {
+                    Ok((directive, rule)) => (Ok(directive), rule, strategy, may_not_start),
+                    Err(failure) => (Err(failure), None, strategy, may_not_start),
+                }
+            }
+            Question::RestartEnded => (Ok(Directive::Restart), None, self.strategy(), true),
         };
         let system = &self.cell.core.system;
-        // Only a delay needs a random number, and only a delay or a limit needs the time.
+        let heard = system.observer().hears_failures();
+        // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
         let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
-        let now = if delays || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
+        let timed = delays || may_not_start || heard || !strategy.limit.is_unlimited();
+        let now = if timed { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
+        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard };
         self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
+        heard.then(|| Box::new(Basis { strategy, rule, now }))
     }
 
     /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
-    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
+    fn perform(
+        &mut self,
+        effects: &mut Effects,
+        basis: Option<&Basis>,
+        drop_instance: &mut dyn FnMut(),
+    ) -> Option<Question> {
         let mut question = None;
         for effect in effects.drain(..) {
             match effect {
@@ -235,7 +259,7 @@ impl<A: Actor> EffectRunner<A> {
                     {
                         aside.retries.forget();
                     }
-                    self.note(note);
+                    self.note(note, basis);
                 }
                 Effect::Call(call) => self.call = Some(call),
             }
@@ -306,16 +330,16 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Directive, Failure>, Strategy) {
+    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Ruled, Failure>, Strategy) {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+            None => A::rule(cause, &info).map(|ruled| (ruled, A::STRATEGY)),
         });
         match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
-            Ok((directive, strategy)) => (Ok(directive), strategy),
+            Ok((ruled, strategy)) => (Ok(ruled), strategy),
             Err(failure) => (Err(failure.left(Some(During::Decider))), self.strategy()),
         }
     }
@@ -336,24 +360,51 @@ impl<A: Actor> EffectRunner<A> {
         self.rare.as_ref()?.settings.as_deref()
     }
 
-    fn note(&self, note: Note<Failure>) {
+    fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
         let core = &self.cell.core;
         if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
-            cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
+            let child = core.protocol().child(*child).cloned();
+            cause.escalated(|| child.map_or_else(|| core.path(), |child| child.path()));
         }
         let observer = core.system.observer();
-        if !observer.is_heard() {
-            return;
+        if observer.hears(&note) {
+            self.tell(observer, note, basis);
         }
-        let strategy = self.strategy();
-        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
-        let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &strategy, attempt);
     }
 
-    fn path_of(&self, child: ChildId) -> Option<ActorPath> {
-        let (name, _) = self.cell.core.protocol().child_info(child)?;
-        self.cell.core.path().child(&name).ok()
+    #[cold]
+    fn tell(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        let (strategy, rule, now) = match basis {
+            Some(basis) => (basis.strategy, basis.rule, basis.now),
+            None => (self.strategy(), None, Time::ZERO),
+        };
+        let mut about = About {
+            actor: core.path(),
+            uid: core.uid,
+            child: None,
+            strategy,
+            rule: core.description().table().rule_named(rule),
+            standing: None,
+            attempt: 0,
+        };
+        if matches!(note, Note::Started { again: true } | Note::Restarted(_))
+            && let Some(parent) = &core.parent
+        {
+            // The parent counts. Neither lock is held while this one waits for it.
+            about.attempt = parent.core().protocol().failures_in_row(core.id);
+        }
+        if let Some(id) = note.child() {
+            let protocol = core.protocol();
+            let child = protocol.child(id).cloned();
+            about.standing = protocol.standing(id, &strategy, now);
+            about.attempt = protocol.failures_in_row(id);
+            drop(protocol);
+            if let Some(child) = child {
+                (about.uid, about.child) = (child.core().uid, Some(child.path()));
+            }
+        }
+        observer.note(about, note);
     }
 
     // ---- the end -------------------------------------------------------------------------------------------------

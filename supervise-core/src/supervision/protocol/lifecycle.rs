@@ -167,7 +167,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match returned {
             Returned::Ok => {
                 self.instance = Instance::Live;
-                Self::note(effects, Note::Started);
+                Self::note(effects, Note::Started { again: self.restarts > 0 });
                 self.tell_started(effects);
             }
             Returned::Err(cause) => {

@@ -33,7 +33,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(child) = self.child_mut(culprit) {
             let count = &mut child.history_mut().backoff;
             let delay = count.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw);
-            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), delay, effects);
+            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), (ruling.now, delay), effects);
         }
         Outcome::Resumed
     }
@@ -80,7 +80,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         });
         let children = reach.children.len();
         match delay {
-            Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects),
+            Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, (ruling.now, delay), effects),
             None => self.restart_now(culprit, cause, &reach, effects),
         }
         if first_start
@@ -116,7 +116,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         culprit: ChildId,
         cause: &C,
         reach: Reach,
-        delay: Duration,
+        (now, delay): (Time, Duration),
         effects: &mut Vec<Effect<R, C>>,
     ) {
         let schedule = self.children.get_or_insert_default().new_schedule();
@@ -130,7 +130,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
         let with_group = reach.is_group();
         let affected = reach.children;
-        let restart = ScheduledRestart { id: schedule, answer, cause: cause.clone(), affected, with_group };
+        let due = now.saturating_add(delay);
+        let restart = ScheduledRestart { id: schedule, answer, cause: cause.clone(), affected, with_group, due };
         let idle = self.children.get_or_insert_default().schedule(restart);
         effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Restart(idle))));
         effects.push(Effect::Arm(Timer::Restart(schedule), Some(delay)));

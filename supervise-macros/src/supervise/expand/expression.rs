@@ -44,6 +44,7 @@ impl Expression for Log {
     fn expression(&self, krate: &Path) -> TokenStream {
         match self {
             Self::Off => quote!(#krate::Log::Off),
+            Self::ByAttempt(warnings) => quote!(#krate::Log::ByAttempt(#warnings)),
             Self::At(level) => {
                 let level = level.expression(krate);
                 quote!(#krate::Log::At(#level))
