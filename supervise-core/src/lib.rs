@@ -63,7 +63,7 @@ pub use actor::{
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
-pub use inspect::{InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
+pub use inspect::{Glimpse, InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
 pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
 pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, LastFailure};

@@ -47,7 +47,7 @@ use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid};
 use crate::failure::Failure;
-use crate::mailbox::{Lane, Mailbox, MailboxKind};
+use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
@@ -144,6 +144,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn has_ended(&self) -> bool;
     /// How many messages wait. Also a hint.
     fn waiting(&self) -> usize;
+    /// What the mailbox is like now.
+    fn vitals(&self) -> Vitals;
     /// Parks the task after a turn, or returns it if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
@@ -172,6 +174,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn waiting(&self) -> usize {
         self.mailbox.waiting()
+    }
+
+    fn vitals(&self) -> Vitals {
+        self.mailbox.vitals()
     }
 
     fn park(&self, task: Task) -> Result<(), Task> {

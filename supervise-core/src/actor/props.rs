@@ -123,7 +123,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// Describes an actor with these props: its type, and how it supervises.
     pub(crate) fn description(&self) -> ActorDescription {
         let policy = self.policy().map(|policy| (policy.strategy, policy.table));
-        ActorDescription::of::<A>().supervising(policy)
+        ActorDescription::running::<A>().supervising(policy)
     }
 
     /// The protocol of an actor with these props, whose parent is suspended `inherited` times.

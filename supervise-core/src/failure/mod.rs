@@ -201,8 +201,10 @@ impl Failure {
 
     /// Notes the code that it leaves. Code that passes on what somebody else knows does not overwrite it.
     pub(crate) fn left(mut self, during: Option<During>) -> Self {
-        if let Some(mine) = Arc::get_mut(&mut self.0) {
-            mine.during = mine.during.or(during);
+        if let Some(mine) = Arc::get_mut(&mut self.0)
+            && mine.during.is_none()
+        {
+            mine.during = during;
         }
         self
     }

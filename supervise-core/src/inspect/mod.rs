@@ -1,7 +1,9 @@
 //! Looking at a running system: the map of its tree, and finding actors by path. Nothing here changes the tree.
 
+mod look;
 mod selection;
 mod tree;
 
+pub use self::look::Glimpse;
 pub use self::selection::{InvalidSelection, Selection, SelectionOf};
 pub use self::tree::{NodeState, Tree, TreeNode};

@@ -56,6 +56,8 @@ pub(crate) struct Delayed {
     pub(crate) schedule: u64,
     /// How many suspensions that restart must undo.
     pub(crate) pending_resumes: u32,
+    /// When it is due.
+    pub(crate) due: Time,
 }
 
 impl<R> ChildRecord<R> {
@@ -318,11 +320,6 @@ impl<R: Clone, C> Children<R, C> {
     /// Whether the children that wait for this schedule are to be restarted, rather than resumed.
     pub(crate) fn restarts_when_due(&self, schedule: u64) -> bool {
         self.schedule.restarts(schedule)
-    }
-
-    /// When this schedule is due.
-    pub(crate) fn due(&self, schedule: u64) -> Option<Time> {
-        self.schedule.due(schedule)
     }
 
     /// Schedules a restart. Returns the scheduled restarts for which no child waits any more.

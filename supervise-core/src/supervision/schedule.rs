@@ -2,7 +2,6 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::Time;
 use super::strategy::Affected;
 use super::vocabulary::ChildId;
 
@@ -15,7 +14,6 @@ pub(crate) struct ScheduledRestart<C> {
     pub(crate) affected: Affected,
     /// Whether declared children restart one after another.
     pub(crate) with_group: bool,
-    pub(crate) due: Time,
 }
 
 /// What a scheduled restart tells its children.
@@ -61,11 +59,6 @@ impl<C> Schedule<C> {
     /// Whether the children that wait for this one are to be restarted, rather than resumed.
     pub(super) fn restarts(&self, id: u64) -> bool {
         self.restarts.iter().any(|restart| restart.id == id && restart.answer == Answer::Restart)
-    }
-
-    /// When it is due.
-    pub(super) fn due(&self, id: u64) -> Option<Time> {
-        self.restarts.iter().find(|restart| restart.id == id).map(|restart| restart.due)
     }
 
     /// Schedules a restart. Returns the scheduled restarts for which no child waits any more. `waits_for` returns the

@@ -271,10 +271,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     fields.add_pending_resume(id);
                 }
             }
-            EarlierRestart::Scheduled(Delayed { schedule, pending_resumes }) => {
+            EarlierRestart::Scheduled(delayed) => {
                 if let Some(child) = self.child_mut(id) {
-                    let pending_resumes = pending_resumes + 1;
-                    child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                    let pending_resumes = delayed.pending_resumes + 1;
+                    child.history_mut().delayed = Some(Delayed { pending_resumes, ..delayed });
                 }
             }
             EarlierRestart::Sent => self.send_to(id, SystemMessage::Resume(None), effects),

@@ -106,8 +106,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     /// When the delayed restart for which a child waits is due, if it waits for one.
     pub fn due(&self, id: ChildId) -> Option<Time> {
-        let children = self.children.as_ref()?;
-        children.due(children.find(id)?.delayed()?.schedule)
+        Some(self.children.as_ref()?.find(id)?.delayed()?.due)
     }
 
     /// At most `most` children from `first` on, in start order.

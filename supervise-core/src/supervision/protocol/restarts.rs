@@ -119,19 +119,19 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         (now, delay): (Time, Duration),
         effects: &mut Vec<Effect<R, C>>,
     ) {
+        let due = now.saturating_add(delay);
         let schedule = self.children.get_or_insert_default().new_schedule();
         for &id in reach.children.iter() {
             if let Some(pending_resumes) = self.take_over(id, culprit, effects)
                 && let Some(child) = self.child_mut(id)
                 && !child.is_dying()
             {
-                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes, due });
             }
         }
         let with_group = reach.is_group();
         let affected = reach.children;
-        let due = now.saturating_add(delay);
-        let restart = ScheduledRestart { id: schedule, answer, cause: cause.clone(), affected, with_group, due };
+        let restart = ScheduledRestart { id: schedule, answer, cause: cause.clone(), affected, with_group };
         let idle = self.children.get_or_insert_default().schedule(restart);
         effects.extend(idle.into_iter().map(|idle| Effect::Disarm(Timer::Restart(idle))));
         effects.push(Effect::Arm(Timer::Restart(schedule), Some(delay)));
