@@ -246,7 +246,10 @@ mod tests {
             }
             let mut looked = Vec::new();
             system.look(|glimpse| looked.push(glimpse.actor().path().to_string()));
-            assert_eq!(looked, system.tree().nodes().map(|node| format!("supervise://many{}", node.path())).collect::<Vec<_>>());
+            assert_eq!(
+                looked,
+                system.tree().nodes().map(|node| format!("supervise://many{}", node.path())).collect::<Vec<_>>()
+            );
         }
         system.terminate().await;
     }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use super::ChildKey;
 use super::table::Table;
-use crate::actor::{Actor, ActorRef, Context, DeciderTable, Ruled, SupervisionTable, Supervisor, Terminated, TypedRef};
+use crate::actor::{
+    Actor, ActorRef, Context, DeciderTable, Ruled, SupervisionTable, Supervisor, Terminated, TypedRef,
+};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 

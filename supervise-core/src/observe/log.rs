@@ -407,7 +407,8 @@ mod tests {
 
     #[test]
     fn durations_are_written_as_the_attributes_write_them() {
-        let written = [5, 999, 1_000, 15_249, 60_000, 3_600_000].map(|millis| Short(Duration::from_millis(millis)).to_string());
+        let written = [5, 999, 1_000, 15_249, 60_000, 3_600_000]
+            .map(|millis| Short(Duration::from_millis(millis)).to_string());
         assert_eq!(written, ["5ms", "999ms", "1s", "15.2s", "60s", "3600s"]);
     }
 

@@ -63,7 +63,11 @@ pub(crate) struct About {
 impl Observer {
     /// Makes the observer of a system. `end` says how the system ended.
     pub(crate) fn new(event_capacity: usize, end: watch::Sender<End>) -> Self {
-        Self { events: EventStream::new(event_capacity, end), dead_letters: Mutex::default(), failures: Mutex::default() }
+        Self {
+            events: EventStream::new(event_capacity, end),
+            dead_letters: Mutex::default(),
+            failures: Mutex::default(),
+        }
     }
 
     pub(crate) fn events(&self) -> &EventStream {

@@ -67,7 +67,10 @@ mod tests {
     #[test]
     fn each_text_is_written_once() {
         assert_eq!(written(&["cannot connect", "refused"]), "cannot connect: refused");
-        assert_eq!(written(&["cannot connect: refused (os error 111)", "refused (os error 111)"]), "cannot connect: refused (os error 111)");
+        assert_eq!(
+            written(&["cannot connect: refused (os error 111)", "refused (os error 111)"]),
+            "cannot connect: refused (os error 111)"
+        );
         assert_eq!(written(&["a: b: c", "b: c", "c"]), "a: b: c");
         assert_eq!(written(&["a", "b", "b"]), "a: b");
     }

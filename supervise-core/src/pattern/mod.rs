@@ -78,9 +78,7 @@ use crate::supervision::{ChildInfo, Directive, Time, default_decider};
 /// Decides the failures of a pattern's children.
 type Decider = UserValue<Box<dyn Fn(&Failure, &ChildInfo) -> Result<Ruled, Failure> + Send + Sync>>;
 
-fn decider(
-    decide: impl Fn(&Failure, &ChildInfo) -> Result<Ruled, Failure> + Send + Sync + 'static,
-) -> Decider {
+fn decider(decide: impl Fn(&Failure, &ChildInfo) -> Result<Ruled, Failure> + Send + Sync + 'static) -> Decider {
     UserValue::new(Box::new(decide))
 }
 

@@ -29,8 +29,8 @@ use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
-    FailuresDecidedBy, NeverFails, Props, RefOf, Request, Ruled, SpawnError, SupervisionTable, Supervisor, Terminated,
-    Unchecked,
+    FailuresDecidedBy, NeverFails, Props, RefOf, Request, Ruled, SpawnError, SupervisionTable, Supervisor,
+    Terminated, Unchecked,
 };
 use crate::base::ActorPath;
 use crate::failure::Failure;

@@ -15,12 +15,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
+use super::Time;
 use super::backoff::BackoffCount;
 use super::restart_window::RestartStatistics;
 use super::row::Row;
 use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
-use super::Time;
 use super::vocabulary::ChildId;
 use crate::base::ActorName;
 

@@ -190,9 +190,14 @@ mod tests {
     #[test]
     fn a_standing_is_what_the_next_failure_would_find() {
         for window in [Window::Tumbling, Window::Sliding] {
-            for (retries, within) in
-                [(Some(0), None), (Some(0), Some(5)), (Some(3), None), (None, Some(5)), (Some(1), Some(5)), (Some(3), Some(5))]
-            {
+            for (retries, within) in [
+                (Some(0), None),
+                (Some(0), Some(5)),
+                (Some(3), None),
+                (None, Some(5)),
+                (Some(1), Some(5)),
+                (Some(3), Some(5)),
+            ] {
                 let limit = Limit { window, ..limit(retries, within) };
                 let mut statistics = RestartStatistics::default();
                 // Failures in a pattern that leaves pauses shorter than, as long as, and longer than the window.
@@ -204,7 +209,8 @@ mod tests {
                         assert_eq!(standing.used < standing.of, granted, "{limit:?} at {now:?}: {statistics:?}");
                         let Some(anew_at) = standing.anew_at else { continue };
                         let still = statistics.standing(&limit, anew_at).expect("a limit").used;
-                        let then = statistics.standing(&limit, anew_at + Duration::from_nanos(1)).expect("a limit").used;
+                        let then =
+                            statistics.standing(&limit, anew_at + Duration::from_nanos(1)).expect("a limit").used;
                         assert!(still == standing.used && then < still, "{limit:?} at {now:?}: {standing:?}");
                     }
                 }

@@ -113,7 +113,8 @@ async fn con_06_a_failure_names_the_handler_as_it_is_written_or_the_hook(system:
             let again = restarts && failure.stage() == supervise::Stage::Running;
             if again { Directive::Restart } else { Directive::Stop }
         };
-        let keeper = system.spawn_with(format!("keeper-{number}"), keeping(Strategy::one_for_one(), decide)).unwrap();
+        let keeper =
+            system.spawn_with(format!("keeper-{number}"), keeping(Strategy::one_for_one(), decide)).unwrap();
         let other = fragile(&keeper, "other", "").await;
         let it = fragile(&keeper, "it", at).await;
         tell(&it, &other);

@@ -112,7 +112,10 @@ async fn con_14_a_row_ends_with_one_line_that_says_how_long_it_was(system: &Test
     system.advance(secs(60)).await;
     let (warnings, errors) = (log.warnings(), log.errors());
     assert_eq!((warnings.len(), errors.len()), (3, 1), "{warnings:?} {errors:?}");
-    assert!(errors[0].contains("gateway could not restart in pre_start: no line; it restarts in 8 s"), "{errors:?}");
+    assert!(
+        errors[0].contains("gateway could not restart in pre_start: no line; it restarts in 8 s"),
+        "{errors:?}"
+    );
     let said = log.at(tracing::Level::INFO);
     assert!(matches!(&said[..], [said] if said.contains("gateway restarted after 4 failures")), "{said:?}");
     system.expect_restarts(&gateway, 1).await;

@@ -74,6 +74,10 @@ async fn con_06_con_12_con_13_con_14_a_look_shows_handler_budget_countdown_and_r
     assert_eq!((back.state(), back.restarts(), back.due()), (NodeState::Running, 1, None));
     assert!(due >= secs(5) && due < secs(6), "{due:?}");
     system.advance(secs(61)).await;
-    assert_eq!(clerk(system, "one").standing().map(|standing| standing.used), Some(0), "it decays without a failure");
+    assert_eq!(
+        clerk(system, "one").standing().map(|standing| standing.used),
+        Some(0),
+        "it decays without a failure"
+    );
     system.allow_failures();
 }

@@ -4,8 +4,8 @@ use std::hash::Hash;
 
 use super::{Instance, Out, Phase, Protocol, SpawnRefusal};
 use crate::base::ActorName;
-use crate::supervision::children::{ChildRecord, Children, Marked};
 use crate::supervision::Time;
+use crate::supervision::children::{ChildRecord, Children, Marked};
 use crate::supervision::restart_window::{RestartStatistics, Standing};
 use crate::supervision::settings::{Count, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMessage};

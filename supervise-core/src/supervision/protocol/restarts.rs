@@ -33,7 +33,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(child) = self.child_mut(culprit) {
             let count = &mut child.history_mut().backoff;
             let delay = count.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw);
-            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), (ruling.now, delay), effects);
+            self.schedule_restart(
+                Answer::Resume,
+                culprit,
+                cause,
+                Reach::only(culprit),
+                (ruling.now, delay),
+                effects,
+            );
         }
         Outcome::Resumed
     }
@@ -80,7 +87,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         });
         let children = reach.children.len();
         match delay {
-            Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, (ruling.now, delay), effects),
+            Some(delay) => {
+                self.schedule_restart(Answer::Restart, culprit, cause, reach, (ruling.now, delay), effects)
+            }
             None => self.restart_now(culprit, cause, &reach, effects),
         }
         if first_start

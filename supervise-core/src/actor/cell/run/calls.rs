@@ -60,7 +60,10 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Code of this [number](During::number) returned.
-    #[expect(clippy::inline_always, reason = "each start and each end goes this way; a call costs a two-hundredth of it")]
+    #[expect(
+        clippy::inline_always,
+        reason = "each start and each end goes this way; a call costs a two-hundredth of it"
+    )]
     #[inline(always)]
     pub(super) fn returned(&mut self, code: u16, outcome: UserCodeResult) -> Next {
         self.step(Input::Returned(match outcome {
