@@ -177,11 +177,11 @@ impl ActorSystem {
         let mut levels: Vec<Level> = Vec::new();
         let mut next = Some((self.core().root(), ByParent::default()));
         loop {
-            if let Some((actor, by_parent)) = next.take() {
-                if let Some(glimpse) = self.glimpse(actor.clone(), levels.len(), by_parent) {
-                    look(&glimpse);
-                    levels.push(Level::below(actor));
-                }
+            if let Some((actor, by_parent)) = next.take()
+                && let Some(glimpse) = self.glimpse(actor.clone(), levels.len(), by_parent)
+            {
+                look(&glimpse);
+                levels.push(Level::below(actor));
             }
             let Some(level) = levels.last_mut() else { return };
             next = level.next_child(now);

@@ -81,7 +81,6 @@ pub(crate) struct Mailbox<M, C, S, R> {
     lanes: Mutex<Lanes<M, C, S, R>>,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Lanes<M, C, S, R> {
     system: SystemLane<S>,
     /// Only messages take up room.

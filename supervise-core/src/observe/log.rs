@@ -338,7 +338,7 @@ impl Display for Short {
         let tenths = self.0.as_millis() / 100;
         match tenths {
             0..10 => write!(f, "{}ms", self.0.as_millis()),
-            _ if tenths % 10 == 0 => write!(f, "{}s", tenths / 10),
+            _ if tenths.is_multiple_of(10) => write!(f, "{}s", tenths / 10),
             _ => write!(f, "{}.{}s", tenths / 10, tenths % 10),
         }
     }

@@ -103,7 +103,7 @@ impl<A: Actor> Runner<A> {
                     UserCode::Terminated => {
                         let outcome =
                             finish!(|instance, ctx, effects| instance.terminated(effects.take_gone(), ctx));
-                        self.handled(self.left_watch(outcome));
+                        self.handled(Self::left_watch(outcome));
                     }
                     UserCode::PreStart => {
                         let outcome = finish!(|instance, ctx, effects| instance.pre_start(ctx));
@@ -220,7 +220,7 @@ impl<A: Actor> Runner<A> {
     }
 
     /// What came of a `#[watch]` method.
-    fn left_watch(&self, outcome: UserCodeResult) -> UserCodeResult {
+    fn left_watch(outcome: UserCodeResult) -> UserCodeResult {
         let watch = Some(During::Watch);
         match outcome {
             Ok(Err(failure)) => Ok(Err(failure.left(watch))),

@@ -88,7 +88,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let children = reach.children.len();
         match delay {
             Some(delay) => {
-                self.schedule_restart(Answer::Restart, culprit, cause, reach, (ruling.now, delay), effects)
+                self.schedule_restart(Answer::Restart, culprit, cause, reach, (ruling.now, delay), effects);
             }
             None => self.restart_now(culprit, cause, &reach, effects),
         }
