@@ -23,10 +23,14 @@ pub mod docs {
     pub mod reliability {}
     /// Programs for what services need, which compile and run as tests.
     pub mod cookbook {
+        #[doc = include_str!("../docs/cookbook/service.md")]
+        pub mod service {}
         #[doc = include_str!("../docs/cookbook/tasks.md")]
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
+        #[doc = include_str!("../docs/cookbook/tcp.md")]
+        pub mod tcp {}
     }
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
