@@ -30,6 +30,8 @@ pub mod docs {
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
+        #[doc = include_str!("../docs/cookbook/routing.md")]
+        pub mod routing {}
         #[doc = include_str!("../docs/cookbook/tcp.md")]
         pub mod tcp {}
     }
