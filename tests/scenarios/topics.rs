@@ -156,13 +156,11 @@ async fn a_topic_keeps_neither_an_ended_actor_nor_its_system() {
         let held = Arc::clone(&alive);
         let mirror = system.spawn("mirror", || Mirror { number: 1, delay: Duration::ZERO }).unwrap();
         prices.subscribe(&mirror, move |mirror, Price(cents)| {
-            let _also_kept = &held;
-            mirror.fetch(cents)
+            mirror.fetch(cents * u32::from(Arc::strong_count(&held) > 0))
         });
         let (held, itself) = (Arc::clone(&alive), mirror.clone());
         system.topic::<Price>().subscribe(&mirror, move |mirror, Price(cents)| {
-            let _also_kept = (&held, &itself);
-            mirror.fetch(cents)
+            mirror.fetch(cents * u32::from(Arc::strong_count(&held) > 0 && !itself.actor_ref().has_ended()))
         });
         assert_eq!(Arc::strong_count(&alive), 3);
         system.terminate().await;
