@@ -181,7 +181,7 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
         Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
             let mut probe = TokenStream::new();
-            if matches!(ty, Type::Path(_)) && !is_plain(ty) {
+            if matches!(ty, Type::Path(_) | Type::Macro(_)) && !is_plain(ty) {
                 let span = spans::of(ty);
                 let at = spans::path_at(krate, span);
                 probe = quote_spanned!(span=> #at::__private::plain_reply((&#at::__private::Probe::<#ty>::NEW).kind()););

@@ -8,7 +8,7 @@ use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, PatType, ReturnT
 
 use super::check_signature;
 use super::types::{
-    borrowed, check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self,
+    bare, borrowed, check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self,
 };
 use crate::attributes;
 use crate::block::model::{Fallible, Field, Handler, Mistake, Reply, reported};
@@ -147,7 +147,7 @@ fn field(input: &PatType, at: usize, actor: &Type, mistakes: &Ident, errors: &mu
 
 fn output(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Reply {
     let ReturnType::Type(_, ty) = &signature.output else { return Reply::Unit };
-    let ty = owned(without_self(ty, actor), Place::Reply, mistakes, errors);
+    let ty = owned(without_self(bare(ty), actor), Place::Reply, mistakes, errors);
     if let Some(fallible) = fallible(&ty) {
         return Reply::Fallible(Box::new(fallible));
     }
