@@ -199,5 +199,6 @@ const _: () = {
     where
         Feed: Failure0<__P>,
         Feed: Failure1<__P>,
+        Feed: ::supervise::DeclarationDecidedBy<__P>,
     {}
 };

@@ -171,7 +171,8 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, __P, const N: usize> ::supervise::StashDecidedBy<__P> for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::DeclarationDecidedBy<__P>
+for Reader<S, N>
 where
     S: Clone,
 {}
@@ -299,4 +300,5 @@ where
 impl<S: Source, __P, const N: usize> ::supervise::FailuresDecidedBy<__P> for Reader<S, N>
 where
     S: Clone,
+    Reader<S, N>: ::supervise::DeclarationDecidedBy<__P>,
 {}

@@ -323,5 +323,6 @@ const _: () = {
     where
         Feed: Failure0<__P>,
         __P: ::supervise::Decides<FeedError>,
+        Feed: ::supervise::DeclarationDecidedBy<__P>,
     {}
 };

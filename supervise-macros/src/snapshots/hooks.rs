@@ -137,7 +137,7 @@ impl FeedRef {}
 #[automatically_derived]
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
 where
-    Feed: ::supervise::StashDecidedBy<__P>,
+    Feed: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<SpawnError>,
 {}
 #[allow(deprecated)]

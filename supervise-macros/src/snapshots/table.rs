@@ -171,6 +171,6 @@ impl ::supervise::DecidesInOneSpelling<FeedError> for Standings {}
 impl ::supervise::DecidesInOneSpelling<io::Error> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::StashDecidedBy<__P> for Standings {}
+impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}
 #[supervise(__already_read)]
 const _: () = ();

@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
-pub(crate) use coverage::{coverage, stash};
+pub(crate) use coverage::{coverage, declaration};
 pub(crate) use documentation::documentation;
 pub(crate) use expression::Expression;
 

@@ -28,9 +28,7 @@ pub(super) fn failures(block: &Block) -> TokenStream {
         require(&mut generics, quote!(#actor: #helper<#parent>));
         count += 1;
     }
-    if block.stash.is_some() {
-        require(&mut generics, quote!(#actor: #krate::StashDecidedBy<#parent>));
-    }
+    require(&mut generics, quote!(#actor: #krate::DeclarationDecidedBy<#parent>));
     for ty in &distinct(always) {
         require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
     }
