@@ -8,7 +8,7 @@ use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, PatType, ReturnT
 
 use super::check_signature;
 use super::types::{
-    bare, borrowed, check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self,
+    borrowed, check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self,
 };
 use crate::attributes;
 use crate::block::model::{Fallible, Field, Handler, Mistake, Reply, reported};
@@ -17,6 +17,7 @@ use crate::grammar::Arguments;
 use crate::grammar::arguments::HandlerArguments;
 use crate::settings::Setting;
 use crate::spans::located;
+use crate::syntax::bare;
 
 /// The methods that a ref has already.
 const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];

@@ -10,16 +10,7 @@ use syn::{
 
 use crate::errors::Errors;
 use crate::settings::written;
-use crate::syntax;
-
-/// `ty` without parentheses around it, and without those that a `macro_rules!` puts around a type that it was given.
-pub(crate) fn bare(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => bare(&group.elem),
-        Type::Paren(paren) => bare(&paren.elem),
-        ty => ty,
-    }
-}
+use crate::syntax::{self, bare};
 
 /// The last segment of a type that is a path, with its type arguments.
 pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
