@@ -140,7 +140,9 @@ impl ::supervise::Supervisor for Standings {
                 _ => return ::core::result::Result::Ok(::supervise::Directive::Restart),
             }
         }
-        if ::supervise::__private::error_as::<io::Error>(failure).is_some() {
+        if let ::core::option::Option::Some(_) = ::supervise::__private::error_as::<
+            io::Error,
+        >(failure) {
             return ::core::result::Result::Ok(::supervise::Directive::Escalate);
         }
         ::core::result::Result::Ok(

@@ -170,7 +170,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     if let [Rule { pattern: Pattern::Type(_), guard: None, answer, .. }] = rules.as_slice() {
         let decided = decided(answer, krate);
         return quote_spanned! {mixed=>
-            if #view(failure).is_some() {
+            if let ::core::option::Option::Some(_) = #view(failure) {
                 #decided;
             }
         };

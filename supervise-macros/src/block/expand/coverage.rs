@@ -23,7 +23,7 @@ pub(super) fn failures(block: &Block) -> TokenStream {
             always.push(err);
             continue;
         }
-        let helper = Ident::new(&format!("Failure{count}"), mixed);
+        let helper = Ident::new(&format!("__Failure{count}"), mixed);
         helpers.extend(conditional_failure(block, &helper, cfgs, &err));
         require(&mut generics, quote!(#actor: #helper<#parent>));
         count += 1;
