@@ -14,6 +14,7 @@ mod guardians;
 mod hierarchies;
 mod initialization;
 mod keyed;
+mod keyed_hostile;
 mod lifecycle;
 mod limits;
 mod log;
