@@ -26,6 +26,7 @@ mod proto;
 mod selection;
 mod shutdown;
 mod stash;
+mod still_stopping;
 mod stop;
 mod supervision;
 mod system;
