@@ -84,7 +84,17 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     }
 }
 
-/// All children have ended, or the runtime has gone away.
+/// Closes the table when the registry has ended, whether it had an instance then or not: it may have been stopped while it
+/// waited for its children in order to restart. The factory owns this.
+pub(super) struct CloseAtEnd<K: ChildKey, C: Actor>(pub(super) Arc<Table<K, C>>);
+
+impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// All children have ended, or the runtime has gone away. Nobody has been told of the end yet.
 impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
     fn drop(&mut self) {
         if !self.restarting {
