@@ -108,9 +108,9 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// Whether the actor has been active since the last look, or has anything to do.
+    /// Whether the actor has been active since the last look, has anything to do, or waits for an answer.
     pub(crate) fn take_touched(&self) -> bool {
-        self.mailbox().take_touched() || self.pending() > 0
+        self.mailbox().take_touched() || self.pending() > 0 || self.core().awaits_answer()
     }
 
     /// Lets the actor passivate when it has handled what was sent before.

@@ -31,7 +31,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Wake;
 
@@ -133,6 +133,8 @@ struct Extras {
     seat: Option<Arc<dyn Seat>>,
     /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
     forwards: AtomicBool,
+    /// How many futures and blocking closures run for a child that has a key.
+    answers_due: AtomicUsize,
 }
 
 /// A cell of any type.
@@ -380,6 +382,26 @@ impl Core {
     pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
         let extras = self.extras.get()?;
         if extras.forwards.load(Ordering::Acquire) { extras.seat.clone() } else { None }
+    }
+
+    /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
+    /// a key can be passivated. Answers whether it was noted.
+    pub(crate) fn answer_is_due(&self) -> bool {
+        let Some(extras) = self.extras.get().filter(|extras| extras.seat.is_some()) else { return false };
+        extras.answers_due.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Takes one note of [`answer_is_due`](Self::answer_is_due) back.
+    pub(crate) fn answer_is_there(&self) {
+        if let Some(extras) = self.extras.get() {
+            extras.answers_due.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the child waits for an answer.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.extras.get().is_some_and(|extras| extras.answers_due.load(Ordering::Relaxed) > 0)
     }
 
     /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.
