@@ -246,6 +246,11 @@ pub use supervise_macros::actor;
 #[cfg(feature = "macros")]
 pub use supervise_macros::supervise;
 
+#[cfg(feature = "protocol")]
+pub use async_trait::async_trait;
+#[cfg(feature = "protocol")]
+pub use supervise_macros::protocol;
+
 #[cfg(all(feature = "macros", feature = "testkit"))]
 pub use supervise_macros::test;
 
@@ -262,6 +267,9 @@ pub mod prelude {
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
 
+    #[cfg(feature = "protocol")]
+    pub use crate::{async_trait, protocol};
+
     // Known everywhere so that rustc can say where they belong.
     #[cfg(feature = "macros")]
     #[doc(hidden)]
@@ -275,4 +283,9 @@ pub mod prelude {
 pub mod __private {
     pub use supervise_core::generated::*;
     pub use supervise_core::migration_hints::MigrationHints;
+
+    #[cfg(feature = "protocol")]
+    pub use async_trait::async_trait;
+    #[cfg(feature = "protocol")]
+    pub use supervise_macros::implement;
 }

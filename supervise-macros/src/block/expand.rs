@@ -7,6 +7,7 @@ mod behaviour;
 mod coverage;
 mod documentation;
 mod hooks;
+mod implements;
 mod message;
 mod reference;
 mod reply;
@@ -30,6 +31,7 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
         coverage::failures(block),
     ];
     generated.extend(coverage::watches(block));
+    generated.extend(implements::calls(block));
     let generated = attributes::under(cfgs, generated);
     let mut overview = TokenStream::new();
     if !block.handlers.is_empty() {

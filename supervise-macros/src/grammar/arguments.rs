@@ -11,6 +11,7 @@ use crate::block::parse::handler::redeliveries;
 use crate::block::parse::message::{derives, message, name, visibility};
 use crate::declaration::model::Mailbox;
 use crate::declaration::parse::{child_name, mailbox, module, stash};
+use crate::protocol::parse::implements;
 use crate::settings::{duration, flag, word};
 use crate::supervise::model::{Backoff, Log, Reset};
 use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
@@ -32,6 +33,14 @@ arguments! {
     BlockArguments, "setting of `#[actor]` on an impl block", block_arguments {
         "message" => message: MessageArguments = message, "message(..)",
             "What the enum of the messages looks like.";
+        "implements" => implements: Vec<Path> = implements, "implements(Storage, Archive)",
+            "The protocols that the handlers implement: for each of their methods, the handler of the same name. The actor's ref then implements them. With the feature `protocol`; see `#[protocol]`.";
+        "crate" => krate: Path = module, "crate = path::to::supervise",
+            "The path of this crate, if it was renamed. Default: `::supervise`.";
+    }
+
+    /// The arguments of `#[protocol(..)]`.
+    ProtocolArguments, "setting of `#[protocol]`", protocol_arguments {
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
