@@ -27,6 +27,7 @@ mod duration;
 mod errors;
 mod generics;
 mod markdown;
+#[cfg(feature = "protocol")]
 mod protocol;
 #[cfg(test)]
 mod robustness;
@@ -136,12 +137,14 @@ pub fn derive_actor(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 /// ## `#[protocol(..)]` on a trait
 ///
 #[doc = protocol_arguments!()]
+#[cfg(feature = "protocol")]
 #[proc_macro_attribute]
 pub fn protocol(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     protocol::attribute(arguments.into(), &item.into()).into()
 }
 
 /// Joins a protocol with an actor's handlers. The macro of the protocol calls it.
+#[cfg(feature = "protocol")]
 #[doc(hidden)]
 #[proc_macro]
 pub fn implement(input: proc_macro::TokenStream) -> proc_macro::TokenStream {

@@ -47,6 +47,11 @@ impl<T, E: FromAskError> Asked for Result<T, E> {
     }
 }
 
+/// What a method returns for an error.
+pub fn failed<R: Asked>(error: R::Error) -> R {
+    R::failed(error)
+}
+
 /// An error that can say why no answer came.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot say that no answer came",

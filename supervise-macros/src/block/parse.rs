@@ -3,6 +3,7 @@
 mod forgotten;
 pub(crate) mod handler;
 mod hook;
+pub(crate) mod implements;
 pub(crate) mod message;
 mod reply;
 pub(crate) mod syntax;

@@ -9,7 +9,7 @@ use syn::{FnArg, GenericParam, Generics, ReturnType, Visibility};
 use super::model::{Method, Protocol};
 use super::parse::{cfgs, unique};
 use crate::attributes;
-use crate::generics::{derivation, implementation, with_parameter};
+use crate::generics::{derivation, implementation, require, with_parameter};
 use crate::spans;
 use crate::syntax;
 
@@ -102,24 +102,17 @@ fn reference(protocol: &Protocol) -> Vec<TokenStream> {
             }
         },
     );
-    let parameter = syntax::read(quote_spanned!(mixed=> __T: #ident #ty_generics), syn::TypeParam::parse);
-    if let Ok(parameter) = parameter {
-        items.push(derivation(
-            &with_parameter(generics, parameter),
-            quote_spanned!(mixed=> ::core::convert::From<__T>),
-            &own,
-            quote_spanned! {mixed=>
-                fn from(value: __T) -> Self {
-                    let actor = #ident::actor(&value);
-                    let behind: ::std::sync::Arc<#krate::__private::Behind<#object>> =
-                        ::std::sync::Arc::new(#krate::__private::Behind::new(value, actor));
-                    Self(::core::convert::From::from(behind))
-                }
-            },
-        ));
-    }
     items.push(quote_spanned! {mixed=>
         impl #impl_generics #own #where_clause {
+            /// A ref to whatever implements the protocol: an actor by its ref, or any other value.
+            #[allow(dead_code)]
+            #vis fn new(value: impl #ident #ty_generics) -> Self {
+                let actor = #ident::actor(&value);
+                let behind: ::std::sync::Arc<#krate::__private::Behind<#object>> =
+                    ::std::sync::Arc::new(#krate::__private::Behind::new(value, actor));
+                Self(::core::convert::From::from(behind))
+            }
+
             /// The actor behind the ref, so that it can be watched and stopped. `None` if there is none, as in a test, or if
             /// an adapter does not name it.
             #[allow(dead_code)]
@@ -128,7 +121,42 @@ fn reference(protocol: &Protocol) -> Vec<TokenStream> {
             }
         }
     });
+    // With type parameters, another crate might implement the trait for the ref, and every type is `From` itself.
+    if generics.type_params().next().is_none() {
+        items.extend(conversions(protocol, &own));
+    }
     items
+}
+
+/// `From` what implements the protocol.
+fn conversions(protocol: &Protocol, own: &TokenStream) -> Vec<TokenStream> {
+    let Protocol { item, krate, .. } = protocol;
+    let mixed = Span::mixed_site();
+    let (ident, (_, ty_generics, _)) = (&item.ident, item.generics.split_for_impl());
+    let mut generics = with(&item.generics, quote_spanned!(mixed=> __T: #ident #ty_generics));
+    let of = quote_spanned!(mixed=> ::core::convert::From<__T>);
+    let from = quote_spanned! {mixed=>
+        fn from(value: __T) -> Self {
+            Self::new(value)
+        }
+    };
+    let value = derivation(&generics, of, own, from);
+    generics = with(&item.generics, quote_spanned!(mixed=> __S: #krate::pattern::StandIn));
+    require(&mut generics, quote_spanned!(mixed=> #krate::RefOf<__S::For>: #ident #ty_generics));
+    let of = quote_spanned!(mixed=> ::core::convert::From<#krate::pattern::StandInRef<__S>>);
+    let from = quote_spanned! {mixed=>
+        fn from(pattern: #krate::pattern::StandInRef<__S>) -> Self {
+            Self::new(::core::clone::Clone::clone(&*pattern))
+        }
+    };
+    vec![value, derivation(&generics, of, own, from)]
+}
+
+fn with(generics: &Generics, parameter: TokenStream) -> Generics {
+    match syntax::read(parameter, syn::TypeParam::parse) {
+        Ok(parameter) => with_parameter(generics, parameter),
+        Err(_) => generics.clone(),
+    }
 }
 
 /// What the method returns. rustc reports there an error that cannot say that no answer came.
@@ -145,20 +173,21 @@ fn returned(protocol: &Protocol, at: usize, method: &Method) -> TokenStream {
             (quote_spanned!(span=> ()), span)
         }
     };
+    // Where rustc reports a type that has no place for an error.
+    let here = mixed.located_at(span);
     if !method.asks() {
         let of = quote_spanned!(mixed=> #krate::__private::TellsAt<#at>);
-        return implementation(generics, of, &object, quote_spanned!(mixed=> type Returned = #ty;));
+        return implementation(generics, of, &object, quote_spanned!(here=> type Returned = #ty;));
     }
-    let at_type = spans::path_at(krate, span);
-    let asked = quote_spanned!(span=> <#ty as #at_type::__private::Asked>);
     let of = quote_spanned!(mixed=> #krate::__private::AsksAt<#at>);
-    let members = quote_spanned! {mixed=>
+    let krate = spans::path_at(krate, span);
+    let members = quote_spanned! {here=>
         type Returned = #ty;
 
         fn unanswered(error: #krate::AskError) -> #ty {
             #[allow(unused_imports)]
             use #krate::__private::{ConvertedError as _, OwnError as _, ReportedConversion as _};
-            #asked::failed((&&&#krate::__private::Unanswered::<#asked::Error>::new()).error(error))
+            #krate::__private::failed::<#ty>((&&&#krate::__private::Unanswered::new()).error(error))
         }
     };
     implementation(generics, of, &object, members)

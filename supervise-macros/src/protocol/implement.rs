@@ -6,7 +6,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{LitInt, Path};
 
 use crate::errors::Errors;
-use crate::settings::written;
+use crate::settings::{split, written};
 use crate::spans;
 use crate::syntax;
 
@@ -91,6 +91,13 @@ impl Parse for Method {
     }
 }
 
+impl Method {
+    /// `, key: String` as a user would write it.
+    fn parameters(&self) -> String {
+        written(&self.arguments).replace(" : ", ": ")
+    }
+}
+
 impl Parse for Sent {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let content;
@@ -116,6 +123,7 @@ impl Implementation {
             let mut found = false;
             for handler in self.handlers.iter().filter(|handler| handler.ident == method.ident) {
                 found = true;
+                self.check_number(method, handler, &mut errors);
                 members.extend(self.member(method, handler));
             }
             if !found {
@@ -154,44 +162,58 @@ impl Implementation {
     }
 
     fn missing(&self, method: &Method, errors: &mut Errors) {
-        let Method { ident, arguments, output, asks, .. } = method;
-        let keyword = if *asks { "async fn" } else { "fn" };
-        let output = if *asks { written(output) } else { String::new() };
+        let Method { ident, output, asks, .. } = method;
+        let (keyword, mut output) = if *asks { ("async fn", written(output)) } else { ("fn", String::new()) };
+        if !output.is_empty() {
+            output.insert(0, ' ');
+        }
         let message = format!(
-            "`{}` has no handler for `{ident}` of the protocol `{}`: write `#[handler] {keyword} {ident}(&mut self{}) \
-             {output}`",
+            "`{}` has no handler for `{ident}` of the protocol `{}`: write `#[handler] {keyword} {ident}(&mut self{}){output}`",
             self.actor,
             written(&self.protocol),
-            written(arguments),
+            method.parameters(),
         );
-        errors.at(&self.protocol, message.replace(" `: ", "`: ").trim_end().to_owned());
+        errors.at(&self.protocol, message);
+    }
+
+    /// rustc compares the parameters one by one, but reports a wrong number of them at the whole block.
+    fn check_number(&self, method: &Method, handler: &Sent, errors: &mut Errors) {
+        if split(method.arguments.clone(), ',').len() != split(handler.parameters.clone(), ',').len() {
+            let message = format!(
+                "`{}` of the protocol `{}` has other parameters: write `fn {}(&mut self{})`",
+                method.ident,
+                written(&self.protocol),
+                method.ident,
+                method.parameters(),
+            );
+            errors.at(&handler.ident, message);
+        }
     }
 
     /// The trait's method, with the parameters that the handler has: rustc compares them with those of the trait.
     fn member(&self, method: &Method, handler: &Sent) -> TokenStream {
         let Self { krate, protocol, reference, .. } = self;
         let Sent { cfgs, ident, parameters, names, .. } = handler;
-        let (mixed, at) = (Span::mixed_site(), method.at);
         if !handler.is_usable {
             return TokenStream::new();
         }
-        let here = spans::path_at(krate, ident.span());
-        let object = quote_spanned!(mixed=> dyn #protocol);
-        let request = quote_spanned!(mixed=> <#reference>::#ident(self #names));
+        // Where rustc reports a reply that does not fit.
+        let (here, at) = (Span::mixed_site().located_at(ident.span()), method.at);
+        let krate = spans::path_at(krate, ident.span());
+        let object = quote_spanned!(here=> dyn #protocol);
+        let request = quote_spanned!(here=> <#reference>::#ident(self #names));
         if method.asks {
-            let ask = quote_spanned!(ident.span()=> #here::__private::ask_as::<#object, #at, _, _>);
-            quote_spanned! {mixed=>
+            quote_spanned! {here=>
                 #cfgs
                 async fn #ident(&self #parameters) -> <#object as #krate::__private::AsksAt<#at>>::Returned {
-                    #ask(#request).await
+                    #krate::__private::ask_as::<#object, #at, _, _>(#request).await
                 }
             }
         } else {
-            let tell = quote_spanned!(ident.span()=> #here::__private::tell_as::<#object, #at, _, _>);
-            quote_spanned! {mixed=>
+            quote_spanned! {here=>
                 #cfgs
                 fn #ident(&self #parameters) -> <#object as #krate::__private::TellsAt<#at>>::Returned {
-                    #tell(#request)
+                    #krate::__private::tell_as::<#object, #at, _, _>(#request)
                 }
             }
         }

@@ -3,21 +3,21 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream};
-use syn::punctuated::Punctuated;
+use syn::parse::Parse;
 use syn::{
-    Attribute, FnArg, GenericParam, Generics, ItemTrait, Lifetime, Pat, Path, Safety, Signature, Token, TraitItem,
-    TraitItemFn, TypeParamBound,
+    Attribute, FnArg, GenericParam, Generics, ItemTrait, Lifetime, Meta, Pat, Path, Safety, Signature, Token,
+    TraitItem, TraitItemFn, TypeParamBound,
 };
 
 use super::model::{Method, Protocol};
+use crate::attributes;
 use crate::block::parse::handler::{Place, check_owned};
 use crate::block::parse::types::{Borrowed, borrowed};
 use crate::declaration::parse::facade;
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::ProtocolArguments;
-use crate::settings::{Setting, written};
+use crate::settings::written;
 use crate::syntax;
 
 /// The methods that a protocol's ref, or every value, has already.
@@ -55,9 +55,9 @@ pub(crate) fn protocol(arguments: TokenStream, mut item: ItemTrait, errors: &mut
         has_object,
         item: item.clone(),
     };
-    for member in &mut item.items {
+    item.items.retain_mut(|member| {
         match member {
-            TraitItem::Fn(method) => read_method(&mut protocol, method, errors),
+            TraitItem::Fn(method) => return read_method(&mut protocol, method, errors),
             TraitItem::Const(constant) => {
                 errors.at(constant, "a ref hides the type, and its constants with it: write a method with a body");
                 has_object = false;
@@ -70,8 +70,10 @@ pub(crate) fn protocol(arguments: TokenStream, mut item: ItemTrait, errors: &mut
             }
             _ => {}
         }
-    }
-    if protocol.methods.iter().any(Method::asks) && errors.count() == before && !is_async_trait(&item.attrs) {
+        true
+    });
+    let is_async = check_async_trait(&item.attrs, errors);
+    if protocol.methods.iter().any(Method::asks) && errors.count() == before && !is_async {
         let message = "methods of a protocol are called through a trait object, which needs `async_trait`: write \
                        `#[async_trait]` below `#[protocol]`";
         errors.at(&item.ident, message);
@@ -81,17 +83,6 @@ pub(crate) fn protocol(arguments: TokenStream, mut item: ItemTrait, errors: &mut
     protocol.item = item;
     protocol.has_object = has_object;
     protocol
-}
-
-/// Reads `implements(Storage, Archive)`.
-pub(crate) fn implements(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Vec<Path>> {
-    let (Some(arguments), None) = (&setting.arguments, &setting.value) else {
-        return Err(setting.error(format!("`implements` takes protocols in parentheses: write `{example}`")));
-    };
-    let paths = syntax::read(arguments.clone(), |input: ParseStream<'_>| {
-        Punctuated::<Path, Token![,]>::parse_terminated(input)
-    })?;
-    Ok(paths.into_iter().collect())
 }
 
 fn check_trait(item: &ItemTrait, errors: &mut Errors) {
@@ -130,29 +121,37 @@ fn check_generics(generics: &Generics, errors: &mut Errors) {
     }
 }
 
-fn is_async_trait(attrs: &[Attribute]) -> bool {
-    attrs.iter().any(|attribute| attribute.path().segments.last().is_some_and(|last| last.ident == "async_trait"))
+/// Whether `#[async_trait]` stands below. Its futures must be `Send`.
+fn check_async_trait(attrs: &[Attribute], errors: &mut Errors) -> bool {
+    let of_async_trait =
+        |attribute: &&Attribute| attribute.path().segments.last().is_some_and(|last| last.ident == "async_trait");
+    let Some(attribute) = attrs.iter().find(of_async_trait) else { return false };
+    if !matches!(attribute.meta, Meta::Path(_)) {
+        errors.at(attribute, "the futures of a protocol move between threads: write `#[async_trait]`");
+    }
+    true
 }
 
-fn read_method(protocol: &mut Protocol, method: &mut TraitItemFn, errors: &mut Errors) {
+/// Reads a method. Returns whether the trait keeps it: one with a mistake that would have further errors goes.
+fn read_method(protocol: &mut Protocol, method: &mut TraitItemFn, errors: &mut Errors) -> bool {
     let name = method.sig.ident.unraw().to_string();
-    let before = errors.count();
     if RESERVED.contains(&name.as_str()) {
         let message = format!("the protocol's ref has a method `{name}` already: give this one another name");
         errors.at(&method.sig.ident, message);
+        return false;
     }
     if method.default.is_some() {
-        if errors.count() == before {
-            protocol.provided.push(method.sig.ident.clone());
-        }
-        return;
+        protocol.provided.push(method.sig.ident.clone());
+        return true;
     }
+    let before = errors.count();
     check_method(method, errors);
     if errors.count() == before {
         protocol.methods.push(Method { signature: method.sig.clone() });
-    } else {
-        excuse(method);
+        return true;
     }
+    excuse(method);
+    method.sig.generics.params.is_empty() && !written(&method.sig.inputs).contains("impl ")
 }
 
 /// Refuses what cannot be a message.
@@ -173,7 +172,7 @@ fn check_method(method: &TraitItemFn, errors: &mut Errors) {
         return;
     }
     if let Some(clause) = &signature.generics.where_clause {
-        let message = if written(&clause.predicates).contains("Self: Sized") {
+        let message = if written(&clause.predicates).contains("Self : Sized") {
             "a ref hides the type, so that it cannot call this method: give it a body, or remove `Self: Sized`"
         } else {
             "a method of a protocol cannot have a `where` clause: put it on the trait"
@@ -215,7 +214,8 @@ fn by_async_trait(signature: &Signature) -> Option<&Lifetime> {
 
 /// Gives a method with a mistake a body and takes it out of trait objects, so that it has no further errors.
 fn excuse(method: &mut TraitItemFn) {
-    if method.sig.generics.where_clause.is_none() && by_async_trait(&method.sig).is_none() {
+    method.attrs.extend(attributes::ours(quote!(#[allow(unused_variables)])));
+    if method.sig.generics.where_clause.is_none() {
         let excused = quote_spanned!(method.sig.ident.span()=> where Self: ::core::marker::Sized);
         if let Ok(clause) = syntax::read(excused, syn::WhereClause::parse) {
             method.sig.generics.where_clause = Some(clause);
@@ -239,6 +239,14 @@ fn complete(item: &mut ItemTrait, krate: &Path) {
         }
     }
     item.colon_token.get_or_insert_with(|| Token![:](span));
+    let name = &item.ident;
+    let said = format!("`{{Self}}` does not implement the protocol `{name}`");
+    let note = format!(
+        "the ref of an actor does if the actor's block says `#[actor(implements({name}))]`; for any other type, write \
+         `#[async_trait] impl {name} for {{Self}} {{{{ .. }}}}`"
+    );
+    let explanation = quote!(#[diagnostic::on_unimplemented(message = #said, note = #note)]);
+    item.attrs.splice(0..0, attributes::ours(explanation));
     let actor = quote! {
         /// The actor behind this value. An adapter may pass on what the ref says that it holds.
         fn actor(&self) -> ::core::option::Option<#krate::AnyActorRef> {
@@ -252,7 +260,7 @@ fn complete(item: &mut ItemTrait, krate: &Path) {
 
 /// The protocol's attributes that the generated items repeat.
 pub(super) fn cfgs(item: &ItemTrait) -> TokenStream {
-    crate::attributes::cfgs(&item.attrs)
+    attributes::cfgs(&item.attrs)
 }
 
 /// A name that two protocols have only if they are the same.

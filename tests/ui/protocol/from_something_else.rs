@@ -1,0 +1,24 @@
+//! A ref is made of what implements the protocol.
+
+use supervise::prelude::*;
+
+#[protocol]
+#[async_trait]
+trait Storage {
+    async fn put(&self) -> Result<(), AskError>;
+}
+
+#[actor]
+struct Database;
+
+#[actor]
+impl Database {
+    #[handler]
+    fn put(&self) {}
+}
+
+fn shared(database: DatabaseRef) -> StorageRef {
+    database.into()
+}
+
+fn main() {}

@@ -1,0 +1,32 @@
+//! Handlers whose arguments and replies are not those of the protocol.
+
+use supervise::prelude::*;
+
+#[protocol]
+#[async_trait]
+trait Storage {
+    async fn put(&self, key: String, value: Vec<u8>) -> Result<(), AskError>;
+    async fn get(&self, key: String) -> Result<Option<Vec<u8>>, AskError>;
+    async fn rows(&self) -> Result<usize, AskError>;
+}
+
+#[actor]
+struct Database;
+
+#[actor(implements(Storage))]
+impl Database {
+    #[handler]
+    fn put(&mut self, _key: &'static str, _value: Vec<u8>) {}
+
+    #[handler]
+    fn get(&self, _key: String, _default: u8) -> Option<Vec<u8>> {
+        None
+    }
+
+    #[handler]
+    fn rows(&self) -> u8 {
+        0
+    }
+}
+
+fn main() {}
