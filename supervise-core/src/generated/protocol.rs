@@ -12,8 +12,8 @@ pub use crate::actor::Behind;
 
 /// Method number `AT` of the protocol `Self`, a trait object. The method asks.
 pub trait AsksAt<const AT: usize> {
-    /// What the method returns.
-    type Returned: Asked;
+    /// What the method returns. It is [`Asked`]: that is not a bound, so that rustc reports it once.
+    type Returned;
 
     /// What it returns if no reply came.
     fn unanswered(error: AskError) -> Self::Returned;
@@ -45,11 +45,6 @@ impl<T, E: FromAskError> Asked for Result<T, E> {
     fn failed(error: E) -> Self {
         Err(error)
     }
-}
-
-/// What a method returns for an error.
-pub fn failed<R: Asked>(error: R::Error) -> R {
-    R::failed(error)
 }
 
 /// An error that can say why no answer came.

@@ -31,14 +31,14 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
         coverage::failures(block),
     ];
     generated.extend(coverage::watches(block));
-    generated.extend(implements::calls(block));
     let generated = attributes::under(cfgs, generated);
     let mut overview = TokenStream::new();
     if !block.handlers.is_empty() {
         let text = documentation::documentation(block);
         overview = quote!(#[doc = ""] #[doc = #text]);
     }
-    quote!(#overview #item #generated)
+    let implemented = implements::calls(block);
+    quote!(#overview #item #generated #implemented)
 }
 
 /// The block without what has a mistake. The errors stand in a module: see [`reported`](super::model::reported).

@@ -187,7 +187,9 @@ fn returned(protocol: &Protocol, at: usize, method: &Method) -> TokenStream {
         fn unanswered(error: #krate::AskError) -> #ty {
             #[allow(unused_imports)]
             use #krate::__private::{ConvertedError as _, OwnError as _, ReportedConversion as _};
-            #krate::__private::failed::<#ty>((&&&#krate::__private::Unanswered::new()).error(error))
+            <#ty as #krate::__private::Asked>::failed(
+                (&&&#krate::__private::Unanswered::<<#ty as #krate::__private::Asked>::Error>::new()).error(error),
+            )
         }
     };
     implementation(generics, of, &object, members)

@@ -21,4 +21,8 @@ fn shared(database: DatabaseRef) -> StorageRef {
     database.into()
 }
 
+fn made(database: DatabaseRef) -> StorageRef {
+    StorageRef::new(database)
+}
+
 fn main() {}

@@ -6,7 +6,6 @@ use supervise::prelude::*;
 #[async_trait]
 trait Storage {
     async fn put(&self, key: String, value: Vec<u8>) -> Result<(), AskError>;
-    async fn get(&self, key: String) -> Result<Option<Vec<u8>>, AskError>;
     async fn rows(&self) -> Result<usize, AskError>;
 }
 
@@ -17,11 +16,6 @@ struct Database;
 impl Database {
     #[handler]
     fn put(&mut self, _key: &'static str, _value: Vec<u8>) {}
-
-    #[handler]
-    fn get(&self, _key: String, _default: u8) -> Option<Vec<u8>> {
-        None
-    }
 
     #[handler]
     fn rows(&self) -> u8 {

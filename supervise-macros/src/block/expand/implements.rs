@@ -9,20 +9,21 @@ use crate::spans::located;
 
 /// For each protocol that the block implements, the call of the protocol's macro. It has the actor's name, its ref, its
 /// generics and its handlers.
-pub(super) fn calls(block: &Block) -> Vec<TokenStream> {
-    let Block { krate, name, reference, generics, .. } = block;
+pub(super) fn calls(block: &Block) -> TokenStream {
+    let Block { krate, name, reference, generics, cfgs, .. } = block;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let mut handlers = TokenStream::new();
     for handler in &block.handlers {
         handlers.extend(signature(handler));
     }
-    let mut calls = Vec::new();
+    let mut calls = TokenStream::new();
     for protocol in &block.implements {
         let mut list = protocol.clone();
         for segment in &mut list.segments {
             segment.arguments = PathArguments::None;
         }
-        calls.push(quote_spanned! {Span::mixed_site()=>
+        calls.extend(quote_spanned! {Span::mixed_site()=>
+            #cfgs
             #list ! {
                 [#krate::__private::implement]
                 [#krate] [#protocol] [#name] [#reference] [#impl_generics] [#where_clause] [#handlers]

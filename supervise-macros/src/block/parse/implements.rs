@@ -19,5 +19,12 @@ pub(crate) fn implements(setting: &Setting, example: &'static str, _: &mut Error
     if paths.is_empty() {
         return Err(setting.error(format!("a protocol is missing: write `{example}`")));
     }
+    for path in &paths {
+        if let Some(last) = path.segments.last()
+            && ["Self", "crate", "self", "super"].iter().any(|word| last.ident == word)
+        {
+            return Err(syn::Error::new_spanned(path, format!("a protocol is a trait: write `{example}`")));
+        }
+    }
     Ok(paths.into_iter().collect())
 }
