@@ -10,21 +10,22 @@ use crate::syntax;
 
 /// Reads `implements(Storage, Archive)`.
 pub(crate) fn implements(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Vec<Path>> {
-    let (Some(arguments), None) = (&setting.arguments, &setting.value) else {
-        return Err(setting.error(format!("`implements` takes protocols in parentheses: write `{example}`")));
-    };
-    let paths = syntax::read(arguments.clone(), |input: ParseStream<'_>| {
-        Punctuated::<Path, Token![,]>::parse_terminated(input)
-    })?;
-    if paths.is_empty() {
-        return Err(setting.error(format!("a protocol is missing: write `{example}`")));
+    let protocols = |input: ParseStream<'_>| Punctuated::<Path, Token![,]>::parse_terminated(input);
+    if let (Some(arguments), None) = (&setting.arguments, &setting.value)
+        && let Ok(paths) = syntax::read(arguments.clone(), protocols)
+        && !paths.is_empty()
+        && paths.iter().all(is_item)
+    {
+        return Ok(paths.into_iter().collect());
     }
-    for path in &paths {
-        if let Some(last) = path.segments.last()
-            && ["Self", "crate", "self", "super"].iter().any(|word| last.ident == word)
-        {
-            return Err(syn::Error::new_spanned(path, format!("a protocol is a trait: write `{example}`")));
-        }
-    }
-    Ok(paths.into_iter().collect())
+    Err(setting.error(format!("`implements` takes protocols in parentheses: write `{example}`")))
+}
+
+/// Whether the path can be that of a trait, and of the macro that has its name.
+fn is_item(path: &Path) -> bool {
+    let mut words = path.segments.iter().map(|segment| &segment.ident);
+    let is_type = path.segments.iter().any(|segment| segment.ident == "Self");
+    let is_module =
+        words.next_back().is_some_and(|last| ["crate", "self", "super"].iter().any(|word| last == word));
+    !is_type && !is_module
 }
