@@ -92,6 +92,7 @@ impl Wall {
 
     #[handler]
     async fn get(&self, key: String) -> Result<Option<u8>, AskError> {
+        tokio::task::yield_now().await;
         Err(if key == "stopped" { AskError::Stopped } else { AskError::MailboxFull })
     }
 
@@ -387,8 +388,8 @@ struct Memory<T> {
 #[actor(implements(Source<T>))]
 impl<T: Clone + Send + Sync + 'static> Memory<T> {
     #[handler]
-    fn get(&self, _key: String) -> Option<T> {
-        Some(self.value.clone())
+    fn get(&self, key: String) -> Option<T> {
+        (!key.is_empty()).then(|| self.value.clone())
     }
 }
 

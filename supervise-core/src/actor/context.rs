@@ -337,6 +337,7 @@ impl<A: Actor> Context<A> {
 
     /// Watches an actor of a type that is not known here, such as the one behind a protocol's ref. When it ends, the `#[watch]` handler
     /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
+    /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
     ///
     /// # Panics
     ///

@@ -226,7 +226,7 @@ fn excuse(method: &mut TraitItemFn) {
     method.semi_token = None;
 }
 
-/// Adds what every protocol has.
+/// Adds what every protocol has. Rule 20.5: `actor` says what is behind a value that is not an actor.
 fn complete(item: &mut ItemTrait, krate: &Path) {
     let span = item.ident.span();
     for bound in
