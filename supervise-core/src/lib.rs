@@ -56,7 +56,7 @@ pub use actor::{
     Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Context, DEFAULT_STOP_TIMEOUT, DecidedBy,
     DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, DeclarationDecidedBy, Declare, DefaultTable,
     Envelope, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, MessageFor, NeverFails,
-    NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
+    NeverRestarts, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
     SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy,
     SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked,
     UndeclaredChild, WatchableBy, Watches, WorkId,

@@ -30,6 +30,9 @@ pub mod docs {
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
+        #[cfg(feature = "protocol")]
+        #[doc = include_str!("../docs/cookbook/protocols.md")]
+        pub mod protocols {}
         #[doc = include_str!("../docs/cookbook/routing.md")]
         pub mod routing {}
         #[doc = include_str!("../docs/cookbook/tcp.md")]
@@ -267,6 +270,71 @@ pub use supervise_macros::actor;
 #[cfg(feature = "macros")]
 pub use supervise_macros::supervise;
 
+#[cfg(feature = "protocol")]
+pub use async_trait::async_trait;
+
+/// Makes a trait a protocol: what one may ask an actor, without its type. Feature `protocol`.
+///
+/// The attribute stands above `#[async_trait]`, which the prelude has. It makes a ref of the protocol, named like the trait and `Ref`. The ref is
+/// cheap to clone, `Send + Sync + 'static`, has the trait's methods, and is made `From` whatever implements the trait: an ordinary struct, or
+/// the ref of an actor whose impl block says `implements(..)`.
+///
+/// ```
+/// use supervise::prelude::*;
+///
+/// #[protocol]
+/// #[async_trait]
+/// trait Clock {
+///     async fn hour(&self) -> Result<u8, AskError>;
+///     fn set(&self, hour: u8) -> Result<(), AskError>;
+/// }
+///
+/// #[actor]
+/// struct Tower { hour: u8 }
+///
+/// #[actor(implements(Clock))]
+/// impl Tower {
+///     #[handler]
+///     fn hour(&self) -> u8 { self.hour }
+///
+///     #[handler]
+///     fn set(&mut self, hour: u8) { self.hour = hour; }
+/// }
+///
+/// struct AlwaysNoon;
+///
+/// #[async_trait]
+/// impl Clock for AlwaysNoon {
+///     async fn hour(&self) -> Result<u8, AskError> { Ok(12) }
+///     fn set(&self, _hour: u8) -> Result<(), AskError> { Ok(()) }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("town");
+/// let clock = ClockRef::from(system.spawn("tower", || Tower { hour: 1 })?);
+/// clock.set(2)?;
+/// assert_eq!(clock.hour().await?, 2);
+/// assert_eq!(clock.actor().map(|actor| actor.name()), Some("tower"));
+/// assert_eq!(ClockRef::from(AlwaysNoon).hour().await?, 12);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// - An `async` method asks, any other tells ([rule 20.2](docs::semantics#rule-20.2)). A method with a body is not a message.
+/// - Every method returns a `Result`, because every actor may stop or fail: an `async` one with an error that is `From<AskError>`, any other a
+///   `Result<(), E>` with an `E` that is `From<SendErrorReason>`. A caller that got no error could not be told
+///   ([rule 20.3](docs::semantics#rule-20.3)).
+/// - The methods take `&self` and owned values, and have no generic parameters. The trait may have type parameters, but no associated types or
+///   constants.
+/// - The attribute adds `Send + Sync + 'static` to the trait, and a method `actor`, which an adapter may implement
+///   ([rule 20.5](docs::semantics#rule-20.5)). It also makes a macro of the trait's name, which is for `implements(..)`.
+///
+#[cfg_attr(feature = "protocol", doc = "[`docs::cookbook::protocols`] shows more.")]
+#[cfg(feature = "protocol")]
+pub use supervise_macros::protocol;
+
 #[cfg(all(feature = "macros", feature = "testkit"))]
 pub use supervise_macros::test;
 
@@ -283,6 +351,9 @@ pub mod prelude {
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
 
+    #[cfg(feature = "protocol")]
+    pub use crate::{async_trait, protocol};
+
     // Known everywhere so that rustc can say where they belong.
     #[cfg(feature = "macros")]
     #[doc(hidden)]
@@ -296,4 +367,9 @@ pub mod prelude {
 pub mod __private {
     pub use supervise_core::generated::*;
     pub use supervise_core::migration_hints::MigrationHints;
+
+    #[cfg(feature = "protocol")]
+    pub use async_trait::async_trait;
+    #[cfg(feature = "protocol")]
+    pub use supervise_macros::implement;
 }

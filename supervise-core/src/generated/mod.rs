@@ -7,6 +7,7 @@
 
 pub mod migration_hints;
 mod plain_reply;
+mod protocol;
 
 use std::error::Error;
 use std::fmt;
@@ -21,6 +22,7 @@ use crate::base::drop_contained;
 use crate::failure::Failure;
 
 pub use plain_reply::*;
+pub use protocol::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]

@@ -84,7 +84,7 @@ impl<C: Actor> Template<C> {
     pub(super) fn spawn<S: Actor>(&self, name: &str, ctx: &mut Context<S>) -> Result<ActorRef<C>, SpawnError> {
         let parent = ctx.me().actor_ref().to_any();
         let child = Cell::spawn_under(&parent, NewName::Given(name), (self.props)())?;
-        ctx.watch_any(&child.to_any());
+        ctx.watch_unchecked(&child.to_any());
         Ok(child)
     }
 }

@@ -7,6 +7,7 @@ mod behaviour;
 mod coverage;
 mod documentation;
 mod hooks;
+mod implements;
 mod message;
 mod reference;
 mod reply;
@@ -36,7 +37,8 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
         let text = documentation::documentation(block);
         overview = quote!(#[doc = ""] #[doc = #text]);
     }
-    quote!(#overview #item #generated)
+    let implemented = implements::calls(block);
+    quote!(#overview #item #generated #implemented)
 }
 
 /// The block without what has a mistake. The errors stand in a module: see [`reported`](super::model::reported).

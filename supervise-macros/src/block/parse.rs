@@ -3,10 +3,11 @@
 mod forgotten;
 pub(crate) mod handler;
 mod hook;
+pub(crate) mod implements;
 pub(crate) mod message;
 mod reply;
 pub(crate) mod syntax;
-mod types;
+pub(crate) mod types;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -28,6 +29,7 @@ use crate::spelling::closest;
 pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Block> {
     let arguments = block_arguments(arguments, errors);
     let krate = arguments.krate.value.unwrap_or_else(facade);
+    let implements = arguments.implements.value.unwrap_or_default();
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
         let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
@@ -53,6 +55,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         mistakes: format_ident!("mistakes_in_{}", name, span = Span::mixed_site()),
         generics: item.generics.clone(),
         cfgs: attributes::cfgs(&item.attrs),
+        implements,
         handlers: Vec::new(),
         hooks: Vec::new(),
         watches: Vec::new(),

@@ -204,7 +204,7 @@ fn shared_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
 // ---- types that a message can hold ---------------------------------------------------------------------------------
 
 #[derive(Clone, Copy)]
-enum Place {
+pub(crate) enum Place {
     Argument,
     Reply,
 }
@@ -216,7 +216,8 @@ fn owned(ty: Type, place: Place, mistakes: &Ident, errors: &mut Errors) -> Type 
     if errors.count() == before { ty } else { reported(mistakes, &ty) }
 }
 
-fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
+/// Reports what borrows or has no name in `ty`.
+pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
     match ty {
         Type::Reference(reference)
             if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
