@@ -14,6 +14,7 @@ mod definition;
 mod description;
 pub(crate) mod dispatch;
 mod envelope;
+mod factory;
 mod guardian;
 mod props;
 mod reply;
@@ -40,6 +41,7 @@ pub use self::definition::{
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
+pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
 pub(crate) use self::reply::answer;

@@ -11,8 +11,8 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplyTo,
-    Request, SupervisedBy, Supervisor, TypedRef, answer,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Factory, Guardian, RefOf,
+    ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -222,7 +222,7 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
 pub const fn exponential_backoff() {}
 
 /// Runs the expression of a `#[child(..)]` attribute. rustc reports an expression that does not return a factory there.
-pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+pub fn factory<P, F: Factory + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)
 }
 
@@ -257,7 +257,7 @@ pub fn declare<P, B, F>(
     field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
     factory: F,
 ) where
-    F: FnMut() -> B + Send + 'static,
+    F: Factory<Product = B> + Send + 'static,
     B: Built,
     RefOf<B::Actor>: SupervisedRef<P>,
     B::Cause: DecidedBy<P>,

@@ -68,7 +68,7 @@ mod template;
 pub use backoff_supervisor::{BackoffSupervisor, BackoffSupervisorProps};
 pub use pool::{CopyOf, ForEachWorker, Pool, PoolProps, TooManyReplacements};
 pub use stand_in::{BackoffSupervisorRef, PoolRef, StandIn, StandInRef};
-pub use template::{Blueprint, BlueprintUnder};
+pub use template::{Blueprint, BlueprintUnder, SharedFactory};
 
 use crate::actor::{Actor, Context, TypedRef};
 use crate::base::UserValue;
