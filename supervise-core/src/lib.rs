@@ -39,7 +39,7 @@ mod failure;
 #[doc(hidden)]
 pub mod generated;
 #[doc(hidden)]
-pub use generated::migration_hints;
+pub use generated::{AllHandlersStandInOneImplBlock, migration_hints};
 mod inspect;
 mod keyed;
 mod mailbox;

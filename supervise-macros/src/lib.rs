@@ -74,6 +74,8 @@ use syn::parse::{Parse, ParseStream};
 /// ## `#[handler(..)]`
 ///
 #[doc = handler_arguments!()]
+///
+#[doc = concat!("A handler cannot be called ", reserved_list!(), ": every ref has these methods.")]
 #[proc_macro_attribute]
 pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_actor(arguments.into(), &item.into()).into()

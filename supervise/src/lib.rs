@@ -128,6 +128,9 @@ pub mod docs {
 ///
 /// The attributes of methods are in the [reference](#reference).
 ///
+/// An actor has one such block, because an enum cannot be declared in parts. Ordinary methods may also stand in `impl` blocks without
+/// the attribute, in any file: a handler with a long body calls one of them.
+///
 /// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
@@ -139,6 +142,9 @@ pub mod docs {
 /// `#[actor]` generates an enum with a variant for each handler, whose fields are the handler's arguments. It is an ordinary enum
 /// without hidden fields: build it, match it, and let it derive what you need. Its `Debug` shows the arguments that implement
 /// `Debug`, unless the handler is `sensitive`.
+///
+/// The enum of `Order` is called `OrderMessage`. If a type of yours has that name, rustc says that "the name `OrderMessage` is defined
+/// multiple times" (E0428): give the enum another name, as here.
 ///
 /// ```
 /// use std::time::Duration;

@@ -90,7 +90,8 @@ pub trait Supervisor: Sized + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
-    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
+    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)",
+    note = "an attribute above `#[actor]` may have removed the block: handlers are `async` without `#[async_trait]`"
 )]
 pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.

@@ -2,6 +2,7 @@
 //!
 //! Generic code stands here, so that the macros emit little code.
 
+mod mend;
 pub mod migration_hints;
 mod plain_reply;
 
@@ -17,6 +18,7 @@ use crate::actor::{
 use crate::base::drop_contained;
 use crate::failure::Failure;
 
+pub use mend::*;
 pub use plain_reply::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
