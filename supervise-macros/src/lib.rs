@@ -202,7 +202,7 @@ fn not_an_actor(rest: &TokenStream) -> syn::Error {
     )
 }
 
-/// Runs a test on a paused clock with a private system: see `supervise::testkit`.
+/// Runs a test on a paused clock with a private system: see `supervise::testkit`. Needs the feature `testkit`.
 #[proc_macro_attribute]
 pub fn test(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     test::attribute(&arguments.into(), item.into()).into()

@@ -11,6 +11,9 @@
 //! - [`docs::cookbook`] shows what services need as programs that run.
 //! - [`docs::architecture`] explains the code base to contributors.
 
+// By name, so that rustc says which feature is off. It does not look behind a glob.
+#[cfg(feature = "testkit")]
+pub use supervise_core::testkit;
 pub use supervise_core::*;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.

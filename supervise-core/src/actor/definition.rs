@@ -24,7 +24,8 @@ pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
-/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table.
+/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table: to decide by a
+/// function, write `#[supervise(one_for_one, decider = Self::judge)]` and not an impl of your own, which would be a second one (E0119).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
