@@ -88,6 +88,9 @@ pub trait Supervisor: Sized + 'static {
 /// escalates the failure.
 ///
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
+///
+/// ractor has a trait of this name, with the types `Msg`, `State` and `Arguments` (E0437 here). In this crate the type itself is the
+/// state, the factory has the arguments, and each message is a method with `#[handler]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
