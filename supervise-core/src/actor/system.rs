@@ -21,6 +21,7 @@ use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
+use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::Props;
@@ -52,6 +53,7 @@ pub(crate) struct SystemCore {
     failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
+    extensions: Extensions,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
 }
@@ -318,6 +320,7 @@ impl ActorSystemBuilder {
             failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
+            extensions: Extensions::default(),
             #[cfg(feature = "testkit")]
             activity: super::activity::Activity::default(),
         });
@@ -422,6 +425,10 @@ impl SystemCore {
         &self.termination
     }
 
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// The time since the system began.
     pub(crate) fn now(&self) -> Time {
         self.began.elapsed()
@@ -499,6 +506,8 @@ impl SystemCore {
 
     fn announce_end(&self) {
         self.observer.dead_letters_end();
+        // They may hold refs to actors, which hold the system.
+        drop(self.extensions.take());
         let how = self.failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }
