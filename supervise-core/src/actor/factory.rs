@@ -9,8 +9,7 @@
     label = "this can run only once, or it is not a closure",
     note = "a closure that moves a captured value into the actor can run only once: clone inside it, `move || Writer {{ config: config.clone() }}`",
     note = "for what exists only once, such as a socket, use `ctx.spawn_once(name, actor)` under a table that never restarts",
-    note = "an actor is not a factory: write `|| Writer::new()` for `Writer::new()`",
-    note = "a pool or a backoff supervisor is not a factory either: write `ctx.spawn_with(name, pool.props())` in `#[pre_start]`"
+    note = "an actor is not a factory: write `|| Writer::new()` for `Writer::new()`; nor is a pool: write `ctx.spawn_with(name, pool.props())`"
 )]
 pub trait Factory {
     /// What the factory returns: an actor or a `Result` of one, see [`Built`](crate::Built).
