@@ -77,6 +77,8 @@ use syn::parse::{Parse, ParseStream};
 /// ## `#[handler(..)]`
 ///
 #[doc = handler_arguments!()]
+///
+#[doc = concat!("A handler cannot be called ", reserved_list!(), ": every ref has these methods.")]
 #[proc_macro_attribute]
 pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_actor(arguments.into(), &item.into()).into()
@@ -222,7 +224,7 @@ fn not_an_actor(rest: &TokenStream) -> syn::Error {
     )
 }
 
-/// Runs a test on a paused clock with a private system: see `supervise::testkit`.
+/// Runs a test on a paused clock with a private system: see `supervise::testkit`. Needs the feature `testkit`.
 #[proc_macro_attribute]
 pub fn test(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     test::attribute(&arguments.into(), item.into()).into()

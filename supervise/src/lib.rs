@@ -12,6 +12,9 @@
 //! - [`docs::guides`] is for people who come from Akka, Erlang, Proto.Actor, ractor, kameo, actix or plain tokio.
 //! - [`docs::architecture`] explains the code base to contributors.
 
+// By name, so that rustc says which feature is off. It does not look behind a glob.
+#[cfg(feature = "testkit")]
+pub use supervise_core::testkit;
 pub use supervise_core::*;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
@@ -152,6 +155,9 @@ pub mod docs {
 ///
 /// The attributes of methods are in the [reference](#reference).
 ///
+/// An actor has one such block, because an enum cannot be declared in parts. Ordinary methods may also stand in `impl` blocks without
+/// the attribute, in any file: a handler with a long body calls one of them.
+///
 /// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
@@ -163,6 +169,9 @@ pub mod docs {
 /// `#[actor]` generates an enum with a variant for each handler, whose fields are the handler's arguments. It is an ordinary enum
 /// without hidden fields: build it, match it, and let it derive what you need. Its `Debug` shows the arguments that implement
 /// `Debug`, unless the handler is `sensitive`.
+///
+/// The enum of `Order` is called `OrderMessage`. If a type of yours has that name, rustc says that "the name `OrderMessage` is defined
+/// multiple times" (E0428): give the enum another name, as here.
 ///
 /// ```
 /// use std::time::Duration;

@@ -16,6 +16,7 @@ use crate::actor::definition::{
     WatchableBy, Watches,
 };
 use crate::actor::envelope::MessageFor;
+use crate::actor::factory::Factory;
 use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
 use crate::actor::request::AskError;
@@ -133,7 +134,7 @@ impl<A: Actor> Context<A> {
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -148,7 +149,7 @@ impl<A: Actor> Context<A> {
     /// If this actor is stopping.
     pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,

@@ -15,6 +15,7 @@ mod description;
 pub(crate) mod dispatch;
 mod envelope;
 mod extensions;
+mod factory;
 mod guardian;
 mod props;
 mod protocol_ref;
@@ -43,6 +44,7 @@ pub use self::definition::{
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
+pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};

@@ -15,12 +15,10 @@ use crate::block::model::{Fallible, Field, Handler, Mistake, Reply, reported};
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::HandlerArguments;
+use crate::grammar::reserved::RESERVED;
 use crate::settings::Setting;
 use crate::spans::located;
 use crate::syntax::bare;
-
-/// The methods that a ref has already.
-const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
 
 /// Reads a handler. A handler with mistakes still has a message and a request.
 pub(super) fn handler(
