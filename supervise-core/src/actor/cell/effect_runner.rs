@@ -187,7 +187,7 @@ impl<A: Actor> EffectRunner<A> {
         let now = if delays || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
-        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
+        self.accepts = self.cell.core.step(Input::Decided(&ruling), effects);
     }
 
     /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
