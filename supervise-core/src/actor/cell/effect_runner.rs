@@ -177,16 +177,18 @@ impl<A: Actor> EffectRunner<A> {
     /// The step that answers a question of the protocol.
     #[cold]
     fn answer(&mut self, question: Question, effects: &mut Effects) {
-        let (verdict, strategy) = match question {
-            Question::Decide(child, cause) => self.decide(child, &cause),
-            Question::RestartEnded => (Ok(Directive::Restart), self.strategy()),
+        let mut given = None;
+        let verdict = match question {
+            Question::Decide(child, cause) => self.decide(child, &cause, &mut given),
+            Question::RestartEnded => Ok(Directive::Restart),
         };
+        let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
         let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
         let now = if delays || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
+        let ruling = Ruling { verdict, strategy, now, draw, heard: system.observer().is_heard() };
         self.accepts = self.cell.core.step(Input::Decided(&ruling), effects);
     }
 
@@ -308,22 +310,29 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Directive, Failure>, Strategy) {
+    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`.
+    fn decide(
+        &self,
+        child: ChildId,
+        cause: &Failure,
+        given: &mut Option<Strategy>,
+    ) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
-            Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+            Some(policy) => {
+                let (directive, strategy) = (policy.decide)(cause, &info)?;
+                *given = Some(strategy);
+                Ok(directive)
+            }
+            None => A::decide(cause, &info),
         });
-        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
-            Ok((directive, strategy)) => (Ok(directive), strategy),
-            Err(failure) => (Err(failure), self.strategy()),
-        }
+        decided.unwrap_or_else(|payload| Err(Failure::panic(payload)))
     }
 
-    fn strategy(&self) -> Strategy {
-        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+    fn strategy(&self) -> &Strategy {
+        self.policy().map_or(const { &A::STRATEGY }, |policy| &policy.strategy)
     }
 
     fn policy(&self) -> Option<&Policy> {
@@ -348,9 +357,9 @@ impl<A: Actor> EffectRunner<A> {
             return;
         }
         let strategy = self.strategy();
-        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
+        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, strategy));
         let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &strategy, attempt);
+        observer.note(core.path(), child, note, strategy, attempt);
     }
 
     fn path_of(&self, child: ChildId) -> Option<ActorPath> {
