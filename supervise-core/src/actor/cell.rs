@@ -323,7 +323,8 @@ impl Core {
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
-    /// One step of the protocol. Returns whether the next user message may be handled.
+    /// One step of the protocol. Returns whether the next user message may be handled. Here and not in the generic runner, so that it
+    /// is compiled once and not for each actor type.
     fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> bool {
         let mut protocol = self.protocol();
         protocol.step(input, effects);

@@ -160,7 +160,8 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// One step of the protocol, and the steps that answer its questions.
+    /// One step of the protocol, and the steps that answer its questions. `drop_instance` is a trait object, so that each
+    /// actor type compiles this once and not for each caller.
     pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
         if let Input::Returned(_) = &input {
             self.parked = false;
@@ -311,12 +312,7 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Asks the decider. One that chooses a strategy for each failure puts it into `given`.
-    fn decide(
-        &self,
-        child: ChildId,
-        cause: &Failure,
-        given: &mut Option<Strategy>,
-    ) -> Result<Directive, Failure> {
+    fn decide(&self, child: ChildId, cause: &Failure, given: &mut Option<Strategy>) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
