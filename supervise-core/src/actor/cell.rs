@@ -64,8 +64,8 @@ pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
     /// Effects live for one step, and their buffer is reused. If steps nest, because dropping a value stops another
-    /// actor, the inner step makes its own buffer.
-    static ROOM: Local<Effects> = const { Local::new(Vec::new()) };
+    /// actor, the inner step makes its own buffer. In a box, because each step takes it and puts it back.
+    static ROOM: Local<Option<Box<Effects>>> = const { Local::new(None) };
 }
 
 /// The largest buffer that is kept, in effects.
@@ -74,11 +74,11 @@ const KEPT_ROOM: usize = 64;
 /// Runs `code` with a buffer for effects, which it must leave empty.
 pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
     // The thread-local is gone only while the thread ends.
-    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
+    let mut effects = ROOM.try_with(Local::take).ok().flatten().unwrap_or_default();
     let answer = code(&mut effects);
     debug_assert!(effects.is_empty(), "all effects are carried out");
     if effects.capacity() <= KEPT_ROOM {
-        let _late = ROOM.try_with(|room| room.set(effects));
+        let _late = ROOM.try_with(|room| room.set(Some(effects)));
     }
     answer
 }
