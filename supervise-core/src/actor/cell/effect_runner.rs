@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use self::aside::Aside;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System, with_effects};
+use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
 use crate::actor::control::Control;
@@ -167,12 +167,12 @@ impl<A: Actor> EffectRunner<A> {
             self.parked = false;
             self.abort = false;
         }
-        with_effects(|effects| {
-            self.accepts = self.cell.core.step(input, effects);
-            while let Some(question) = self.perform(effects, drop_instance) {
-                self.answer(question, effects);
-            }
-        });
+        let mut effects = effects_buffer();
+        self.accepts = self.cell.core.step(input, &mut effects);
+        while let Some(question) = self.perform(&mut effects, drop_instance) {
+            self.answer(question, &mut effects);
+        }
+        put_back(effects);
     }
 
     /// The step that answers a question of the protocol.
