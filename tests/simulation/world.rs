@@ -450,7 +450,7 @@ impl World {
                         Watchdog::may_renew(self, id, child)?;
                         verdict = Some(Ok(Directive::Restart));
                     }
-                    Effect::Report { cause, restarts } => self.report(id, cause, restarts),
+                    Effect::Report { cause, restarts, runs } => self.report(id, cause, restarts, runs),
                     other => self.perform(id, other),
                 }
             }

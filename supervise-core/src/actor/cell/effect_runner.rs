@@ -179,15 +179,16 @@ impl<A: Actor> EffectRunner<A> {
     #[cold]
     fn answer(&mut self, question: Question, effects: &mut Effects) {
         let mut given = None;
-        let verdict = match question {
-            Question::Decide(child, cause) => self.decide(child, &cause, &mut given),
-            Question::RestartEnded => Ok(Directive::Restart),
+        // Another creation may be delayed without a declared backoff (rule 5.3).
+        let (verdict, creates) = match question {
+            Question::Decide(child, cause) => (self.decide(child, &cause, &mut given), cause.is_initialization()),
+            Question::RestartEnded => (Ok(Directive::Restart), true),
         };
         let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
         let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
-        let now = if delays || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
+        let now = if delays || creates || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy, now, draw, heard: system.observer().is_heard() };
         self.accepts = self.cell.core.step(Input::Decided(&ruling), effects);
@@ -202,7 +203,7 @@ impl<A: Actor> EffectRunner<A> {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
-                Effect::Report { cause, restarts } => self.report(cause, restarts),
+                Effect::Report { cause, restarts, runs } => self.report(cause, restarts, runs),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
@@ -255,11 +256,11 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Reports a failure to the parent, which decides on its own turn.
-    fn report(&self, cause: Failure, restarts: u32) {
+    fn report(&self, cause: Failure, restarts: u32, runs: u8) {
         let core = &self.cell.core;
         match &core.parent {
             Some(parent) => {
-                parent.send_system(System::Failed { child: core.id, cause, restarts });
+                parent.send_system(System::Failed { child: core.id, cause, restarts, runs });
             }
             None => core.system.root_failed(&self.me(), cause),
         }
