@@ -12,7 +12,9 @@ use std::task::{Poll, Waker, ready};
 
 use tokio::task::coop::consume_budget;
 
-use crate::actor::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, with_effects};
+use crate::actor::cell::{
+    AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, effects_buffer, put_back,
+};
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
@@ -421,18 +423,18 @@ impl AnyActorRef {
 
     /// Gives this actor's protocol a command and carries out its effects, which must all be messages.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
-        with_effects(|effects| {
-            let answer = command(&mut self.core().protocol(), effects);
-            for effect in effects.drain(..) {
-                match effect {
-                    Effect::Send(to, message) => to.send_system(message),
-                    Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
-                    Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
-                    other => unreachable!("a command has no such effect: {other:?}"),
-                }
+        let mut effects = effects_buffer();
+        let answer = command(&mut self.core().protocol(), &mut effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Send(to, message) => to.send_system(message),
+                Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
+                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
+                other => unreachable!("a command has no such effect: {other:?}"),
             }
-            answer
-        })
+        }
+        put_back(effects);
+        answer
     }
 
     /// Puts a message on the system lane. If the actor has ended, a watcher gets its answer here.
