@@ -171,7 +171,7 @@ async fn a_stuck_handler_is_aborted_after_the_stop_timeout() {
     assert_eq!(begun.elapsed(), Duration::from_secs(6));
     let mut ended = None;
     while let Some(event) = events.try_recv() {
-        if let Event::Stopped { actor, how } = event
+        if let Event::Stopped { actor, how, .. } = event
             && actor == counter.path()
         {
             ended = Some(how);

@@ -27,7 +27,8 @@ pub type Ruled = (Directive, Option<u16>);
 
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
-/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table.
+/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table: to decide by a
+/// function, write `#[supervise(one_for_one, decider = Self::judge)]` and not an impl of your own, which would be a second one (E0119).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
@@ -102,10 +103,14 @@ pub trait Supervisor: Sized + 'static {
 /// escalates the failure.
 ///
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
+///
+/// ractor has a trait of this name, with the types `Msg`, `State` and `Arguments` (E0437 here). In this crate the type itself is the
+/// state, the factory has the arguments, and each message is a method with `#[handler]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
-    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
+    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)",
+    note = "an attribute above `#[actor]` may have removed the block: handlers are `async` without `#[async_trait]`"
 )]
 pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
@@ -335,8 +340,9 @@ impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
 )]
 pub trait FailuresDecidedBy<P> {}
 
-/// The overflow of the stash of `Self` is decided by `P`, if the stash is bounded. Written by `#[actor]` on the type. Rule 3.9.
-pub trait StashDecidedBy<P> {}
+/// `P` decides what `Self` can fail with because of its declaration: the overflow of a bounded stash, and the failed starts of its
+/// declared children. `#[actor]` on the type writes it. Rule 3.9.
+pub trait DeclarationDecidedBy<P> {}
 
 /// `P` decides every failure that `Self` escalates. `#[actor]` on the type writes it.
 pub trait EscalationsDecidedBy<P> {}

@@ -14,8 +14,11 @@ mod definition;
 mod description;
 pub(crate) mod dispatch;
 mod envelope;
+mod extensions;
+mod factory;
 mod guardian;
 mod props;
+mod protocol_ref;
 mod reply;
 mod request;
 mod system;
@@ -24,6 +27,7 @@ mod work;
 
 #[cfg(feature = "testkit")]
 pub(crate) use self::activity::Activity;
+pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
@@ -34,14 +38,16 @@ pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesInOneSpelling,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    Ruled, StashDecidedBy, SupervisedBy, Supervisor, WatchableBy, Watches,
+    DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
+    NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
+pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
+pub use self::protocol_ref::{Behind, ProtocolRef};
 pub(crate) use self::reply::answer;
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};

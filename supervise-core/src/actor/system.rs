@@ -21,6 +21,8 @@ use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
+use crate::actor::extensions::Extensions;
+use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::Props;
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
@@ -51,6 +53,7 @@ pub(crate) struct SystemCore {
     failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
+    extensions: Extensions,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
 }
@@ -113,7 +116,7 @@ impl ActorSystem {
     /// If the name is invalid or taken, or the system is terminating.
     pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
     {
         self.spawn_with(name, Props::new(factory))
@@ -126,7 +129,7 @@ impl ActorSystem {
     /// If the system is terminating.
     pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
     {
         Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
@@ -317,6 +320,7 @@ impl ActorSystemBuilder {
             failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
+            extensions: Extensions::default(),
             #[cfg(feature = "testkit")]
             activity: super::activity::Activity::default(),
         });
@@ -421,6 +425,10 @@ impl SystemCore {
         &self.termination
     }
 
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// The time since the system began.
     pub(crate) fn now(&self) -> Time {
         self.began.elapsed()
@@ -498,6 +506,8 @@ impl SystemCore {
 
     fn announce_end(&self) {
         self.observer.dead_letters_end();
+        // They may hold refs to actors, which hold the system.
+        drop(self.extensions.take());
         let how = self.failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }

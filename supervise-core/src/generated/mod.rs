@@ -1,9 +1,14 @@
 //! What generated code calls. It is not part of the public interface: users reach it only through the macros.
 //!
 //! Generic code stands here, so that the macros emit little code.
+//!
+//! Methods that generated code calls with a dot begin with `__`: a trait of the user that every type implements may have methods of
+//! any other name.
 
+mod mend;
 pub mod migration_hints;
 mod plain_reply;
+mod protocol;
 
 use std::error::Error;
 use std::fmt;
@@ -11,13 +16,15 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplyTo,
-    Request, SupervisedBy, Supervisor, TypedRef, answer,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Factory, Guardian, RefOf,
+    ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
 
+pub use mend::*;
 pub use plain_reply::*;
+pub use protocol::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
@@ -71,18 +78,18 @@ pub fn debug_hidden(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     f.debug_struct(name).finish_non_exhaustive()
 }
 
-/// Shows an argument, if it implements `Debug`. Used as `(&&Shown(argument)).shown()`.
+/// Shows an argument, if it implements `Debug`. Used as `(&&Shown(argument)).__shown()`.
 #[expect(missing_debug_implementations, reason = "it is not shown itself")]
 pub struct Shown<'a, T: ?Sized>(pub &'a T);
 
 /// The argument implements `Debug`. Found first.
 pub trait IsDebug {
     /// The argument.
-    fn shown(&self) -> &dyn fmt::Debug;
+    fn __shown(&self) -> &dyn fmt::Debug;
 }
 
 impl<T: fmt::Debug> IsDebug for &Shown<'_, T> {
-    fn shown(&self) -> &dyn fmt::Debug {
+    fn __shown(&self) -> &dyn fmt::Debug {
         &self.0
     }
 }
@@ -99,11 +106,11 @@ impl fmt::Debug for Elided {
 /// The argument does not implement `Debug`.
 pub trait NotDebug {
     /// `..`
-    fn shown(&self) -> &dyn fmt::Debug;
+    fn __shown(&self) -> &dyn fmt::Debug;
 }
 
 impl<T: ?Sized> NotDebug for Shown<'_, T> {
-    fn shown(&self) -> &dyn fmt::Debug {
+    fn __shown(&self) -> &dyn fmt::Debug {
         &Elided
     }
 }
@@ -228,7 +235,7 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
 pub const fn exponential_backoff() {}
 
 /// Runs the expression of a `#[child(..)]` attribute. rustc reports an expression that does not return a factory there.
-pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+pub fn factory<P, F: Factory + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)
 }
 
@@ -263,7 +270,7 @@ pub fn declare<P, B, F>(
     field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
     factory: F,
 ) where
-    F: FnMut() -> B + Send + 'static,
+    F: Factory<Product = B> + Send + 'static,
     B: Built,
     RefOf<B::Actor>: SupervisedRef<P>,
     B::Cause: DecidedBy<P>,
@@ -272,7 +279,7 @@ pub fn declare<P, B, F>(
 }
 
 /// Picks the best way to turn an error into a [`Failure`], the most informative first: errors, types that can be seen
-/// as errors, types that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.
+/// as errors, types that convert into one. Used as `(&&&&Tier::of(&error)).__failure(error)`.
 #[derive(Debug)]
 pub struct Tier<E>(PhantomData<fn() -> E>);
 
@@ -286,11 +293,11 @@ impl<E> Tier<E> {
 /// Tier one: errors.
 pub trait AnError<E> {
     /// The failure.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E: Error + Send + Sync + 'static> AnError<E> for &&&Tier<E> {
-    fn failure(&self, error: E) -> Failure {
+    fn __failure(&self, error: E) -> Failure {
         Failure::new(error)
     }
 }
@@ -298,14 +305,14 @@ impl<E: Error + Send + Sync + 'static> AnError<E> for &&&Tier<E> {
 /// Tier two: boxed errors, `anyhow::Error`.
 pub trait ErrorLike<E> {
     /// The failure.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E> ErrorLike<E> for &&Tier<E>
 where
     E: fmt::Display + AsRef<dyn Error + Send + Sync> + Send + Sync + 'static,
 {
-    fn failure(&self, error: E) -> Failure {
+    fn __failure(&self, error: E) -> Failure {
         Failure::error_like(error)
     }
 }
@@ -313,14 +320,14 @@ where
 /// Tier three: types that convert into a boxed error.
 pub trait IntoError<E> {
     /// The failure.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E> IntoError<E> for &Tier<E>
 where
     E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
 {
-    fn failure(&self, error: E) -> Failure {
+    fn __failure(&self, error: E) -> Failure {
         Failure::other(error)
     }
 }
@@ -329,11 +336,11 @@ where
 /// them again.
 pub trait ReportedError<E> {
     /// Never called.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E> ReportedError<E> for Tier<E> {
-    fn failure(&self, _: E) -> Failure {
+    fn __failure(&self, _: E) -> Failure {
         unreachable!("code whose error is not an error type does not compile")
     }
 }

@@ -2,8 +2,10 @@
 
 mod look;
 mod selection;
+mod still_stopping;
 mod tree;
 
 pub use self::look::Glimpse;
 pub use self::selection::{InvalidSelection, Selection, SelectionOf};
+pub(crate) use self::still_stopping::StillStopping;
 pub use self::tree::{NodeState, Tree, TreeNode};

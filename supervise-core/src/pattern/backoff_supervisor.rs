@@ -34,7 +34,7 @@ use tokio::task::AbortHandle;
 
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
-use super::template::{Blueprint, Template};
+use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
@@ -90,6 +90,8 @@ struct Plan<C: Actor> {
     final_stop: Option<Predicate<C::Message>>,
     /// The child is being stopped because it failed, and will be started again. Invariant 3.
     failed: AtomicBool,
+    /// The child is being stopped because it could not start.
+    did_not_start: AtomicBool,
 }
 
 impl<C: Actor> BackoffSupervisor<C> {
@@ -108,7 +110,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// If the quiet time of `delays` is shorter than its shortest delay or longer than its longest.
     pub fn on_stop<B>(
         name: impl Into<String>,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
         delays: Backoff,
     ) -> BackoffSupervisorProps<B>
     where
@@ -134,7 +136,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [by hand](ActorRef::reset).
     pub fn on_failure<B>(
         name: impl Into<String>,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
         delays: Backoff,
     ) -> BackoffSupervisorProps<B>
     where
@@ -168,6 +170,7 @@ impl<B: Blueprint> BackoffSupervisorProps<B> {
             while_stopped: None,
             final_stop: None,
             failed: AtomicBool::new(false),
+            did_not_start: AtomicBool::new(false),
         };
         Self { plan, marks: PhantomData }
     }
@@ -305,6 +308,8 @@ impl<C: Actor> Plan<C> {
             }
             (_, directive) => directive,
         };
+        let did_not_start = directive == Directive::Stop && failure.is_initialization();
+        self.did_not_start.store(did_not_start, Ordering::Relaxed);
         Ok((directive, rule))
     }
 }
@@ -334,7 +339,7 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
     ///
     /// Dropping the future has no effect.
     pub async fn restart_count(&self) -> Result<u32, AskError> {
-        self.ask_visit(|supervisor, ctx| supervisor.in_a_row(system_time(ctx))).await
+        self.ask_visit(|supervisor, ctx| supervisor.in_a_row(false, system_time(ctx))).await
     }
 
     /// Resets the count, and with it the delay. Does nothing if a quiet time does that
@@ -360,6 +365,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     fn of(plan: &Arc<Plan<C>>) -> Self {
         // An earlier instance may have set it.
         plan.failed.store(false, Ordering::Relaxed);
+        plan.did_not_start.store(false, Ordering::Relaxed);
         Self {
             plan: Arc::clone(plan),
             child: None,
@@ -387,17 +393,17 @@ impl<C: Actor> BackoffSupervisor<C> {
 
     /// How many starts in a row count at `now`. As in Pekko's `BackoffOnRestartSupervisor`, a window that passes after
     /// the first end of a row without another end closes the row, as a quiet time does.
-    fn in_a_row(&self, now: Time) -> u32 {
+    fn in_a_row(&self, did_not_start: bool, now: Time) -> u32 {
         let Plan { backoff, limit, .. } = &*self.plan;
-        let count = self.count.count_at(backoff, now);
+        let count = if did_not_start { self.count.count() } else { self.count.count_at(backoff, now) };
         let passed = |within| self.count.last_failure().is_some_and(|last| now.saturating_sub(last) > within);
         if count == 1 && limit.within.is_some_and(passed) { 0 } else { count }
     }
 
     /// Whether the child may be started once more (rule 13.5).
-    fn permits_start(&mut self, now: Time) -> bool {
+    fn permits_start(&mut self, did_not_start: bool, now: Time) -> bool {
         let limit = &self.plan.limit;
-        let in_a_row = self.in_a_row(now);
+        let in_a_row = self.in_a_row(did_not_start, now);
         if in_a_row == 0 {
             self.count.reset();
         }
@@ -413,9 +419,15 @@ impl<C: Actor> BackoffSupervisor<C> {
             Trigger::Stop => !self.is_final,
             Trigger::Failure => failed && !self.is_final,
         };
+        let did_not_start = self.plan.did_not_start.swap(false, Ordering::Relaxed);
         let now = system_time(ctx);
-        if again && self.permits_start(now) {
-            let delay = self.count.failed(&self.plan.backoff, now, fastrand::f64());
+        if again && self.permits_start(did_not_start, now) {
+            let (count, backoff, draw) = (&mut self.count, &self.plan.backoff, fastrand::f64());
+            let delay = if did_not_start {
+                count.failed_to_start(0, backoff, now, draw)
+            } else {
+                count.failed(backoff, now, draw)
+            };
             self.start = Some(StartLater::new(delay, ctx));
         } else {
             ctx.stop_self();

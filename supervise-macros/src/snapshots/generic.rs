@@ -143,7 +143,9 @@ where
         child: &::supervise::ChildInfo,
     ) -> ::core::result::Result<::supervise::Ruled, ::supervise::Failure> {
         let _ = child;
-        if ::supervise::__private::error_as::<S::Error>(failure).is_some() {
+        if let ::core::option::Option::Some(_) = ::supervise::__private::error_as::<
+            S::Error,
+        >(failure) {
             return ::core::result::Result::Ok((
                 ::supervise::Directive::Restart,
                 ::core::option::Option::Some(0u16),
@@ -184,7 +186,8 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, __P, const N: usize> ::supervise::StashDecidedBy<__P> for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::DeclarationDecidedBy<__P>
+for Reader<S, N>
 where
     S: Clone,
 {}
@@ -215,6 +218,13 @@ where
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Reader_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::AllHandlersStandInOneImplBlock
+for Reader<S, N>
+where
+    S: Clone,
+{}
+#[allow(deprecated)]
 ///The messages of [`Reader`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -231,15 +241,15 @@ impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
 where
     S: Clone,
 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             ReaderMessage::Next { ref other } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Next",
-                    &[("other", (&&::supervise::__private::Shown(other)).shown())],
+                    &[("other", (&&::supervise::__private::Shown(other)).__shown())],
                 )
             }
         }
@@ -273,7 +283,7 @@ where
                     ::supervise::__private::enter(__ctx, 1u16);
                     let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
                     ::supervise::__private::plain_reply(
-                        (&::supervise::__private::Probe::<Option<S::Item>>::NEW).kind(),
+                        (&::supervise::__private::Probe::<Option<S::Item>>::NEW).__kind(),
                     );
                     let reply = Self::next(self, other);
                     ::supervise::__private::reply::<_, Option<S::Item>>(__ctx, reply);
@@ -314,4 +324,5 @@ where
 impl<S: Source, __P, const N: usize> ::supervise::FailuresDecidedBy<__P> for Reader<S, N>
 where
     S: Clone,
+    Reader<S, N>: ::supervise::DeclarationDecidedBy<__P>,
 {}

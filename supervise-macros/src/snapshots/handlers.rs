@@ -65,6 +65,9 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -84,28 +87,28 @@ pub enum FeedMessage {
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             FeedMessage::Fetch { ref id } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Fetch",
-                    &[("id", (&&::supervise::__private::Shown(id)).shown())],
+                    &[("id", (&&::supervise::__private::Shown(id)).__shown())],
                 )
             }
             #[cfg(unix)]
-            FeedMessage::Read { .. } => f.write_str("Read"),
+            FeedMessage::Read { .. } => __f.write_str("Read"),
             FeedMessage::Check { ref strict } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Check",
-                    &[("strict", (&&::supervise::__private::Shown(strict)).shown())],
+                    &[("strict", (&&::supervise::__private::Shown(strict)).__shown())],
                 )
             }
-            FeedMessage::Close { .. } => f.write_str("Close"),
-            FeedMessage::Count { .. } => f.write_str("Count"),
+            FeedMessage::Close { .. } => __f.write_str("Close"),
+            FeedMessage::Count { .. } => __f.write_str("Count"),
         }
     }
 }
@@ -149,7 +152,8 @@ impl ::supervise::Actor for Feed {
                             let error = ::supervise::__private::error_value::<
                                 FeedError,
                             >(error);
-                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                            (&&&&::supervise::__private::Tier::of(&error))
+                                .__failure(error)
                         })
                     }
                 }
@@ -171,7 +175,7 @@ impl ::supervise::Actor for Feed {
         };
         #[allow(unused_imports)]
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
-        match *message.message() {
+        match *::supervise::Envelope::message(&message) {
             FeedMessage::Fetch { .. } => {
                 return ::core::ops::ControlFlow::Continue(message);
             }
@@ -200,7 +204,7 @@ impl ::supervise::Actor for Feed {
                                     <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
                                 >(error);
                                 (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
+                                    .__failure(error)
                             })
                         }
                     }
@@ -320,20 +324,30 @@ impl FeedRef {
 }
 #[allow(deprecated)]
 const _: () = {
-    trait Failure0<P> {}
+    trait __Failure0<P> {}
     #[cfg(unix)]
-    impl<__P> Failure0<__P> for Feed
+    impl<__P> __Failure0<__P> for Feed
     where
         __P: ::supervise::Decides<
             <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
         >,
     {}
     #[cfg(not(all(unix)))]
-    impl<__P> Failure0<__P> for Feed {}
+    impl<__P> __Failure0<__P> for Feed {}
     #[automatically_derived]
     impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
     where
-        Feed: Failure0<__P>,
+        Feed: __Failure0<__P>,
+        Feed: ::supervise::DeclarationDecidedBy<__P>,
         __P: ::supervise::Decides<FeedError>,
     {}
 };
+#[allow(deprecated)]
+#[doc(hidden)]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+impl<'__call> FeedRef
+where
+    FeedRef: ::supervise::__private::HasHandlerAttribute<'__call>,
+{
+    pub fn ordinary(&self) {}
+}

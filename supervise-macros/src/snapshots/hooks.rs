@@ -44,6 +44,9 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -51,7 +54,7 @@ pub enum FeedMessage {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {}
@@ -76,7 +79,7 @@ impl ::supervise::Actor for Feed {
             ::core::result::Result::Err(error) => {
                 ::core::result::Result::Err({
                     let error = ::supervise::__private::error_value::<SpawnError>(error);
-                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                    (&&&&::supervise::__private::Tier::of(&error)).__failure(error)
                 })
             }
         }
@@ -137,7 +140,7 @@ impl FeedRef {}
 #[automatically_derived]
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
 where
-    Feed: ::supervise::StashDecidedBy<__P>,
+    Feed: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<SpawnError>,
 {}
 #[allow(deprecated)]

@@ -25,6 +25,9 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -35,17 +38,17 @@ pub enum FeedMessage {
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             FeedMessage::Fetch { ref id, ref name } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Fetch",
                     &[
-                        ("id", (&&::supervise::__private::Shown(id)).shown()),
-                        ("name", (&&::supervise::__private::Shown(name)).shown()),
+                        ("id", (&&::supervise::__private::Shown(id)).__shown()),
+                        ("name", (&&::supervise::__private::Shown(name)).__shown()),
                     ],
                 )
             }
@@ -104,4 +107,7 @@ impl FeedRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed {}
+impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+where
+    Feed: ::supervise::DeclarationDecidedBy<__P>,
+{}

@@ -14,12 +14,12 @@ use tokio::time::Instant;
 use self::aside::Aside;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System, with_effects};
+use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
-use crate::actor::definition::{Actor, Ruled};
+use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
 use crate::actor::request::AskError;
@@ -168,45 +168,46 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// One step of the protocol, and the steps that answer its questions.
+    /// One step of the protocol, and the steps that answer its questions. `drop_instance` is a trait object, so that each
+    /// actor type compiles this once and not for each caller.
     pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
         if let Input::Returned(_) = &input {
             self.parked = false;
             self.abort = false;
         }
-        with_effects(|effects| {
-            self.accepts = self.cell.core.step(input, effects);
-            let mut basis = None;
-            while let Some(question) = self.perform(effects, basis.as_deref(), drop_instance) {
-                basis = self.answer(question, effects);
-            }
-        });
+        let mut effects = effects_buffer();
+        self.accepts = self.cell.core.step(input, &mut effects);
+        let mut basis = None;
+        while let Some(question) = self.perform(&mut effects, basis.as_deref(), drop_instance) {
+            basis = self.answer(question, &mut effects);
+        }
+        put_back(effects);
     }
 
     /// The step that answers a question of the protocol.
     #[cold]
     fn answer(&mut self, question: Question, effects: &mut Effects) -> Option<Box<Basis>> {
-        let (verdict, rule, strategy, may_not_start) = match question {
+        let (mut given, mut rule) = (None, None);
+        // Another creation may be delayed without a declared backoff (rule 5.3).
+        let (verdict, creates) = match question {
             Question::Decide(child, cause) => {
-                let (verdict, strategy) = self.decide(child, &cause);
-                let may_not_start = cause.is_initialization();
-                match verdict {
-                    Ok((directive, rule)) => (Ok(directive), rule, strategy, may_not_start),
-                    Err(failure) => (Err(failure), None, strategy, may_not_start),
-                }
+                (self.decide(child, &cause, &mut given, &mut rule), cause.is_initialization())
             }
-            Question::RestartEnded => (Ok(Directive::Restart), None, self.strategy(), true),
+            Question::RestartEnded => (Ok(Directive::Restart), true),
         };
+        let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
         let heard = system.observer().hears_failures();
         // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
         let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
-        let timed = delays || may_not_start || heard || !strategy.limit.is_unlimited();
+        let timed = delays || creates || heard || !strategy.limit.is_unlimited();
         let now = if timed { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard };
-        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
-        heard.then(|| Box::new(Basis { strategy, rule, now }))
+        let ruling = Ruling { verdict, strategy, now, draw, heard };
+        let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
+        let basis = heard.then(|| Box::new(Basis { strategy: *strategy, rule, now }));
+        self.accepts = accepts;
+        basis
     }
 
     /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
@@ -217,11 +218,13 @@ impl<A: Actor> EffectRunner<A> {
         drop_instance: &mut dyn FnMut(),
     ) -> Option<Question> {
         let mut question = None;
-        for effect in effects.drain(..) {
+        // The order of the effects, from the end: popping the last one costs less than draining.
+        effects.reverse();
+        while let Some(effect) = effects.pop() {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
-                Effect::Report { cause, restarts } => self.report(cause, restarts),
+                Effect::Report { cause, restarts, runs } => self.report(cause, restarts, runs),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
@@ -274,11 +277,11 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Reports a failure to the parent, which decides on its own turn.
-    fn report(&self, cause: Failure, restarts: u32) {
+    fn report(&self, cause: Failure, restarts: u32, runs: u8) {
         let core = &self.cell.core;
         match &core.parent {
             Some(parent) => {
-                parent.send_system(System::Failed { child: core.id, cause, restarts });
+                parent.send_system(System::Failed { child: core.id, cause, restarts, runs });
             }
             None => core.system.root_failed(&self.me(), cause),
         }
@@ -330,22 +333,37 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Ruled, Failure>, Strategy) {
+    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`, and a table the place of the rule that
+    /// matched into `rule`.
+    fn decide(
+        &self,
+        child: ChildId,
+        cause: &Failure,
+        given: &mut Option<Strategy>,
+        rule: &mut Option<u16>,
+    ) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
-            Some(policy) => (policy.decide)(cause, &info),
-            None => A::rule(cause, &info).map(|ruled| (ruled, A::STRATEGY)),
+            Some(policy) => {
+                let (ruled, strategy) = (policy.decide)(cause, &info)?;
+                *given = Some(strategy);
+                Ok(ruled)
+            }
+            None => A::rule(cause, &info),
         });
         match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
-            Ok((ruled, strategy)) => (Ok(ruled), strategy),
-            Err(failure) => (Err(failure.left(Some(During::Decider))), self.strategy()),
+            Ok((directive, matched)) => {
+                *rule = matched;
+                Ok(directive)
+            }
+            Err(failure) => Err(failure.left(Some(During::Decider))),
         }
     }
 
-    fn strategy(&self) -> Strategy {
-        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+    fn strategy(&self) -> &Strategy {
+        self.policy().map_or(const { &A::STRATEGY }, |policy| &policy.strategy)
     }
 
     fn policy(&self) -> Option<&Policy> {
@@ -377,7 +395,7 @@ impl<A: Actor> EffectRunner<A> {
         let core = &self.cell.core;
         let (strategy, rule, now) = match basis {
             Some(basis) => (basis.strategy, basis.rule, basis.now),
-            None => (self.strategy(), None, Time::ZERO),
+            None => (*self.strategy(), None, Time::ZERO),
         };
         let mut about = About {
             actor: core.path(),

@@ -39,7 +39,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
             }
         }
-        effects.push(Effect::Report { cause, restarts: self.restarts });
+        effects.push(Effect::Report { cause, restarts: self.restarts, runs: self.runs });
     }
 
     pub(super) fn suspend(&mut self, effects: &mut Vec<Effect<R, C>>) {
@@ -68,6 +68,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             }
         }
         self.suspended = self.suspended.saturating_sub(1);
+        if cause.is_some() && self.instance == Instance::Live {
+            self.runs = self.runs.wrapping_add(1);
+        }
         let perpetrator = if cause.is_some() {
             if self.failed == Some(Perpetrator::Myself) {
                 Self::note(effects, Note::Resumed);
@@ -122,7 +125,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Rules 3.5, 3.6 and 3.7.
-    pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn decided(&mut self, ruling: &Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.is_deciding(), "an answer without a question");
         let Some(report) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
@@ -140,9 +143,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The note of the decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
-        let outcome = self.answer(&report, directive, &ruling, effects);
+        let outcome = self.answer(&report, directive, ruling, effects);
         if ruling.heard {
-            self.count_in_row(child, outcome, &ruling);
+            self.count_in_row(child, outcome, ruling);
         }
         // An escalation is recorded in the failure, so it is noted even without a subscriber.
         if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
@@ -190,15 +193,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.fail_with_child(child, cause.clone(), effects);
                 Outcome::Escalated
             }
-            Directive::Resume if cause.is_initialization() => self.resume_later(child, cause, ruling, effects),
+            Directive::Resume if cause.is_initialization() => self.resume_later(report, ruling, effects),
             Directive::Resume => {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Restart => self.restart_children(child, cause, None, ruling, effects),
-            Directive::RestartAfter(backoff) => {
-                self.restart_children(child, cause, Some(*backoff), ruling, effects)
-            }
+            Directive::Restart => self.restart_children(report, None, ruling, effects),
+            Directive::RestartAfter(backoff) => self.restart_children(report, Some(*backoff), ruling, effects),
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
         }
     }
@@ -240,7 +241,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    fn is_dying(&self, child: ChildId) -> bool {
+    pub(super) fn is_dying(&self, child: ChildId) -> bool {
         self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
     }
 
