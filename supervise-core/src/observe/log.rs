@@ -202,7 +202,7 @@ fn name_of(directive: &Directive) -> &'static str {
 /// What happened to whom, and what follows.
 struct Line<'a> {
     child: &'a ActorPath,
-    /// Who failed first, where that was somebody else.
+    /// The actor that failed first, if that was another one.
     first: Option<&'a ActorPath>,
     cause: &'a Failure,
     follows: Follows<'a>,
