@@ -141,7 +141,7 @@ pub mod docs {
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
 ///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
-///   `one_for_one` the parent goes on meanwhile, otherwise it waits. Without a backoff, that is an initialization failure of the
+///   `one_for_one` the parent continues in the meantime, otherwise it waits. Without a backoff, that is an initialization failure of the
 ///   parent, and the children before it are stopped ([rule 14.1](docs::semantics#rule-14.1)).
 /// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
@@ -161,8 +161,8 @@ pub mod docs {
 /// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
-/// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
-/// method on the actor itself.
+/// The generated ref is as visible as the actor's type, and so are its methods, one for each handler. `pub` on a handler, or its
+/// absence, is about the method on the actor itself.
 ///
 /// # Messages
 ///

@@ -134,11 +134,11 @@ pub(crate) struct Core {
 /// What few actors need.
 #[derive(Default)]
 struct Extras {
-    /// For those who wait for the stop request.
+    /// For futures that wait for the stop request.
     stopping: Notify,
-    /// Of a child that has a key.
+    /// The seat, if the actor is a child that has a key.
     seat: Option<Arc<dyn Seat>>,
-    /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
+    /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
     forwards: AtomicBool,
     /// How many futures and blocking closures run for a child that has a key.
     answers_due: AtomicUsize,
@@ -247,7 +247,7 @@ impl<M: Send + 'static> Cell<M> {
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
 
-    /// This cell handles nothing more. Gives what waits, or none if that stays for the successor.
+    /// This cell handles no further message. Returns the waiting messages, unless they stay for the successor.
     #[cold]
     fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
         let mut user = Lane::new();
@@ -392,7 +392,7 @@ impl Core {
         self.extras.get()?.seat.as_ref()
     }
 
-    /// The seat whose next occupants get what is sent to this cell, which has left it.
+    /// The seat that this cell has left and whose next occupants get its messages.
     pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
         let extras = self.extras.get()?;
         if extras.forwards.load(Ordering::Acquire) { extras.seat.clone() } else { None }
@@ -418,7 +418,7 @@ impl Core {
         self.extras.get().is_some_and(|extras| extras.answers_due.load(Ordering::Relaxed) > 0)
     }
 
-    /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.
+    /// From now on, messages that find this cell closed go to the current occupant of its seat.
     pub(crate) fn forward(&self) {
         if let Some(extras) = self.extras.get() {
             extras.forwards.store(true, Ordering::Release);

@@ -439,8 +439,8 @@ impl<A: Actor> Context<A> {
         self.rare.as_mut()?.works.take(work, &me)
     }
 
-    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody, and what it began would
-    /// run for nobody.
+    /// Runs before `pre_restart` and `post_stop`, and after them, because timers and work that such a hook starts have no instance
+    /// to serve.
     ///
     /// Rules 4.7 and 17.1.
     pub(crate) fn cancel_timers_and_work(&mut self) {

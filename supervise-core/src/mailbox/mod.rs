@@ -212,7 +212,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         SendWaiter { mailbox: self, ticket: None }
     }
 
-    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for somebody who
+    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for a sender that
     /// has no [place](Self::place) here.
     pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
         let waker = guest.clone();
@@ -407,8 +407,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         leftovers
     }
 
-    /// Like [`close_user_lane`](Self::close_user_lane), for whoever holds a lock: the senders that wait for room are still to be
-    /// woken.
+    /// Like [`close_user_lane`](Self::close_user_lane), for a caller that holds a lock: it returns the waiting senders, which
+    /// the caller must wake.
     pub(crate) fn shut_user_lane(&self) -> (Lane<M, C>, SendersToWake) {
         let mut lanes = self.lock();
         lanes.closed.close(Closed::USER);
@@ -429,7 +429,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     ///
     /// # Errors
     ///
-    /// Gives them back if the lane has been closed meanwhile.
+    /// Gives them back if the lane has been closed in the meantime.
     pub(crate) fn put_back(&self, messages: VecDeque<M>) -> Result<(), VecDeque<M>> {
         let mut lanes = self.lock();
         if lanes.closed.user() {
@@ -463,7 +463,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 }
 
-/// Those who waited for room in a mailbox that was closed.
+/// The senders that waited for room in a mailbox that was closed.
 #[must_use = "they wait until they are woken"]
 pub(crate) struct SendersToWake(Option<Box<Bound>>);
 

@@ -102,7 +102,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [`stopping`](BackoffSupervisorProps::stopping), every failure does.
     ///
     /// `template` makes the child, for each life and each restart in place. `delays` says how long to wait, and whether
-    /// the count starts anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// the count starts again after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     ///
     /// # Panics
@@ -132,7 +132,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// decider, which by default answers a failed start.
     ///
     /// `template` makes the child, once for each life. `delays` says how long to wait, and whether the count starts
-    /// anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// again after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     pub fn on_failure<B>(
         name: impl Into<String>,
@@ -285,7 +285,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         let strategy = match plan.trigger {
             Trigger::Stop if plan.limit.is_unlimited() => plan.strategy,
             Trigger::Stop => Strategy { limit: plan.limit, ..plan.strategy },
-            // There are no restarts in place that could be limited.
+            // It restarts nothing in place, so there is nothing to limit.
             Trigger::Failure => Strategy { limit: Limit::UNLIMITED, ..plan.strategy },
         };
         let mailbox = plan.template.mailbox();

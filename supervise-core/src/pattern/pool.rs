@@ -141,8 +141,9 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::by_key(key))
     }
 
-    /// Each message goes to every worker, as a clone of which nobody waits for the reply; an asker gets the reply of the youngest. The messages of an `#[actor]` are `Clone` if
-    /// its impl block says so: `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
+    /// Makes a pool in which each message goes to every worker, as a clone. An asker gets the reply of the youngest worker; the other
+    /// replies are dropped. The messages of an `#[actor]` are `Clone` if its impl block says so:
+    /// `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
     /// worker, see [`broadcast`](ActorRef::broadcast).
     ///
     /// `template` makes every instance of every worker.

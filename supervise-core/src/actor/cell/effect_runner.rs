@@ -474,7 +474,7 @@ impl<A: Actor> EffectRunner<A> {
                 control @ Entry::Control(_) => self.reaches_nobody(control),
             }
         }
-        // Closed meanwhile where the runtime goes away.
+        // The lane was closed in the meantime, because the runtime is going away.
         for message in self.cell.mailbox.put_back(messages).err().into_iter().flatten() {
             self.reaches_nobody(Entry::Message(message));
         }
@@ -499,7 +499,7 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            // Dropping the visit tells the caller that there is no answer.
+            // When the visit is dropped, its caller learns that there is no answer.
             Entry::Control(Control::Visit(visit)) => drop_contained(visit),
             Entry::Control(
                 Control::Terminated(_)
