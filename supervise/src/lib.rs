@@ -253,7 +253,7 @@ pub use supervise_macros::test;
 pub mod prelude {
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
-        Failure, Reply, SpawnError, Supervisor, Terminated, TypedRef,
+        Failure, Reply, ReplyTo, SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]

@@ -15,6 +15,7 @@ mod messages;
 mod parallel;
 mod port;
 mod redelivery;
+mod replies;
 mod runtime;
 mod stash;
 mod tables;

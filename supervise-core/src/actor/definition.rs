@@ -96,6 +96,12 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
+    /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), those of its own askers or of others. If it fails, or
+    /// ends, the askers of those that it drops learn why. `#[actor]` sets it where the impl block mentions `ReplyTo`.
+    /// Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
+    /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+    const KEEPS_REPLIES: bool = false;
+
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
     fn handle(

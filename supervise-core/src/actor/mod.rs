@@ -42,7 +42,7 @@ pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
-pub(crate) use self::reply::answer;
+pub(crate) use self::reply::{answer, typed};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};

@@ -1,6 +1,8 @@
 //! The reply slot of an ask.
 //!
-//! Rules 1.5 and 1.7.
+//! Rules 1.5, 1.7, 19.1 and 19.3.
+
+mod verdict;
 
 use std::any::{Any, type_name};
 use std::cell::Cell;
@@ -14,6 +16,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use crate::actor::dispatch;
 use crate::actor::request::AskError;
 use crate::base::drop_contained;
+
+use self::verdict::{Dropped, Verdict};
+pub(crate) use self::verdict::{begin, beside, dropping, settle};
 
 /// A future of the reply to a message that has already been sent.
 ///
@@ -46,13 +51,39 @@ pub struct Reply<T>(pub T);
 
 /// Where a message's reply goes: the asker's slot, or nowhere when the message was told.
 ///
-/// If it is dropped without a reply, the asker learns that the actor stopped.
+/// A handler that answers later takes it as a parameter instead of returning the reply. It keeps the slot in the actor's
+/// state, moves it into a task, or hands it on with [`Request::reply_to`](crate::Request::reply_to):
+///
+/// ```
+/// # use supervise_core::ReplyTo;
+/// struct Orders { waiting: Vec<(u32, ReplyTo<bool>)> }
+///
+/// impl Orders {
+///     // `#[handler]`, for `orders.place(7).await`
+///     fn place(&mut self, order: u32, reply: ReplyTo<bool>) {
+///         self.waiting.push((order, reply));
+///     }
+/// }
+/// ```
+///
+/// If it is dropped without a reply, the asker learns why: by a failing actor, with that failure
+/// ([`AskError::Failed`](crate::AskError::Failed)); by an actor that ends, that it
+/// [stopped](crate::AskError::Stopped); otherwise that nobody answered
+/// ([`AskError::Unanswered`](crate::AskError::Unanswered)).
+/// Rules [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
+/// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+#[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
 
 impl<T> ReplyTo<T> {
     /// The empty slot of a message that is told, not asked.
     pub const fn nowhere() -> Self {
         Self(None)
+    }
+
+    /// Whether somebody asked. `true` also when the asker has given up meanwhile.
+    pub const fn is_asked(&self) -> bool {
+        self.0.is_some()
     }
 }
 
@@ -68,8 +99,7 @@ impl<T: Send + 'static> ReplyTo<T> {
         (Self(Some(Arc::clone(&slot))), Answer { slot })
     }
 
-    /// Sends the reply to the asker, if there is one. Needed only for messages that are handled by hand: the return
-    /// value of a `#[handler]` is its reply.
+    /// Sends the reply to the asker, if there is one. If the asker has given up, the reply is dropped.
     pub fn answer(mut self, value: T) {
         match self.0.take() {
             Some(slot) => slot.put(Ok(value)),
@@ -86,15 +116,24 @@ impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
             // The asker holds the other reference.
-            slot.put(Err(why_unanswered(Arc::strong_count(&slot) > 1)));
+            slot.give_up(unanswered(Arc::strong_count(&slot) > 1));
         }
     }
 }
 
-/// What the asker of a dropped message learns. `somebody` says whether there still is one.
-pub(crate) fn why_unanswered(somebody: bool) -> AskError {
+/// What the asker of a dropped slot learns. `somebody` says whether there still is one.
+fn unanswered(somebody: bool) -> Dropped {
     ANSWERED.set(ANSWERED.get() || somebody);
-    WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)
+    match WHY_DROPPED.with(|why| why.take()) {
+        Some(why) => Dropped::Answer(why),
+        None => verdict::dropped(),
+    }
+}
+
+/// A slot without a type is dropped.
+#[cold]
+pub(crate) fn drop_unanswered(slot: &Arc<dyn ErasedSlot>) {
+    slot.give_up(unanswered(Arc::strong_count(slot) > 1));
 }
 
 thread_local! {
@@ -124,6 +163,8 @@ pub(crate) struct Slot<T>(Mutex<SlotState<T>>);
 
 enum SlotState<T> {
     Empty(Option<Waker>),
+    /// Dropped by code of which it is not known yet whether it fails.
+    Dropped(Arc<Verdict>),
     Full(Result<T, AskError>),
     Taken,
 }
@@ -149,6 +190,23 @@ impl<T> Slot<T> {
         }
     }
 
+    /// The slot was dropped unanswered.
+    fn give_up(&self, dropped: Dropped) {
+        let verdict = match dropped {
+            Dropped::Answer(why) => return self.put(Err(why)),
+            Dropped::Wait(verdict) => verdict,
+        };
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::Empty(waker) = &mut *state {
+            let waker = waker.take();
+            *state = SlotState::Dropped(Arc::clone(&verdict));
+            drop(state);
+            if let Some(waker) = waker {
+                verdict.awaited_by(waker);
+            }
+        }
+    }
+
     /// Clones and drops wakers outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let mut new = None;
@@ -166,9 +224,17 @@ impl<T> Slot<T> {
                     drop(state);
                     new = Some(cx.waker().clone());
                 }
+                SlotState::Dropped(verdict) => {
+                    let verdict = Arc::clone(verdict);
+                    drop(state);
+                    return verdict.poll(cx).map(|why| {
+                        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = SlotState::Taken;
+                        Err(why)
+                    });
+                }
                 SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
                     SlotState::Full(answer) => return Poll::Ready(answer),
-                    SlotState::Empty(_) | SlotState::Taken => {
+                    SlotState::Empty(_) | SlotState::Dropped(_) | SlotState::Taken => {
                         unreachable!("the slot was full a line above")
                     }
                 },
@@ -195,6 +261,8 @@ impl<T> Drop for Slot<T> {
 pub(crate) trait ErasedSlot: Any + Send + Sync {
     fn fail(&self, error: AskError);
 
+    fn give_up(&self, dropped: Dropped);
+
     /// The name of the reply's type.
     fn expected(&self) -> &'static str;
 }
@@ -212,16 +280,30 @@ impl<T: Send + 'static> ErasedSlot for Slot<T> {
         self.put(Err(error));
     }
 
+    fn give_up(&self, dropped: Dropped) {
+        Slot::give_up(self, dropped);
+    }
+
     fn expected(&self) -> &'static str {
         type_name::<T>()
     }
 }
 
+/// The slot of an asker who waits for a `T`.
+pub(crate) fn typed<T: Send + 'static>(slot: Option<Arc<dyn ErasedSlot>>) -> ReplyTo<T> {
+    ReplyTo(slot.map(downcast))
+}
+
 /// Puts a reply into an erased slot.
 pub(crate) fn answer<T: Send + 'static>(slot: Arc<dyn ErasedSlot>, value: T) {
+    downcast(slot).put(Ok(value));
+}
+
+#[inline]
+fn downcast<T: Send + 'static>(slot: Arc<dyn ErasedSlot>) -> Arc<Slot<T>> {
     let slot: Arc<dyn Any + Send + Sync> = slot;
     match slot.downcast::<Slot<T>>() {
-        Ok(slot) => slot.put(Ok(value)),
+        Ok(slot) => slot,
         Err(_) => unreachable!("a handler answers with the type its message was asked for"),
     }
 }
@@ -255,7 +337,7 @@ mod tests {
             // Replaces the waker, which drops the reply.
             assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
             let last = Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop()));
-            assert!(matches!(last, Poll::Ready(Err(AskError::Stopped))), "{last:?}");
+            assert!(matches!(last, Poll::Ready(Err(AskError::Unanswered))), "{last:?}");
             done.send(()).expect("the test listens");
         });
         over.recv_timeout(Duration::from_secs(10)).expect("the second poll does not wait for itself");

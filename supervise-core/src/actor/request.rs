@@ -16,9 +16,10 @@ use tokio::task::coop::consume_budget;
 
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
-use crate::actor::reply::{Answer, ReplyTo};
+use crate::actor::reply::{Answer, ReplyTo, drop_because};
 use crate::base::ActorPath;
 use crate::failure::Failure;
+use crate::observe::DeadLetterReason;
 
 /// One message to one actor, which has not been sent yet.
 ///
@@ -83,6 +84,28 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         let guard = self.to.enter();
         let pushed = guard.push(self.message);
         if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed, true) }.map(|()| answer)
+    }
+
+    /// Sends the message and lets its reply go to the asker of another one: a handler that has taken its reply slot hands it on. The
+    /// actor's handler answers as it answers any asker, and a failure reaches the asker too. If the actor has stopped, or its bounded
+    /// mailbox is full and refuses messages, the asker learns that.
+    /// Rule [19.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.2).
+    pub fn reply_to(mut self, reply: ReplyTo<T>) {
+        let asked = reply.is_asked();
+        (self.attach)(&mut self.message, reply);
+        let guard = self.to.enter();
+        let Err(refused) = self.to.pushed(guard.push(self.message), asked) else { return };
+        let (reason, message) = (refused.reason(), refused.into_message());
+        match reason {
+            // The message has already become a dead letter.
+            SendErrorReason::Stopped => {
+                drop_because(AskError::Stopped, message);
+            }
+            SendErrorReason::MailboxFull => {
+                let name = A::message_name(&message);
+                self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
+            }
+        }
     }
 
     /// Makes the reply slot. The reply wakes `asker`, unless another task polls the answer first.
@@ -283,6 +306,9 @@ pub enum AskError {
     /// The actor stopped before it answered.
     #[error("the actor stopped before it answered")]
     Stopped,
+    /// Nobody answers: whoever had the reply slot ([`ReplyTo`]) dropped it.
+    #[error("nobody answers: the reply slot was dropped")]
+    Unanswered,
     /// The bounded mailbox had no room.
     #[error("the actor's mailbox is full")]
     MailboxFull,

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 use crate::actor::{
     Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplyTo,
-    Request, SupervisedBy, Supervisor, TypedRef, answer,
+    Request, SupervisedBy, Supervisor, TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -34,6 +34,12 @@ pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
         Some(slot) => answer(slot, value),
         None => drop_contained(value),
     }
+}
+
+/// Gives a handler its reply slot, for an answer that comes later.
+#[inline]
+pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
+    typed(ctx.take_held())
 }
 
 /// Keeps the slot of a message that was written by hand with a [`ReplyTo`] in it, as [`open`] does.

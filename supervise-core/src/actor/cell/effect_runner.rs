@@ -22,13 +22,14 @@ use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
+use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
 use crate::failure::Failure;
 use crate::mailbox::{Entry, Lane};
 use crate::observe::DeadLetterReason;
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
 };
 
 /// The part of a cell that continues to work while a handler borrows the rest.
@@ -71,11 +72,13 @@ struct Rare<M> {
     deferred: Option<Interrupt<M>>,
     /// The notification that the actor gets next.
     gone: Option<Terminated>,
+    /// Why the instance will be dropped. Only of an actor that [keeps reply slots](Actor::KEEPS_REPLIES).
+    doom: Option<Failure>,
 }
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, slots: Vec::new(), deferred: None, gone: None }
+        Self { settings, slots: Vec::new(), deferred: None, gone: None, doom: None }
     }
 }
 
@@ -88,6 +91,8 @@ enum Question {
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
+    const KEEPS_REPLIES: bool = A::KEEPS_REPLIES;
+
     fn parked(&mut self) {
         self.parked = true;
         self.step_while_parked(Input::Parked);
@@ -140,6 +145,26 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
+    /// The actor has failed, or restarts for another one's failure. The first cause counts.
+    pub(super) fn doomed_by(&mut self, cause: &Failure) {
+        self.rare().doom.get_or_insert_with(|| cause.clone());
+    }
+
+    /// The instance goes on, or there is a new one.
+    pub(super) fn forget_doom(&mut self) {
+        if A::KEEPS_REPLIES && let Some(rare) = &mut self.rare {
+            rare.doom = None;
+        }
+    }
+
+    /// What the askers learn whose slots are dropped with the instance, or by its last hook.
+    ///
+    /// Rule 19.4.
+    pub(super) fn why_replies_are_dropped(&self) -> AskError {
+        let doom = self.rare.as_ref().and_then(|rare| rare.doom.clone());
+        doom.map_or(AskError::Stopped, AskError::Failed)
+    }
+
     fn me(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
@@ -165,6 +190,9 @@ impl<A: Actor> EffectRunner<A> {
         if let Input::Returned(_) = &input {
             self.parked = false;
             self.abort = false;
+        }
+        if A::KEEPS_REPLIES && let Input::Returned(Returned::Err(cause)) = &input {
+            self.doomed_by(cause);
         }
         with_effects(|effects| {
             self.accepts = self.cell.core.step(input, effects);
@@ -215,6 +243,10 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
+                Effect::DropInstance if A::KEEPS_REPLIES => {
+                    reply::dropping(self.why_replies_are_dropped(), &mut *drop_instance);
+                    self.forget_doom();
+                }
                 Effect::DropInstance => drop_instance(),
                 Effect::CloseUserLane => self.close_user_lane(false),
                 Effect::CloseSystemLane => self.close_system_lane(),
@@ -230,10 +262,11 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::Note(note) => {
                     // Rule 4.8. Done now, because the actor may be stopped before it handles its next message.
-                    if matches!(note, Note::Resumed)
-                        && let Some(aside) = &mut self.aside
-                    {
-                        aside.retries.forget();
+                    if matches!(note, Note::Resumed) {
+                        if let Some(aside) = &mut self.aside {
+                            aside.retries.forget();
+                        }
+                        self.forget_doom();
                     }
                     self.note(note);
                 }

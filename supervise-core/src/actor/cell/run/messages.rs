@@ -14,7 +14,7 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
-use crate::actor::reply::{ErasedSlot, drop_because};
+use crate::actor::reply::{self, ErasedSlot, drop_because};
 use crate::actor::request::AskError;
 use crate::actor::work::WorkId;
 use crate::base::{Payload, contained};
@@ -239,6 +239,7 @@ impl<A: Actor> Runner<A> {
             && !self.effects.parked
             && self.effects.aside.is_none()
             && !self.ctx.has_news()
+            && !A::KEEPS_REPLIES
         {
             return;
         }
@@ -254,8 +255,9 @@ impl<A: Actor> Runner<A> {
         match outcome {
             Ok(Ok(())) => {
                 if let Some(asker) = asker {
-                    asker.fail(AskError::Stopped);
+                    asker.fail(AskError::Unanswered);
                 }
+                self.settle_replies(|_| AskError::Unanswered);
                 if let Some(aside) = &mut self.effects.aside {
                     aside.retries.forget();
                 }
@@ -267,6 +269,7 @@ impl<A: Actor> Runner<A> {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Stopped);
                 }
+                self.settle_replies(EffectRunner::why_replies_are_dropped);
                 self.message_failed(None);
                 self.step(Input::Returned(Returned::Aborted));
             }
@@ -280,8 +283,16 @@ impl<A: Actor> Runner<A> {
         if let Some(asker) = asker {
             asker.fail(AskError::Failed(failure.clone()));
         }
+        self.settle_replies(|_| AskError::Failed(failure.clone()));
         self.message_failed(Some(&failure));
         self.step(Input::Returned(Returned::Err(failure)));
+    }
+
+    /// The askers of the slots that the code has dropped learn why.
+    pub(super) fn settle_replies(&self, why: impl FnOnce(&EffectRunner<A>) -> AskError) {
+        if A::KEEPS_REPLIES {
+            reply::settle(|| why(&self.effects));
+        }
     }
 
     fn message_failed(&mut self, failure: Option<&Failure>) {
@@ -339,8 +350,13 @@ fn handle<A: Actor>(
     message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
     effects.handled += 1;
+    if A::KEEPS_REPLIES {
+        reply::begin();
+    }
     match instance.handle_now(message, ctx) {
-        ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() => ControlFlow::Continue(()),
+        ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() && !A::KEEPS_REPLIES => {
+            ControlFlow::Continue(())
+        }
         ControlFlow::Break(outcome) => ControlFlow::Break(Interrupt::Back(Ok(outcome))),
         ControlFlow::Continue(message) => {
             effects.put_front(message);
