@@ -2,7 +2,10 @@
 //!
 //! Section 19.
 
+mod circles;
 mod later;
+mod limits;
+mod retried;
 mod unanswered;
 
 use supervise::prelude::*;

@@ -34,6 +34,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Wake;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -45,6 +46,7 @@ use crate::actor::dispatch::{self, Task};
 use crate::actor::reply::drop_because;
 use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
+use crate::actor::waits_for::Waits;
 use crate::base::{ActorName, ActorPath, Hold, Uid};
 use crate::failure::Failure;
 use crate::mailbox::{Lane, Mailbox, MailboxKind};
@@ -130,7 +132,10 @@ struct Extras {
     /// For those who wait for the stop request.
     stopping: Notify,
     /// Of a child that has a key.
-    seat: Option<Arc<dyn Seat>>,
+    seat: OnceLock<Arc<dyn Seat>>,
+    waits: Waits,
+    /// How long asks wait, if this actor says so.
+    ask_timeout: OnceLock<Duration>,
     /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
     forwards: AtomicBool,
 }
@@ -360,7 +365,7 @@ impl Core {
     fn announce_stop(&self) {
         if let Some(extras) = self.extras.get() {
             extras.stopping.notify_waiters();
-            if let Some(seat) = &extras.seat {
+            if let Some(seat) = extras.seat.get() {
                 seat.leaving(self.uid);
             }
         }
@@ -368,18 +373,41 @@ impl Core {
 
     /// Before anybody can reach this cell.
     fn take_seat(&self, seat: Arc<dyn Seat>) {
-        let _first = self.extras.set(Box::new(Extras { seat: Some(seat), ..Extras::default() }));
+        let _first = self.extras.get_or_init(Box::default).seat.set(seat);
+    }
+
+    /// Before anybody can reach this cell.
+    fn limit_asks(&self, ask_timeout: Duration) {
+        let _first = self.extras.get_or_init(Box::default).ask_timeout.set(ask_timeout);
+    }
+
+    /// The asks that this actor's code awaits.
+    pub(crate) fn waits(&self) -> &Waits {
+        &self.extras.get_or_init(Box::default).waits
+    }
+
+    /// Whom this actor's code waits for, as far as this build knows it.
+    pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
+        self.extras.get().map_or_else(Vec::new, |extras| extras.waits.whom())
+    }
+
+    /// How long an ask waits that says nothing of its own.
+    ///
+    /// Rule 19.6.
+    pub(crate) fn ask_timeout(&self) -> Option<Duration> {
+        let own = self.extras.get().and_then(|extras| extras.ask_timeout.get());
+        own.copied().or(self.system.ask_timeout())
     }
 
     /// The seat of a child that has a key.
     pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
-        self.extras.get()?.seat.as_ref()
+        self.extras.get()?.seat.get()
     }
 
     /// The seat whose next occupants get what is sent to this cell, which has left it.
     pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
         let extras = self.extras.get()?;
-        if extras.forwards.load(Ordering::Acquire) { extras.seat.clone() } else { None }
+        if extras.forwards.load(Ordering::Acquire) { extras.seat.get().cloned() } else { None }
     }
 
     /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.

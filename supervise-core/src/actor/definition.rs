@@ -14,6 +14,7 @@ use crate::actor::child::Declare;
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
 use crate::actor::description::{ActorType, DeciderTable};
+use crate::actor::envelope::ReplySlot;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
@@ -40,6 +41,10 @@ pub trait Supervisor: Sized + 'static {
     /// How long a running handler or hook may continue after a stop request, before its future is dropped at its
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
+
+    /// How long asks of this actor wait for the reply, unless the asker says how long. `None` stands for what the system says.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    const ASK_TIMEOUT: Option<Duration> = None;
 
     /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
     const STASH_CAPACITY: usize = usize::MAX;
@@ -206,6 +211,13 @@ pub trait Actor: Supervisor + Send {
     fn duplicate(message: &Self::Message) -> Option<Self::Message> {
         let _ = message;
         None
+    }
+
+    /// Puts an asker into a [copy](Self::duplicate) that is about to be delivered: one who waits for that delivery
+    /// ([`Request::retried`](crate::Request::retried)). If it is dropped, the asker learns that nobody answers.
+    fn reattach(message: &mut Self::Message, reply: ReplySlot) {
+        let _ = message;
+        drop(reply);
     }
 
     /// A short name of the message's kind, for dead letters and events.

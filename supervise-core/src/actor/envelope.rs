@@ -47,6 +47,11 @@ impl<M> Envelope<M> {
         (self.message, self.reply)
     }
 
+    /// Fills in who asks, for a copy.
+    pub(crate) fn reattach(&mut self, reply: ReplySlot) {
+        self.reply = reply;
+    }
+
     /// Fills in who asks. For [`Request`].
     #[inline]
     pub(crate) fn attach<T: Send + 'static>(&mut self, reply: ReplyTo<T>) {
@@ -110,6 +115,10 @@ impl ReplySlot {
             Some(slot) => answer(slot, value),
             None => drop_contained(value),
         }
+    }
+
+    pub(crate) fn of(slot: Arc<dyn ErasedSlot>) -> Self {
+        Self(Some(slot))
     }
 
     #[inline]

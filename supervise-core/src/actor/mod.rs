@@ -20,6 +20,7 @@ mod reply;
 mod request;
 mod system;
 mod table;
+mod waits_for;
 mod work;
 
 #[cfg(feature = "testkit")]
@@ -42,9 +43,9 @@ pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
-pub(crate) use self::reply::{answer, typed};
+pub(crate) use self::reply::{answer, drop_because, typed};
 pub use self::reply::{Answer, Reply, ReplyTo};
-pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
+pub use self::request::{Ask, AskError, AskTimeout, AskWithin, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
 pub use self::work::{Task, TaskOutput, WorkId};

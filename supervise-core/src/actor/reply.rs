@@ -13,9 +13,11 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use crate::actor::actor_ref::ActorRef;
 use crate::actor::dispatch;
 use crate::actor::request::AskError;
-use crate::base::drop_contained;
+use crate::actor::waits_for::{self, Tie, Wait};
+use crate::base::{ActorPath, drop_contained};
 
 use self::verdict::{Dropped, Verdict};
 pub(crate) use self::verdict::{begin, beside, dropping, settle};
@@ -28,13 +30,29 @@ pub(crate) use self::verdict::{begin, beside, dropping, settle};
 #[must_use = "futures do nothing unless awaited"]
 pub struct Answer<T> {
     slot: Arc<Slot<T>>,
+    wait: Wait,
+}
+
+impl<T> Answer<T> {
+    /// The code that `asker` wakes is about to ask `to`, and to await this. The error is a circle of asks.
+    #[inline]
+    pub(crate) fn is_awaited<A>(&mut self, to: &ActorRef<A>, asker: &Waker) -> Result<(), Box<[ActorPath]>> {
+        if waits_for::KNOWN {
+            self.wait = self.slot.tie.begin(&to.to_any(), asker)?;
+        }
+        Ok(())
+    }
 }
 
 impl<T> Future for Answer<T> {
     type Output = Result<T, AskError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.slot.poll(cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let polled = self.slot.poll(cx);
+        if polled.is_ready() {
+            self.wait.end();
+        }
+        polled
     }
 }
 
@@ -90,13 +108,13 @@ impl<T> ReplyTo<T> {
 impl<T: Send + 'static> ReplyTo<T> {
     /// Makes a slot and the future of its reply.
     pub(crate) fn asked() -> (Self, Answer<T>) {
-        Self::asked_by(None)
+        Self::asked_by(None, false)
     }
 
     #[inline]
-    pub(crate) fn asked_by(asker: Option<Waker>) -> (Self, Answer<T>) {
-        let slot = Slot::new(asker);
-        (Self(Some(Arc::clone(&slot))), Answer { slot })
+    pub(crate) fn asked_by(asker: Option<Waker>, is_patient: bool) -> (Self, Answer<T>) {
+        let slot = Slot::new(asker, is_patient);
+        (Self(Some(Arc::clone(&slot))), Answer { slot, wait: Wait::default() })
     }
 
     /// Sends the reply to the asker, if there is one. If the asker has given up, the reply is dropped.
@@ -108,7 +126,9 @@ impl<T: Send + 'static> ReplyTo<T> {
     }
 
     pub(crate) fn erase(mut self) -> Option<Arc<dyn ErasedSlot>> {
-        self.0.take().map(|slot| slot as Arc<dyn ErasedSlot>)
+        let slot = self.0.take()?;
+        slot.tie.seen();
+        Some(slot)
     }
 }
 
@@ -159,25 +179,31 @@ impl<T> fmt::Debug for ReplyTo<T> {
 }
 
 /// What the asker and the actor share for one ask.
-pub(crate) struct Slot<T>(Mutex<SlotState<T>>);
+pub(crate) struct Slot<T> {
+    state: Mutex<SlotState<T>>,
+    tie: Tie,
+}
 
 enum SlotState<T> {
     Empty(Option<Waker>),
-    /// Dropped by code of which it is not known yet whether it fails.
-    Dropped(Arc<Verdict>),
+    /// As `Empty`, of an asker who waits for the next delivery of a message that fails.
+    Patient(Option<Waker>),
+    /// Dropped by code of which it is not known yet whether it fails, and whether the asker is patient.
+    Dropped(Arc<Verdict>, bool),
     Full(Result<T, AskError>),
     Taken,
 }
 
 impl<T> Slot<T> {
-    fn new(asker: Option<Waker>) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(SlotState::Empty(asker))))
+    fn new(asker: Option<Waker>, is_patient: bool) -> Arc<Self> {
+        let state = if is_patient { SlotState::Patient(asker) } else { SlotState::Empty(asker) };
+        Arc::new(Self { state: Mutex::new(state), tie: Tie::default() })
     }
 
     /// Stores the first answer. Wakes the asker, and drops a refused answer, outside the lock.
     fn put(&self, answer: Result<T, AskError>) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let SlotState::Empty(waker) = &mut *state {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::Empty(waker) | SlotState::Patient(waker) = &mut *state {
             let waker = waker.take();
             *state = SlotState::Full(answer);
             drop(state);
@@ -196,10 +222,11 @@ impl<T> Slot<T> {
             Dropped::Answer(why) => return self.put(Err(why)),
             Dropped::Wait(verdict) => verdict,
         };
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let SlotState::Empty(waker) = &mut *state {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_patient = matches!(*state, SlotState::Patient(_));
+        if let SlotState::Empty(waker) | SlotState::Patient(waker) = &mut *state {
             let waker = waker.take();
-            *state = SlotState::Dropped(Arc::clone(&verdict));
+            *state = SlotState::Dropped(Arc::clone(&verdict), is_patient);
             drop(state);
             if let Some(waker) = waker {
                 verdict.awaited_by(waker);
@@ -207,34 +234,53 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Whether the asker waits for the next delivery of a message that fails. Takes the slot back if the handler has dropped it.
+    fn waits_for_retry(&self, is_lent: bool) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*state {
+            SlotState::Patient(_) => !is_lent,
+            SlotState::Dropped(_, true) => {
+                // The verdict wakes the asker, which then waits here again.
+                let dropped = std::mem::replace(&mut *state, SlotState::Patient(None));
+                drop(state);
+                drop(dropped);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Clones and drops wakers outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let mut new = None;
         loop {
-            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             match &mut *state {
-                SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
-                SlotState::Empty(waker) if new.is_some() => {
+                SlotState::Empty(Some(waker)) | SlotState::Patient(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
+                SlotState::Empty(waker) | SlotState::Patient(waker) if new.is_some() => {
                     let old = std::mem::replace(waker, new);
                     drop(state);
                     drop(old);
                     return Poll::Pending;
                 }
-                SlotState::Empty(_) => {
+                SlotState::Empty(_) | SlotState::Patient(_) => {
                     drop(state);
                     new = Some(cx.waker().clone());
                 }
-                SlotState::Dropped(verdict) => {
+                SlotState::Dropped(verdict, _) => {
                     let verdict = Arc::clone(verdict);
                     drop(state);
-                    return verdict.poll(cx).map(|why| {
-                        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = SlotState::Taken;
-                        Err(why)
-                    });
+                    let Poll::Ready(why) = verdict.poll(cx) else { return Poll::Pending };
+                    let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                    // The slot may have been taken back for another delivery.
+                    if matches!(&*state, SlotState::Dropped(last, _) if Arc::ptr_eq(last, &verdict)) {
+                        *state = SlotState::Taken;
+                        return Poll::Ready(Err(why));
+                    }
                 }
                 SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
                     SlotState::Full(answer) => return Poll::Ready(answer),
-                    SlotState::Empty(_) | SlotState::Dropped(_) | SlotState::Taken => {
+                    _ => {
                         unreachable!("the slot was full a line above")
                     }
                 },
@@ -250,7 +296,7 @@ impl<T> Drop for Slot<T> {
         if !needs_drop::<T>() {
             return;
         }
-        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let SlotState::Full(Ok(_)) = state {
             drop_contained(std::mem::replace(state, SlotState::Taken));
         }
@@ -262,6 +308,12 @@ pub(crate) trait ErasedSlot: Any + Send + Sync {
     fn fail(&self, error: AskError);
 
     fn give_up(&self, dropped: Dropped);
+
+    fn tie(&self) -> &Tie;
+
+    /// Whether the asker waits for the next delivery of its message, which has failed. If the slot `is_lent` to the handler, it has to
+    /// be back.
+    fn waits_for_retry(&self, is_lent: bool) -> bool;
 
     /// The name of the reply's type.
     fn expected(&self) -> &'static str;
@@ -282,6 +334,14 @@ impl<T: Send + 'static> ErasedSlot for Slot<T> {
 
     fn give_up(&self, dropped: Dropped) {
         Slot::give_up(self, dropped);
+    }
+
+    fn tie(&self) -> &Tie {
+        &self.tie
+    }
+
+    fn waits_for_retry(&self, is_lent: bool) -> bool {
+        Slot::waits_for_retry(self, is_lent)
     }
 
     fn expected(&self) -> &'static str {

@@ -464,7 +464,9 @@ impl<A: Actor> EffectRunner<A> {
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // Dropping the visit tells the caller that there is no answer.
-            Entry::Control(Control::Visit(visit)) => drop_contained(visit),
+            Entry::Control(Control::Visit(visit)) => {
+                reply::drop_because(AskError::Stopped, visit);
+            }
             Entry::Control(
                 Control::Terminated(_)
                 | Control::PoisonPill

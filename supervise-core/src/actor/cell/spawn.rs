@@ -105,7 +105,14 @@ impl<M: Send + 'static> Cell<M> {
     ) -> Arc<Self> {
         let system = Arc::clone(&parent.core().system);
         let core = Core::new(name.clone(), id, Some(parent.clone()), system, props.description(), protocol);
-        Arc::new(Self { core, mailbox: Mailbox::new(props.mailbox) })
+        let cell = Self { core, mailbox: Mailbox::new(props.mailbox) };
+        if let Some(limit) = props.asks_wait() {
+            cell.core.limit_asks(limit);
+        }
+        if props.asks_wait().is_some() || cell.core.system.ask_timeout().is_some() {
+            cell.mailbox.guard();
+        }
+        Arc::new(cell)
     }
 }
 

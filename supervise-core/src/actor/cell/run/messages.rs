@@ -14,6 +14,7 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
+use crate::actor::envelope::ReplySlot;
 use crate::actor::reply::{self, ErasedSlot, drop_because};
 use crate::actor::request::AskError;
 use crate::actor::work::WorkId;
@@ -223,7 +224,13 @@ impl<A: Actor> Runner<A> {
             return None;
         }
         Some(match aside.retries.begin_next(A::duplicate)? {
-            Ok(message) => self.handle(message),
+            Ok((message, None)) => self.handle(message),
+            Ok((mut message, Some(asker))) => {
+                match contained(|| A::reattach(&mut message, ReplySlot::of(asker))) {
+                    Ok(()) => self.handle(message),
+                    Err(payload) => self.failed(Failure::panic(payload)),
+                }
+            }
             Err(payload) => self.failed(Failure::panic(payload)),
         })
     }
@@ -257,6 +264,7 @@ impl<A: Actor> Runner<A> {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Unanswered);
                 }
+                drop(self.ctx.take_lent());
                 self.settle_replies(|_| AskError::Unanswered);
                 if let Some(aside) = &mut self.effects.aside {
                     aside.retries.forget();
@@ -266,7 +274,7 @@ impl<A: Actor> Runner<A> {
                 }
             }
             Err(Broken::Aborted) => {
-                if let Some(asker) = asker {
+                if let Some(asker) = self.impatient(asker) {
                     asker.fail(AskError::Stopped);
                 }
                 self.settle_replies(EffectRunner::why_replies_are_dropped);
@@ -280,12 +288,28 @@ impl<A: Actor> Runner<A> {
 
     #[cold]
     fn failed_for(&mut self, asker: Option<Arc<dyn ErasedSlot>>, failure: Failure) {
-        if let Some(asker) = asker {
+        if let Some(asker) = self.impatient(asker) {
             asker.fail(AskError::Failed(failure.clone()));
         }
         self.settle_replies(|_| AskError::Failed(failure.clone()));
         self.message_failed(Some(&failure));
         self.step(Input::Returned(Returned::Err(failure)));
+    }
+
+    /// The message in progress has failed. Keeps an asker who waits for the next delivery, and gives back one who learns of the failure.
+    ///
+    /// Rule 19.5.
+    fn impatient(&mut self, asker: Option<Arc<dyn ErasedSlot>>) -> Option<Arc<dyn ErasedSlot>> {
+        let lent = self.ctx.take_lent();
+        let Some(aside) = self.effects.aside.as_mut().filter(|aside| aside.retries.may_retry()) else {
+            return asker;
+        };
+        match (asker, lent) {
+            (Some(asker), _) if asker.waits_for_retry(false) => aside.retries.keep(asker),
+            (None, Some(lent)) if lent.waits_for_retry(true) => aside.retries.keep(lent),
+            (asker, _) => return asker,
+        }
+        None
     }
 
     /// The askers of the slots that the code has dropped learn why.
