@@ -53,8 +53,8 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskTimeout, AskWithin, Built, ByHand, ByRequest, Child, Context, DEFAULT_STOP_TIMEOUT, DecidedBy,
-    DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, Declare, DefaultTable, Envelope,
+    Ask, AskError, AskTimeout, AskWithin, Built, ByHand, ByRequest, Child, Context, DEFAULT_STOP_TIMEOUT,
+    DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, Declare, DefaultTable, Envelope,
     EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, MessageFor, NeverFails,
     NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
     SendErrorReason, SpawnError, SpentInstance, StartError, StashDecidedBy, StashOverflow, StoppingTable,

@@ -27,6 +27,8 @@ pub mod docs {
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
+        #[doc = include_str!("../docs/cookbook/replies.md")]
+        pub mod replies {}
     }
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}

@@ -237,6 +237,15 @@ impl<M: Send + 'static> Cell<M> {
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
 
+    /// Asks of this cell have a limit in time: their own, or that of the system. Before anybody can reach this cell.
+    #[cold]
+    fn limit_asks(&self, own: Option<Duration>) {
+        if let Some(limit) = own {
+            let _first = self.core.extras.get_or_init(Box::default).ask_timeout.set(limit);
+        }
+        self.mailbox.guard();
+    }
+
     /// This cell handles nothing more. Gives what waits, or none if that stays for the successor.
     #[cold]
     fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
@@ -376,12 +385,8 @@ impl Core {
         let _first = self.extras.get_or_init(Box::default).seat.set(seat);
     }
 
-    /// Before anybody can reach this cell.
-    fn limit_asks(&self, ask_timeout: Duration) {
-        let _first = self.extras.get_or_init(Box::default).ask_timeout.set(ask_timeout);
-    }
-
     /// The asks that this actor's code awaits.
+    #[cfg(any(debug_assertions, feature = "testkit"))]
     pub(crate) fn waits(&self) -> &Waits {
         &self.extras.get_or_init(Box::default).waits
     }

@@ -377,7 +377,9 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn hold(&mut self, reply: Option<Arc<dyn ErasedSlot>>) {
-        if waits_for::KNOWN && let Some(slot) = &reply {
+        if waits_for::KNOWN
+            && let Some(slot) = &reply
+        {
             slot.tie().handled_by(&self.me_any().0);
         }
         self.held = reply;
@@ -417,7 +419,9 @@ impl<A: Actor> Context<A> {
     }
 
     fn rare(&mut self) -> &mut Rare<A> {
-        self.rare.get_or_insert_with(|| Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), lent: None }))
+        self.rare.get_or_insert_with(|| {
+            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), lent: None })
+        })
     }
 
     pub(crate) fn works(&mut self) -> &mut Works<A> {

@@ -10,7 +10,7 @@ use std::fmt;
 use std::future::Future;
 use std::mem::{ManuallyDrop, needs_drop};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use crate::actor::actor_ref::ActorRef;
@@ -135,8 +135,7 @@ impl<T: Send + 'static> ReplyTo<T> {
 impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            // The asker holds the other reference.
-            slot.give_up(unanswered(Arc::strong_count(&slot) > 1));
+            slot.dropped();
         }
     }
 }
@@ -186,7 +185,7 @@ pub(crate) struct Slot<T> {
 
 enum SlotState<T> {
     Empty(Option<Waker>),
-    /// As `Empty`, of an asker who waits for the next delivery of a message that fails.
+    /// As `Empty`, of an asker who waits for the next delivery of a message that fails. Most do not, and pay nothing for it.
     Patient(Option<Waker>),
     /// Dropped by code of which it is not known yet whether it fails, and whether the asker is patient.
     Dropped(Arc<Verdict>, bool),
@@ -203,7 +202,7 @@ impl<T> Slot<T> {
     /// Stores the first answer. Wakes the asker, and drops a refused answer, outside the lock.
     fn put(&self, answer: Result<T, AskError>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let SlotState::Empty(waker) | SlotState::Patient(waker) = &mut *state {
+        if let SlotState::Empty(waker) = &mut *state {
             let waker = waker.take();
             *state = SlotState::Full(answer);
             drop(state);
@@ -211,9 +210,27 @@ impl<T> Slot<T> {
                 dispatch::wake_asker(waker);
             }
         } else {
+            Self::put_rarely(state, answer);
+        }
+    }
+
+    #[cold]
+    fn put_rarely(mut state: MutexGuard<'_, SlotState<T>>, answer: Result<T, AskError>) {
+        if let SlotState::Patient(waker) = &mut *state {
+            let waker = waker.take();
+            *state = SlotState::Full(answer);
+            drop(state);
+            waker.into_iter().for_each(dispatch::wake_asker);
+        } else {
             drop(state);
             drop_contained(answer);
         }
+    }
+
+    #[cold]
+    fn dropped(self: Arc<Self>) {
+        // The asker holds the other reference.
+        self.give_up(unanswered(Arc::strong_count(&self) > 1));
     }
 
     /// The slot was dropped unanswered.
@@ -250,32 +267,58 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Polls a slot that is patient or was dropped. `None`: it is not any more.
+    #[cold]
+    fn poll_rarely(&self, cx: &TaskContext<'_>) -> Option<Poll<Result<T, AskError>>> {
+        let new = cx.waker().clone();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let verdict = match &mut *state {
+            SlotState::Patient(waker) => {
+                let old = waker.replace(new);
+                drop(state);
+                drop(old);
+                return Some(Poll::Pending);
+            }
+            SlotState::Dropped(verdict, _) => Arc::clone(verdict),
+            _ => {
+                drop(state);
+                return None;
+            }
+        };
+        drop(state);
+        let Poll::Ready(why) = verdict.poll(new) else { return Some(Poll::Pending) };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The slot may have been taken back for another delivery.
+        if !matches!(&*state, SlotState::Dropped(last, _) if Arc::ptr_eq(last, &verdict)) {
+            return None;
+        }
+        let dropped = std::mem::replace(&mut *state, SlotState::Taken);
+        drop(state);
+        drop(dropped);
+        Some(Poll::Ready(Err(why)))
+    }
+
     /// Clones and drops wakers outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let mut new = None;
         loop {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             match &mut *state {
-                SlotState::Empty(Some(waker)) | SlotState::Patient(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
-                SlotState::Empty(waker) | SlotState::Patient(waker) if new.is_some() => {
+                SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
+                SlotState::Empty(waker) if new.is_some() => {
                     let old = std::mem::replace(waker, new);
                     drop(state);
                     drop(old);
                     return Poll::Pending;
                 }
-                SlotState::Empty(_) | SlotState::Patient(_) => {
+                SlotState::Empty(_) => {
                     drop(state);
                     new = Some(cx.waker().clone());
                 }
-                SlotState::Dropped(verdict, _) => {
-                    let verdict = Arc::clone(verdict);
+                SlotState::Patient(_) | SlotState::Dropped(..) => {
                     drop(state);
-                    let Poll::Ready(why) = verdict.poll(cx) else { return Poll::Pending };
-                    let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                    // The slot may have been taken back for another delivery.
-                    if matches!(&*state, SlotState::Dropped(last, _) if Arc::ptr_eq(last, &verdict)) {
-                        *state = SlotState::Taken;
-                        return Poll::Ready(Err(why));
+                    if let Some(polled) = self.poll_rarely(cx) {
+                        return polled;
                     }
                 }
                 SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {

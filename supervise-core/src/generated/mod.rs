@@ -11,8 +11,8 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplySlot, ReplyTo,
-    Request, SupervisedBy, Supervisor, TypedRef, answer, typed,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplySlot,
+    ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;

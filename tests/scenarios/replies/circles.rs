@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use supervise::pattern;
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::pattern;
 
 /// Asks the next one.
 #[actor]
@@ -115,7 +115,10 @@ async fn a_circle_of_asks_of_any_length_is_told(system: &TestSystem) {
         let names: Vec<_> = links.iter().map(|link| link.actor_ref().path().to_string()).collect();
         let last = names.last().unwrap();
         assert!(told.starts_with("a circle of asks: "), "{told}");
-        assert!(told.contains(&format!("{last} waits for")) || told.contains(&format!("waits for {last}")), "{told}");
+        assert!(
+            told.contains(&format!("{last} waits for")) || told.contains(&format!("waits for {last}")),
+            "{told}"
+        );
         assert!(names.iter().all(|name| told.contains(name)), "{told}");
         // It is over.
         assert_eq!(links[0].try_around(length - 1).await.unwrap(), Ok(length - 1));

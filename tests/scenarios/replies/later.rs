@@ -12,7 +12,8 @@ use super::{Orders, OrdersRef};
 #[supervise::test]
 async fn a_handler_answers_from_a_later_message(system: &TestSystem) {
     let orders = system.spawn("orders", Orders::default).unwrap();
-    let asks = [orders.place(1).ask().unwrap(), orders.place_now(2).ask().unwrap(), orders.place(3).ask().unwrap()];
+    let asks =
+        [orders.place(1).ask().unwrap(), orders.place_now(2).ask().unwrap(), orders.place(3).ask().unwrap()];
     assert_eq!(orders.waiting().await.unwrap(), 3);
     orders.flush(false).await.unwrap();
     let mut answers = Vec::new();
@@ -118,7 +119,10 @@ async fn an_asker_learns_of_the_failure_where_its_message_went(system: &TestSyst
     let to = orders.clone();
     let desk = system.spawn("desk", move || Desk { orders: to.clone() }).unwrap();
     let failed = desk.try_to().await.unwrap_err();
-    assert!(matches!(&failed, AskError::Failed(failure) if failure.downcast_ref::<super::Down>().is_some()), "{failed:?}");
+    assert!(
+        matches!(&failed, AskError::Failed(failure) if failure.downcast_ref::<super::Down>().is_some()),
+        "{failed:?}"
+    );
     system.expect_restarts(&orders, 1).await;
 }
 

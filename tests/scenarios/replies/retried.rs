@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use supervise::DeadLetterReason;
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
-use supervise::DeadLetterReason;
 
 use super::Down;
 

@@ -82,7 +82,10 @@ async fn a_failing_actor_answers_the_slots_in_its_state_with_the_cause(system: &
     let asked = orders.place(1).ask().unwrap();
     assert!(orders.panic().await.is_err());
     let told = asked.await;
-    assert!(matches!(&told, Err(AskError::Failed(failure)) if failure.to_string().contains("told to")), "{told:?}");
+    assert!(
+        matches!(&told, Err(AskError::Failed(failure)) if failure.to_string().contains("told to")),
+        "{told:?}"
+    );
     system.expect_restarts(&orders, 1).await;
     // Nothing of the earlier failures is left.
     let asked = orders.place(1).ask().unwrap();

@@ -150,9 +150,20 @@ impl<A: Actor> EffectRunner<A> {
         self.rare().doom.get_or_insert_with(|| cause.clone());
     }
 
+    /// Rules 4.8 and 19.4.
+    #[cold]
+    fn resumed(&mut self) {
+        if let Some(aside) = &mut self.aside {
+            aside.retries.forget();
+        }
+        self.forget_doom();
+    }
+
     /// The instance goes on, or there is a new one.
     pub(super) fn forget_doom(&mut self) {
-        if A::KEEPS_REPLIES && let Some(rare) = &mut self.rare {
+        if A::KEEPS_REPLIES
+            && let Some(rare) = &mut self.rare
+        {
             rare.doom = None;
         }
     }
@@ -191,7 +202,9 @@ impl<A: Actor> EffectRunner<A> {
             self.parked = false;
             self.abort = false;
         }
-        if A::KEEPS_REPLIES && let Input::Returned(Returned::Err(cause)) = &input {
+        if A::KEEPS_REPLIES
+            && let Input::Returned(Returned::Err(cause)) = &input
+        {
             self.doomed_by(cause);
         }
         with_effects(|effects| {
@@ -243,11 +256,14 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
-                Effect::DropInstance if A::KEEPS_REPLIES => {
-                    reply::dropping(self.why_replies_are_dropped(), &mut *drop_instance);
-                    self.forget_doom();
+                Effect::DropInstance => {
+                    if A::KEEPS_REPLIES {
+                        reply::dropping(self.why_replies_are_dropped(), &mut *drop_instance);
+                        self.forget_doom();
+                    } else {
+                        drop_instance();
+                    }
                 }
-                Effect::DropInstance => drop_instance(),
                 Effect::CloseUserLane => self.close_user_lane(false),
                 Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
@@ -263,10 +279,7 @@ impl<A: Actor> EffectRunner<A> {
                 Effect::Note(note) => {
                     // Rule 4.8. Done now, because the actor may be stopped before it handles its next message.
                     if matches!(note, Note::Resumed) {
-                        if let Some(aside) = &mut self.aside {
-                            aside.retries.forget();
-                        }
-                        self.forget_doom();
+                        self.resumed();
                     }
                     self.note(note);
                 }

@@ -89,7 +89,10 @@ impl<M> Retries<M> {
     }
 
     /// Takes the message that is due first, to be handled. Keeps a copy made by `duplicate`. The error is a panic.
-    pub(super) fn begin_next(&mut self, duplicate: impl FnOnce(&M) -> Option<M>) -> Option<Result<Due<M>, Payload>> {
+    pub(super) fn begin_next(
+        &mut self,
+        duplicate: impl FnOnce(&M) -> Option<M>,
+    ) -> Option<Result<Due<M>, Payload>> {
         let mut retry = self.due.pop_front()?;
         Some(match contained(|| duplicate(&retry.message)) {
             Ok(Some(copy)) => {

@@ -15,7 +15,7 @@
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, replace, take};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Poll, Waker};
 
 use crate::actor::dispatch;
 use crate::actor::request::AskError;
@@ -46,9 +46,7 @@ impl Verdict {
         }
     }
 
-    pub(super) fn poll(&self, cx: &TaskContext<'_>) -> Poll<AskError> {
-        // Cloned outside the lock.
-        let asker = cx.waker().clone();
+    pub(super) fn poll(&self, asker: Waker) -> Poll<AskError> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *state {
             State::Given(why) => {
@@ -57,7 +55,10 @@ impl Verdict {
                 Poll::Ready(why)
             }
             State::Open(askers) => {
-                if !askers.iter().any(|known| known.will_wake(&asker)) {
+                if askers.iter().any(|known| known.will_wake(&asker)) {
+                    // Dropped outside the lock.
+                    drop(state);
+                } else {
                     askers.push(asker);
                 }
                 Poll::Pending

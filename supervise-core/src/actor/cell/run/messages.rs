@@ -264,7 +264,9 @@ impl<A: Actor> Runner<A> {
                 if let Some(asker) = asker {
                     asker.fail(AskError::Unanswered);
                 }
-                drop(self.ctx.take_lent());
+                if A::KEEPS_REPLIES {
+                    drop(self.ctx.take_lent());
+                }
                 self.settle_replies(|_| AskError::Unanswered);
                 if let Some(aside) = &mut self.effects.aside {
                     aside.retries.forget();
@@ -299,8 +301,17 @@ impl<A: Actor> Runner<A> {
     /// The message in progress has failed. Keeps an asker who waits for the next delivery, and gives back one who learns of the failure.
     ///
     /// Rule 19.5.
+    #[inline]
     fn impatient(&mut self, asker: Option<Arc<dyn ErasedSlot>>) -> Option<Arc<dyn ErasedSlot>> {
-        let lent = self.ctx.take_lent();
+        if !A::KEEPS_REPLIES && self.effects.aside.is_none() {
+            return asker;
+        }
+        self.keep_patient(asker)
+    }
+
+    #[cold]
+    fn keep_patient(&mut self, asker: Option<Arc<dyn ErasedSlot>>) -> Option<Arc<dyn ErasedSlot>> {
+        let lent = if A::KEEPS_REPLIES { self.ctx.take_lent() } else { None };
         let Some(aside) = self.effects.aside.as_mut().filter(|aside| aside.retries.may_retry()) else {
             return asker;
         };
