@@ -14,6 +14,7 @@ mod definition;
 mod description;
 pub(crate) mod dispatch;
 mod envelope;
+mod extensions;
 mod guardian;
 mod props;
 mod reply;
@@ -25,6 +26,7 @@ mod work;
 
 #[cfg(feature = "testkit")]
 pub(crate) use self::activity::Activity;
+pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
