@@ -207,7 +207,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     }
 }
 
-impl<'a, A: Actor, T: Send + 'static> Ask<'a, A, T> {
+impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
     /// Without the limit that the actor or the system sets.
     fn poll_unlimited(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         self.poll_with::<false>(cx)

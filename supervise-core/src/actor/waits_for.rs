@@ -33,7 +33,7 @@ mod kept {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, OnceLock, PoisonError, Weak};
 
-    use super::*;
+    use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 
     /// How many asks of one actor are known at a time.
     const KNOWN_ASKS: usize = 16;
@@ -205,7 +205,7 @@ mod kept {
 
 #[cfg(not(any(debug_assertions, feature = "testkit")))]
 mod kept {
-    use super::*;
+    use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 
     pub(crate) struct Turn;
 
