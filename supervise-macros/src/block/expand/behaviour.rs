@@ -206,12 +206,13 @@ fn answered_later(later: &Later, call: &TokenStream, ty: &TokenStream, krate: &P
     let taken = spans::path_at(krate, at);
     let taken = quote_spanned!(at=> #taken::__private::reply_to::<_, #ty>);
     let slot = quote_spanned!(mixed=> let __reply = #taken(__ctx););
-    let nothing = quote_spanned!(mixed=> ());
     let fine = quote_spanned!(mixed=> ::core::result::Result::Ok(()));
     match &later.outcome {
         Outcome::Nothing => quote_spanned!(mixed=> #slot let () = #call; #fine),
         Outcome::Fallible(fallible) => {
             let fine = quote_spanned!(mixed=> #fine,);
+            // rustc reports an alias of a `Result` with a value here.
+            let nothing = quote_spanned!(Span::mixed_site().located_at(spans::of(&fallible.returned))=> ());
             let matched = matched(fallible, call, &nothing, &fine, krate);
             quote_spanned!(mixed=> #slot #matched)
         }
