@@ -229,9 +229,9 @@ pub use supervise_macros::actor;
 /// # #[actor] impl Ingest {}
 /// ```
 ///
-/// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
-/// rule: without one, and without `on(_)`, they escalate ([rule 3.2](docs::semantics#rule-3.2)). Errors that the runtime itself raises
-/// need one like others ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
+/// A child whose failure no rule decides does not compile. `Panic`, `Killed` and `DeathPact` need no rule: without one, and without
+/// `on(_)`, they escalate ([rule 3.2](docs::semantics#rule-3.2)). Errors that the runtime itself raises need one like others, and
+/// `InitializationFailed` does above an actor with declared children ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
 /// what the function decides. [`docs::checks`] says what is checked and what is not.
 ///
 /// # A table for several supervisors

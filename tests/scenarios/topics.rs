@@ -1,6 +1,6 @@
 //! Topics, pools that route by key, and the first of several answers.
 //!
-//! Rules 21.1 to 21.6.
+//! Rules 21.1, 21.2, 21.3, 21.4, 21.5 and 21.6.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -37,8 +37,8 @@ pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesInOneSpelling,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    StashDecidedBy, SupervisedBy, Supervisor, WatchableBy, Watches,
+    DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
+    NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};

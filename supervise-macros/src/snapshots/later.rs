@@ -90,7 +90,7 @@ impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Desk {}
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Desk {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::StashDecidedBy<__P> for Desk {}
+impl<__P> ::supervise::DeclarationDecidedBy<__P> for Desk {}
 ///
 /**# Messages
 
@@ -139,22 +139,22 @@ pub enum DeskMessage {
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for DeskMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             DeskMessage::Place { ref order } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Place",
-                    &[("order", (&&::supervise::__private::Shown(order)).shown())],
+                    &[("order", (&&::supervise::__private::Shown(order)).__shown())],
                 )
             }
             DeskMessage::Cancel { ref order } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Cancel",
-                    &[("order", (&&::supervise::__private::Shown(order)).shown())],
+                    &[("order", (&&::supervise::__private::Shown(order)).__shown())],
                 )
             }
         }
@@ -203,7 +203,7 @@ impl ::supervise::Actor for Desk {
         };
         #[allow(unused_imports)]
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
-        match *message.message() {
+        match *::supervise::Envelope::message(&message) {
             DeskMessage::Place { .. } => {
                 return ::core::ops::ControlFlow::Continue(message);
             }
@@ -221,7 +221,7 @@ impl ::supervise::Actor for Desk {
                                     DbError,
                                 >(error);
                                 (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
+                                    .__failure(error)
                             })
                         }
                     }
@@ -295,5 +295,6 @@ impl DeskRef {
 #[automatically_derived]
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Desk
 where
+    Desk: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<DbError>,
 {}

@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
-pub(crate) use coverage::{coverage, stash};
+pub(crate) use coverage::{coverage, declaration};
 pub(crate) use documentation::documentation;
 pub(crate) use expression::Expression;
 
@@ -170,7 +170,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     if let [Rule { pattern: Pattern::Type(_), guard: None, answer, .. }] = rules.as_slice() {
         let decided = decided(answer, krate);
         return quote_spanned! {mixed=>
-            if #view(failure).is_some() {
+            if let ::core::option::Option::Some(_) = #view(failure) {
                 #decided;
             }
         };

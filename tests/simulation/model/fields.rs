@@ -269,6 +269,8 @@ impl Model {
                 asked_to_stop: false,
                 restarts,
                 delays,
+                runs: 0,
+                runs_counted: 0,
                 waits: None,
                 restarts_sent: 0,
                 to_be_replaced: false,
