@@ -37,6 +37,7 @@ impl Orders {
     /// Answers with the next flush.
     #[handler]
     async fn place(&mut self, order: u32, reply: ReplyTo<u32>) {
+        tokio::task::yield_now().await;
         self.waiting.push((order, reply));
     }
 

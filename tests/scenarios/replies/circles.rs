@@ -91,7 +91,7 @@ impl Link {
 
     #[handler]
     fn count(&self) -> u32 {
-        self.held.len() as u32
+        u32::try_from(self.held.len()).unwrap_or(u32::MAX)
     }
 }
 
@@ -109,7 +109,7 @@ async fn a_circle_of_asks_of_any_length_is_told(system: &TestSystem) {
     for names in [&["a", "b"][..], &["c", "d", "e"], &["f", "g", "h", "i", "j", "k", "l"]] {
         let links = ring(system, names).await;
         // Exactly around is no circle.
-        let length = links.len() as u32;
+        let length = u32::try_from(links.len()).unwrap();
         assert_eq!(links[0].try_around(length - 1).await.unwrap(), Ok(length - 1));
         let told = links[0].try_around(length).await.unwrap().unwrap_err();
         let names: Vec<_> = links.iter().map(|link| link.actor_ref().path().to_string()).collect();
