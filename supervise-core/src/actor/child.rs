@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::Cell;
 use crate::actor::definition::{Actor, Built, DecidedBy, RefOf, SupervisedBy};
-use crate::actor::props::{Factory, Props};
+use crate::actor::factory::Factory;
+use crate::actor::props::{AnyFactory, Props};
 use crate::base::drop_contained;
 use crate::failure::Failure;
 use crate::supervision::{ChildSpec, RestartType};
@@ -131,7 +132,7 @@ impl<A> fmt::Debug for Child<A> {
 struct Declaration<A> {
     current: Mutex<Option<ActorRef<A>>>,
     /// `None` while the factory runs.
-    factory: Mutex<Option<Factory<A>>>,
+    factory: Mutex<Option<AnyFactory<A>>>,
 }
 
 /// A [`Declaration`] whose actor type is not known.
@@ -161,11 +162,11 @@ impl<A> Declaration<A> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn factory(&self) -> MutexGuard<'_, Option<Factory<A>>> {
+    fn factory(&self) -> MutexGuard<'_, Option<AnyFactory<A>>> {
         self.factory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_factory(&self) -> Factory<A> {
+    fn take_factory(&self) -> AnyFactory<A> {
         match self.factory().take() {
             Some(factory) => factory,
             None => unreachable!("a factory is there from the field's declaration on, and only its child runs it"),
@@ -185,7 +186,7 @@ impl<A> Declaration<A> {
 /// Puts a factory back, whether it returned or panicked, unless the parent's new instance has declared another one.
 struct Running<'a, A> {
     slot: &'a Declaration<A>,
-    factory: Option<Factory<A>>,
+    factory: Option<AnyFactory<A>>,
 }
 
 impl<A> Drop for Running<'_, A> {
@@ -230,7 +231,7 @@ impl<'a, P> Declare<'a, P> {
         field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
         make: impl FnOnce(&mut P) -> F,
     ) where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<P>,
         B::Cause: DecidedBy<P>,
@@ -246,7 +247,7 @@ impl<'a, P> Declare<'a, P> {
         field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
         mut factory: F,
     ) where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
     {
         let Some(place) = self.slot else { return };
@@ -254,7 +255,7 @@ impl<'a, P> Declare<'a, P> {
             Some(Ok(slot)) => slot,
             _ => Arc::new(Declaration { current: Mutex::new(None), factory: Mutex::new(None) }),
         };
-        let earlier = slot.factory().replace(Box::new(move || factory().built()));
+        let earlier = slot.factory().replace(Box::new(move || factory.make().built()));
         drop_contained(earlier);
         if let Some(survivor) = self.survivor {
             *slot.current() = survivor.downcast();

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use self::aside::Aside;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System, with_effects};
+use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
 use crate::actor::control::Control;
@@ -196,7 +196,8 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// One step of the protocol, and the steps that answer its questions.
+    /// One step of the protocol, and the steps that answer its questions. `drop_instance` is a trait object, so that each
+    /// actor type compiles this once and not for each caller.
     pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
         if let Input::Returned(_) = &input {
             self.parked = false;
@@ -207,35 +208,39 @@ impl<A: Actor> EffectRunner<A> {
         {
             self.doomed_by(cause);
         }
-        with_effects(|effects| {
-            self.accepts = self.cell.core.step(input, effects);
-            while let Some(question) = self.perform(effects, drop_instance) {
-                self.answer(question, effects);
-            }
-        });
+        let mut effects = effects_buffer();
+        self.accepts = self.cell.core.step(input, &mut effects);
+        while let Some(question) = self.perform(&mut effects, drop_instance) {
+            self.answer(question, &mut effects);
+        }
+        put_back(effects);
     }
 
     /// The step that answers a question of the protocol.
     #[cold]
     fn answer(&mut self, question: Question, effects: &mut Effects) {
+        let mut given = None;
         // Another creation may be delayed without a declared backoff (rule 5.3).
-        let ((verdict, strategy), creates) = match question {
-            Question::Decide(child, cause) => (self.decide(child, &cause), cause.is_initialization()),
-            Question::RestartEnded => ((Ok(Directive::Restart), self.strategy()), true),
+        let (verdict, creates) = match question {
+            Question::Decide(child, cause) => (self.decide(child, &cause, &mut given), cause.is_initialization()),
+            Question::RestartEnded => (Ok(Directive::Restart), true),
         };
+        let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
         let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
         let now = if delays || creates || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
-        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
+        let ruling = Ruling { verdict, strategy, now, draw, heard: system.observer().is_heard() };
+        self.accepts = self.cell.core.step(Input::Decided(&ruling), effects);
     }
 
     /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
     fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
         let mut question = None;
-        for effect in effects.drain(..) {
+        // The order of the effects, from the end: popping the last one costs less than draining.
+        effects.reverse();
+        while let Some(effect) = effects.pop() {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
@@ -353,22 +358,24 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Directive, Failure>, Strategy) {
+    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`.
+    fn decide(&self, child: ChildId, cause: &Failure, given: &mut Option<Strategy>) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
-            Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+            Some(policy) => {
+                let (directive, strategy) = (policy.decide)(cause, &info)?;
+                *given = Some(strategy);
+                Ok(directive)
+            }
+            None => A::decide(cause, &info),
         });
-        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
-            Ok((directive, strategy)) => (Ok(directive), strategy),
-            Err(failure) => (Err(failure), self.strategy()),
-        }
+        decided.unwrap_or_else(|payload| Err(Failure::panic(payload)))
     }
 
-    fn strategy(&self) -> Strategy {
-        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+    fn strategy(&self) -> &Strategy {
+        self.policy().map_or(const { &A::STRATEGY }, |policy| &policy.strategy)
     }
 
     fn policy(&self) -> Option<&Policy> {
@@ -393,9 +400,9 @@ impl<A: Actor> EffectRunner<A> {
             return;
         }
         let strategy = self.strategy();
-        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
+        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, strategy));
         let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &strategy, attempt);
+        observer.note(core.path(), child, note, strategy, attempt);
     }
 
     fn path_of(&self, child: ChildId) -> Option<ActorPath> {

@@ -1,6 +1,6 @@
 //! Writes the `#[child]` fields.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::Path;
 
@@ -77,9 +77,10 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
     let (closures, types) = (spans::path_at(krate, at_closure), spans::path_at(krate, at_type));
     let mut field = field.clone();
     field.set_span(mixed.located_at(field.span()));
-    let factory = quote_spanned!(at_closure=> let factory = #closures::__private::factory(self, #make););
+    let made = Ident::new("factory", at_closure);
+    let factory = quote_spanned!(at_closure=> let #made = #closures::__private::factory(self, #make););
     let declared = quote_spanned! {at_type=>
-        #types::__private::declare(declare, self, |this| &mut this.#field, factory);
+        #types::__private::declare(declare, self, |this| &mut this.#field, #made);
     };
     quote_spanned! {mixed=>
         #cfgs
