@@ -29,6 +29,9 @@ impl<K: Key> Database<K> {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Database_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl<K: Key> ::supervise::AllHandlersStandInOneImplBlock for Database<K> {}
+#[allow(deprecated)]
 ///The messages of [`Database`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -42,26 +45,26 @@ pub enum DatabaseMessage<K: Key> {
 #[allow(deprecated)]
 #[automatically_derived]
 impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             DatabaseMessage::Put { ref key, ref value } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Put",
                     &[
-                        ("key", (&&::supervise::__private::Shown(key)).shown()),
-                        ("value", (&&::supervise::__private::Shown(value)).shown()),
+                        ("key", (&&::supervise::__private::Shown(key)).__shown()),
+                        ("value", (&&::supervise::__private::Shown(value)).__shown()),
                     ],
                 )
             }
             #[cfg(unix)]
             DatabaseMessage::Forget { ref key } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Forget",
-                    &[("key", (&&::supervise::__private::Shown(key)).shown())],
+                    &[("key", (&&::supervise::__private::Shown(key)).__shown())],
                 )
             }
         }
@@ -101,7 +104,7 @@ impl<K: Key> ::supervise::Actor for Database<K> {
                                     PutError,
                                 >(error);
                                 (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
+                                    .__failure(error)
                             })
                         }
                     }
@@ -156,6 +159,7 @@ impl<K: Key> DatabaseRef<K> {
 #[automatically_derived]
 impl<K: Key, __P> ::supervise::FailuresDecidedBy<__P> for Database<K>
 where
+    Database<K>: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<PutError>,
 {}
 ports::Storage! {
