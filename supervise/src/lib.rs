@@ -33,6 +33,8 @@ pub mod docs {
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
+        #[doc = include_str!("../docs/cookbook/replies.md")]
+        pub mod replies {}
         #[cfg(feature = "protocol")]
         #[doc = include_str!("../docs/cookbook/protocols.md")]
         pub mod protocols {}
@@ -351,7 +353,7 @@ pub use supervise_macros::test;
 pub mod prelude {
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
-        Failure, Reply, SpawnError, Supervisor, Terminated, TypedRef,
+        Failure, Reply, ReplyTo, SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]

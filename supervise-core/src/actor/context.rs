@@ -21,6 +21,7 @@ use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
+use crate::actor::waits_for;
 use crate::actor::work::{WorkId, Works};
 use crate::base::{ActorPath, UserValue};
 use crate::failure::Failure;
@@ -43,6 +44,8 @@ struct Rare<A: Actor> {
     /// What comes instead of `Terminated`.
     watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
     works: Works<A>,
+    /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
+    lent: Option<Arc<dyn ErasedSlot>>,
 }
 
 /// The message that an instance gets when a watched actor ends.
@@ -401,11 +404,32 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn hold(&mut self, reply: Option<Arc<dyn ErasedSlot>>) {
+        if waits_for::KNOWN
+            && let Some(slot) = &reply
+        {
+            slot.tie().handled_by(&self.me_any().0);
+        }
         self.held = reply;
     }
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
         self.held.take()
+    }
+
+    /// Gives the handler its reply slot.
+    pub(crate) fn lend_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        let held = self.held.take()?;
+        if held.waits_for_retry(false) {
+            self.rare().lent = Some(Arc::clone(&held));
+        }
+        if waits_for::KNOWN {
+            held.tie().lent();
+        }
+        Some(held)
+    }
+
+    pub(crate) fn take_lent(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.rare.as_mut()?.lent.take()
     }
 
     /// Whether the end of a handler needs more work: an asker waits, or there are timers.
@@ -422,7 +446,9 @@ impl<A: Actor> Context<A> {
     }
 
     fn rare(&mut self) -> &mut Rare<A> {
-        self.rare.get_or_insert_with(|| Box::new(Rare { watch_messages: HashMap::new(), works: Works::new() }))
+        self.rare.get_or_insert_with(|| {
+            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), lent: None })
+        })
     }
 
     pub(crate) fn works(&mut self) -> &mut Works<A> {

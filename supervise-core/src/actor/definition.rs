@@ -14,6 +14,7 @@ use crate::actor::child::Declare;
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
 use crate::actor::description::{ActorType, DeciderTable};
+use crate::actor::envelope::ReplySlot;
 use crate::failure::{During, Failure};
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
@@ -44,6 +45,10 @@ pub trait Supervisor: Sized + 'static {
     /// How long a running handler or hook may continue after a stop request, before its future is dropped at its
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
+
+    /// How long asks of this actor wait for the reply, unless the asker says how long. `None` stands for what the system says.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    const ASK_TIMEOUT: Option<Duration> = None;
 
     /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
     const STASH_CAPACITY: usize = usize::MAX;
@@ -116,9 +121,15 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
-    /// The names of the handlers, as the block writes them: for the log, and for those who look at the actor. An actor that is
+    /// The names of the handlers, as the block writes them: for the log, and for code that looks at the actor. An actor that is
     /// written by hand may leave it empty.
     const HANDLERS: &'static [&'static str] = &[];
+
+    /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), those of its own askers or of others. If it fails, or
+    /// ends, the askers of those that it drops learn why. `#[actor]` sets it where the impl block mentions `ReplyTo`.
+    /// Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
+    /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+    const KEEPS_REPLIES: bool = false;
 
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
@@ -226,6 +237,13 @@ pub trait Actor: Supervisor + Send {
     fn duplicate(message: &Self::Message) -> Option<Self::Message> {
         let _ = message;
         None
+    }
+
+    /// Puts an asker into a [copy](Self::duplicate) that is about to be delivered: one who waits for that delivery
+    /// ([`Request::retried`](crate::Request::retried)). If it is dropped, the asker learns that nobody answers.
+    fn reattach(message: &mut Self::Message, reply: ReplySlot) {
+        let _ = message;
+        drop(reply);
     }
 
     /// A short name of the message's kind, for dead letters and events.

@@ -34,6 +34,7 @@ pub struct Props<A: Actor, C = NeverFails, T = A> {
 #[derive(Default)]
 pub(crate) struct Settings {
     pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) ask_timeout: Option<Duration>,
     pub(crate) policy: Option<Policy>,
 }
 
@@ -72,6 +73,14 @@ impl<A: Actor, C, T> Props<A, C, T> {
     #[must_use]
     pub fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
         self.settings.get_or_insert_default().stop_timeout = Some(stop_timeout);
+        self
+    }
+
+    /// Sets how long asks of this actor wait for the reply, unless the asker says how long.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    #[must_use]
+    pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
+        self.settings.get_or_insert_default().ask_timeout = Some(ask_timeout);
         self
     }
 
@@ -115,6 +124,11 @@ impl<A: Actor, C, T> Props<A, C, T> {
     pub(crate) fn marked<D, S>(self) -> Props<A, D, S> {
         let Self { factory, mailbox, settings, marks: _ } = self;
         Props { factory, mailbox, settings, marks: PhantomData }
+    }
+
+    /// How long asks wait, if the actor says so.
+    pub(crate) fn asks_wait(&self) -> Option<Duration> {
+        self.settings.as_ref().and_then(|settings| settings.ask_timeout).or(A::ASK_TIMEOUT)
     }
 
     fn policy(&self) -> Option<&Policy> {

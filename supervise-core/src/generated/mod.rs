@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 
 use crate::actor::{
     Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Factory, Guardian, RefOf,
-    ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer,
+    ReplySlot, ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -47,6 +47,17 @@ pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
         Some(slot) => answer(slot, value),
         None => drop_contained(value),
     }
+}
+
+/// Gives a copy of a message the asker who waits for its delivery.
+pub fn reattach<M>(message: &mut Envelope<M>, reply: ReplySlot) {
+    message.reattach(reply);
+}
+
+/// Gives a handler its reply slot, for an answer that comes later.
+#[inline]
+pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
+    typed(ctx.lend_held())
 }
 
 /// Keeps the slot of a message that was written by hand with a [`ReplyTo`] in it, as [`open`] does.

@@ -92,7 +92,7 @@ struct Lanes<M, C, S, R> {
     /// The runner must run again, because it was called while it ran.
     woken: bool,
     closed: Closed,
-    /// A push must take the slow path: the mailbox is closed or has a bound.
+    /// A push must take the slow path: the mailbox is closed or has a bound, or its askers have a limit in time.
     guarded: bool,
     /// How many messages were pushed and neither displaced another one nor were given to a successor. It wraps.
     pushed: u32,
@@ -205,6 +205,11 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Whether there is room for one more message, and no other sender waits for it.
     fn admits(&self, lanes: &Lanes<M, C, S, R>) -> bool {
         lanes.bound.as_ref().map_or(!lanes.closed.user(), |bound| bound.waiting.is_empty() && self.has_room(lanes))
+    }
+
+    /// From now on every push takes the slow path, so that asks need no check of their own.
+    pub(crate) fn guard(&self) {
+        self.lock().guarded = true;
     }
 
     /// A waiter through which a sender can wait for room.
@@ -482,6 +487,12 @@ pub(crate) struct SendGuard<'a, M, C, S, R> {
 }
 
 impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
+    /// Whether the push takes the slow path.
+    #[inline]
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.lanes.guarded
+    }
+
     #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
     #[inline(always)]
     pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {

@@ -39,9 +39,9 @@ use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable, SupervisionTable, Supervisor,
-    Terminated, TypedRef, Unchecked,
+    Terminated, TypedRef, Unchecked, drop_because,
 };
-use crate::base::{UserValue, drop_contained};
+use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{
@@ -458,7 +458,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
             }
             // Rule 13.6.
             None if is_final => {
-                drop_contained(message);
+                drop_because(AskError::Stopped, message);
                 ctx.stop_self();
             }
             None => match &self.plan.while_stopped {

@@ -69,6 +69,12 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         let timeout = duration::expression(timeout);
         members.extend(quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;));
     }
+    if let Some(timeout) = arguments.ask_timeout.value {
+        let timeout = duration::expression(timeout);
+        members.extend(quote_spanned! {mixed=>
+            const ASK_TIMEOUT: ::core::option::Option<::core::time::Duration> = ::core::option::Option::Some(#timeout);
+        });
+    }
     if let Some(table) = &declaration.table {
         members.extend(table::members(table, &quote_spanned!(mixed=> #krate::Supervisor), krate));
     }

@@ -25,6 +25,8 @@ arguments! {
             "How many messages `#[stash_while]` may set aside; one more fails the actor. Default: any number.";
         "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"5s\"",
             "How long a running handler may continue after a stop request. Default: 5 s.";
+        "ask_timeout" => ask_timeout: Duration = duration, "ask_timeout = \"5s\"",
+            "How long an ask of the actor waits for the reply, unless the asker says how long. Default: what the system says.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -58,7 +60,7 @@ arguments! {
     /// The arguments of `#[handler(..)]`.
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
-            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later. Default: never.";
+            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later, unless it asks with `.retried()`. Default: never.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",

@@ -22,13 +22,14 @@ use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
+use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::base::{ActorName, Timers, contained, drop_contained, later};
 use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
 use crate::observe::{About, DeadLetterReason, Observer};
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
 };
 
 /// The part of a cell that continues to work while a handler borrows the rest.
@@ -71,11 +72,13 @@ struct Rare<M> {
     deferred: Option<Interrupt<M>>,
     /// The notification that the actor gets next.
     gone: Option<Terminated>,
+    /// Why the instance will be dropped. Only of an actor that [keeps reply slots](Actor::KEEPS_REPLIES).
+    doom: Option<Failure>,
 }
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, slots: Vec::new(), deferred: None, gone: None }
+        Self { settings, slots: Vec::new(), deferred: None, gone: None, doom: None }
     }
 }
 
@@ -96,6 +99,8 @@ struct Basis {
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
+    const KEEPS_REPLIES: bool = A::KEEPS_REPLIES;
+
     fn parked(&mut self) {
         self.parked = true;
         self.step_while_parked(Input::Parked);
@@ -148,6 +153,37 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
+    /// The actor has failed, or restarts for another one's failure. The first cause counts.
+    pub(super) fn doomed_by(&mut self, cause: &Failure) {
+        self.rare().doom.get_or_insert_with(|| cause.clone());
+    }
+
+    /// Rules 4.8 and 19.4.
+    #[cold]
+    fn resumed(&mut self) {
+        if let Some(aside) = &mut self.aside {
+            aside.retries.forget();
+        }
+        self.forget_doom();
+    }
+
+    /// The instance goes on, or there is a new one.
+    pub(super) fn forget_doom(&mut self) {
+        if A::KEEPS_REPLIES
+            && let Some(rare) = &mut self.rare
+        {
+            rare.doom = None;
+        }
+    }
+
+    /// What the askers learn whose slots are dropped with the instance, or by its last hook.
+    ///
+    /// Rule 19.4.
+    pub(super) fn why_replies_are_dropped(&self) -> AskError {
+        let doom = self.rare.as_ref().and_then(|rare| rare.doom.clone());
+        doom.map_or(AskError::Stopped, AskError::Failed)
+    }
+
     fn me(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
@@ -174,6 +210,11 @@ impl<A: Actor> EffectRunner<A> {
         if let Input::Returned(_) = &input {
             self.parked = false;
             self.abort = false;
+        }
+        if A::KEEPS_REPLIES
+            && let Input::Returned(Returned::Err(cause)) = &input
+        {
+            self.doomed_by(cause);
         }
         let mut effects = effects_buffer();
         self.accepts = self.cell.core.step(input, &mut effects);
@@ -242,7 +283,14 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
-                Effect::DropInstance => drop_instance(),
+                Effect::DropInstance => {
+                    if A::KEEPS_REPLIES {
+                        reply::dropping(self.why_replies_are_dropped(), &mut *drop_instance);
+                        self.forget_doom();
+                    } else {
+                        drop_instance();
+                    }
+                }
                 Effect::CloseUserLane => self.close_user_lane(false),
                 Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
@@ -257,10 +305,8 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::Note(note) => {
                     // Rule 4.8. Done now, because the actor may be stopped before it handles its next message.
-                    if matches!(note, Note::Resumed)
-                        && let Some(aside) = &mut self.aside
-                    {
-                        aside.retries.forget();
+                    if matches!(note, Note::Resumed) {
+                        self.resumed();
                     }
                     self.note(note, basis);
                 }
@@ -500,7 +546,9 @@ impl<A: Actor> EffectRunner<A> {
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // When the visit is dropped, its caller learns that there is no answer.
-            Entry::Control(Control::Visit(visit)) => drop_contained(visit),
+            Entry::Control(Control::Visit(visit)) => {
+                reply::drop_because(AskError::Stopped, visit);
+            }
             Entry::Control(
                 Control::Terminated(_)
                 | Control::PoisonPill
