@@ -167,6 +167,7 @@ impl ::core::fmt::Debug for DeskMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Desk {
     type Message = ::supervise::Envelope<DeskMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["place", "cancel"];
     const KEEPS_REPLIES: ::core::primitive::bool = true;
     async fn handle(
         &mut self,
@@ -181,6 +182,7 @@ impl ::supervise::Actor for Desk {
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
         match ::supervise::__private::open(__ctx, message) {
             DeskMessage::Place { order } => {
+                ::supervise::__private::enter(__ctx, 1u16);
                 let order = ::supervise::__private::sendable::<Order>(order);
                 let __reply = ::supervise::__private::reply_to::<_, Receipt>(__ctx);
                 let () = ::supervise::__private::handler_future(
@@ -215,6 +217,7 @@ impl ::supervise::Actor for Desk {
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 DeskMessage::Cancel { order } => {
+                    ::supervise::__private::enter(__ctx, 2u16);
                     let __reply = ::supervise::__private::reply_to::<_, ()>(__ctx);
                     match Self::cancel(self, __reply, order) {
                         ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
