@@ -74,5 +74,5 @@ pub use shutdown_plan::{
 };
 pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel,
-    OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
+    OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Terms, Window, default_decider, stopping_decider,
 };

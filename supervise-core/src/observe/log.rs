@@ -189,7 +189,7 @@ fn level_of(directive: &Directive, outcome: Outcome, strategy: &Strategy) -> Opt
 fn name_of(directive: &Directive) -> &'static str {
     match directive {
         Directive::Resume => "Resume",
-        Directive::Restart | Directive::RestartAfter(_) => "Restart",
+        Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_) => "Restart",
         Directive::Stop => "Stop",
         Directive::Escalate => "Escalate",
     }

@@ -298,7 +298,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
 impl<C: Actor> Plan<C> {
     fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
         Ok(match (self.trigger, (self.decide)(failure, child)?) {
-            (Trigger::Failure, Directive::Restart | Directive::RestartAfter(_)) => {
+            (Trigger::Failure, directive) if directive.restarts() => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop
             }

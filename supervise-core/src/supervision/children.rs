@@ -16,7 +16,7 @@ use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
 use super::backoff::BackoffCount;
-use super::restart_window::RestartStatistics;
+use super::restart_window::{RestartStatistics, RuleStatistics};
 use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
@@ -42,6 +42,7 @@ pub(crate) struct ChildRecord<R> {
 #[derive(Debug, Clone, Default, Hash)]
 pub(crate) struct History {
     pub(crate) restarts: RestartStatistics,
+    pub(crate) of_rules: RuleStatistics,
     pub(crate) backoff: BackoffCount,
     pub(crate) delayed: Option<Delayed>,
 }
@@ -62,6 +63,10 @@ impl<R> ChildRecord<R> {
 
     pub(crate) fn restarts(&self) -> u32 {
         self.history.as_ref().map_or(0, |history| history.restarts.count())
+    }
+
+    pub(crate) fn of_rules(&self) -> Option<&RuleStatistics> {
+        self.history.as_ref().map(|history| &history.of_rules)
     }
 
     /// How many delayed restarts there were in a row.
@@ -140,6 +145,8 @@ pub(crate) struct Children<R, C> {
     pub(crate) deciding: Option<Report<C>>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
+    /// Restarts by rules with a limit, likewise.
+    pub(crate) of_rules: RuleStatistics,
     /// Delayed restarts.
     schedule: Schedule<C>,
     /// All children from this id on, except declared ones, are to be replaced. So a storm of failures that begins with
@@ -157,6 +164,7 @@ impl<R, C> Default for Children<R, C> {
             survivors_below: ChildId(0),
             deciding: None,
             restarts: RestartStatistics::default(),
+            of_rules: RuleStatistics::default(),
             schedule: Schedule::default(),
             replaced_from: ChildId(0),
         }
@@ -174,11 +182,12 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             survivors_below,
             deciding,
             restarts,
+            of_rules,
             schedule,
             replaced_from: _,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
-        (restarts, schedule).hash(state);
+        (restarts, of_rules, schedule).hash(state);
     }
 }
 

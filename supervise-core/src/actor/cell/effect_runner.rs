@@ -183,8 +183,10 @@ impl<A: Actor> EffectRunner<A> {
         };
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
-        let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
-        let now = if delays || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
+        let of_rule = |verdict: &Result<Directive, Failure>| verdict.as_ref().ok().and_then(Directive::backoff);
+        let delays = strategy.backoff.is_some() || of_rule(&verdict).is_some();
+        let limited = !strategy.limit.is_unlimited() || matches!(verdict, Ok(Directive::RestartOn(_)));
+        let now = if delays || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
         self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
@@ -345,8 +347,12 @@ impl<A: Actor> EffectRunner<A> {
         if !observer.is_heard() {
             return;
         }
-        let strategy = self.strategy();
-        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
+        let mut strategy = self.strategy();
+        let mut attempt = 0;
+        if let Note::Decided { child, directive, outcome, .. } = &note {
+            let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+            (strategy.limit, attempt) = core.protocol().budget(*child, &strategy, directive, refused);
+        }
         let child = note.child().and_then(|id| self.path_of(id));
         observer.note(core.path(), child, note, &strategy, attempt);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Node, NodeState};
 use crate::actor::{DeciderTable, Rule};
 use crate::supervision::{
-    AutoShutdown, Backoff, Count, Directive, Growth, OnLimit, Reset, RestartType, Scope, Strategy, Window,
+    AutoShutdown, Backoff, Count, Directive, Growth, Limit, OnLimit, Reset, RestartType, Scope, Strategy, Window,
 };
 
 /// How many levels of the text are drawn as branches. Deeper nodes begin with their depth as a number, because the
@@ -182,6 +182,11 @@ fn directive(directive: Directive) -> String {
     match directive {
         Directive::Resume => "Resume".to_owned(),
         Directive::Restart => "Restart".to_owned(),
+        Directive::RestartOn(terms) => {
+            let mut arguments = limit(&terms.limit);
+            arguments.extend(terms.backoff.as_ref().map(backoff));
+            format!("Restart({})", arguments.join(", "))
+        }
         Directive::RestartAfter(delay) => format!("Restart({})", backoff(&delay)),
         Directive::Stop => "Stop".to_owned(),
         Directive::Escalate => "Escalate".to_owned(),
@@ -195,16 +200,7 @@ fn strategy(strategy: &Strategy) -> String {
         Scope::AllForOne => "all_for_one",
         Scope::RestForOne => "rest_for_one",
     };
-    let mut arguments = Vec::new();
-    if let Some(retries) = strategy.limit.max_retries {
-        arguments.push(format!("max_retries = {retries}"));
-    }
-    if let Some(within) = strategy.limit.within {
-        arguments.push(format!("within = {}", time(within)));
-    }
-    if strategy.limit.window == Window::Sliding {
-        arguments.push("window = sliding".to_owned());
-    }
+    let mut arguments = limit(&strategy.limit);
     if strategy.on_limit == OnLimit::Escalate {
         arguments.push("on_limit = Escalate".to_owned());
     }
@@ -218,6 +214,20 @@ fn strategy(strategy: &Strategy) -> String {
     }
     arguments.extend(strategy.backoff.as_ref().map(backoff));
     if arguments.is_empty() { scope.to_owned() } else { format!("{scope}({})", arguments.join(", ")) }
+}
+
+fn limit(limit: &Limit) -> Vec<String> {
+    let mut arguments = Vec::new();
+    if let Some(retries) = limit.max_retries {
+        arguments.push(format!("max_retries = {retries}"));
+    }
+    if let Some(within) = limit.within {
+        arguments.push(format!("within = {}", time(within)));
+    }
+    if limit.window == Window::Sliding {
+        arguments.push("window = sliding".to_owned());
+    }
+    arguments
 }
 
 fn backoff(backoff: &Backoff) -> String {

@@ -176,9 +176,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Restart => self.restart_children(child, cause, None, ruling, effects),
-            Directive::RestartAfter(backoff) => {
-                self.restart_children(child, cause, Some(*backoff), ruling, effects)
+            Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_) => {
+                self.restart_children(child, cause, directive, ruling, effects)
             }
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
         }

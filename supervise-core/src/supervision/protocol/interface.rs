@@ -5,7 +5,8 @@ use std::hash::Hash;
 use super::{Instance, Phase, Protocol, SpawnRefusal};
 use crate::base::ActorName;
 use crate::supervision::children::{ChildRecord, Children, Marked};
-use crate::supervision::settings::{Count, Strategy};
+use crate::supervision::directive::{Directive, Terms};
+use crate::supervision::settings::{Count, Limit, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMessage};
 use crate::supervision::watch::WatchKind;
 
@@ -87,6 +88,27 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             _ if strategy.limit.is_unlimited() => child.delays(),
             Count::Child => child.restarts(),
             Count::Supervisor => children.restarts.count(),
+        }
+    }
+
+    /// The limit that a decision to restart a child had to do with last, and which restart in a row it was: the rule's, if it has
+    /// one, unless that granted the restart and the strategy's limit then refused it.
+    pub fn budget(&self, id: ChildId, strategy: &Strategy, directive: &Directive, refused: bool) -> (Limit, u32) {
+        let of_strategy = || (strategy.limit, self.attempt(id, strategy));
+        let Directive::RestartOn(Terms { rule, limit, .. }) = directive else { return of_strategy() };
+        if limit.is_unlimited() {
+            return of_strategy();
+        }
+        let Some((children, child)) = self.children.as_ref().and_then(|all| Some((all, all.find(id)?))) else {
+            return of_strategy();
+        };
+        let count = match strategy.count {
+            Count::Child => child.of_rules().and_then(|counts| counts.find(*rule)),
+            Count::Supervisor => children.of_rules.find(*rule),
+        };
+        match count {
+            Some(count) if !refused || count.refused(limit) => (*limit, count.count()),
+            _ => of_strategy(),
         }
     }
 
