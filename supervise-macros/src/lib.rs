@@ -6,6 +6,7 @@
 //! | `declaration` | `#[actor]` on a struct or enum |
 //! | `block` | `#[actor]` on an impl block |
 //! | `supervise` | `#[supervise]` |
+//! | `value` | what may be a literal, a constant or a setting of the supervisor |
 //! | the others | what several attributes need |
 //!
 //! `declaration`, `block` and `supervise` have three stages each: `parse` reads tokens into a model, `model` holds plain
@@ -38,6 +39,7 @@ mod syntax;
 mod test;
 #[cfg(test)]
 mod unfinished;
+mod value;
 
 use proc_macro2::TokenStream;
 use syn::DeriveInput;

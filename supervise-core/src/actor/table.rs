@@ -28,6 +28,9 @@ pub trait SupervisionTable: 'static {
     /// The rules of [`decide`](Self::decide) as data, for people and tools.
     const TABLE: DeciderTable;
 
+    /// See [`Supervisor::CONFIGURED`]. Such a table cannot be used without its actor.
+    const CONFIGURED: Option<&'static str> = None;
+
     /// Decides what happens to a child that failed: see [`Supervisor::decide`].
     ///
     /// # Errors
@@ -40,6 +43,7 @@ pub trait SupervisionTable: 'static {
 impl<S: Supervisor> SupervisionTable for S {
     const STRATEGY: Strategy = S::STRATEGY;
     const TABLE: DeciderTable = S::TABLE;
+    const CONFIGURED: Option<&'static str> = S::CONFIGURED;
 
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
         S::decide(failure, child)

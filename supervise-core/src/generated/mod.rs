@@ -4,6 +4,7 @@
 
 pub mod migration_hints;
 mod plain_reply;
+mod settings;
 
 use std::error::Error;
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::base::drop_contained;
 use crate::failure::Failure;
 
 pub use plain_reply::*;
+pub use settings::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]

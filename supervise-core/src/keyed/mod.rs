@@ -33,10 +33,13 @@ use self::registry::Registry;
 use self::seat::Seat;
 use self::table::Table;
 use crate::actor::{
-    Actor, Built, Cell, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy, TypedRef,
+    Actor, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy,
+    Supervisor, TypedRef,
 };
 use crate::base::ActorPath;
+use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
+use crate::supervision::ChildInfo;
 
 /// What children can be known by.
 ///
@@ -272,10 +275,22 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
             let table = Arc::clone(&table);
             move || Registry::new(Arc::clone(&table))
         });
+        let props = supervising_by(props, ctx.configuration());
         let registry = Cell::spawn_under(&parent, NewName::Given(name.as_ref()), props)?;
         table.belongs_to(registry.to_any());
         Ok(Children { table: Some(table) })
     }
+}
+
+/// The children are supervised by the table of their owner, with the values that its instance has resolved.
+fn supervising_by<K: ChildKey, C: Actor, P: Supervisor>(
+    props: Props<Registry<K, C, P>>,
+    configuration: Option<&Arc<Configuration>>,
+) -> Props<Registry<K, C, P>> {
+    let Some(values) = configuration.cloned() else { return props };
+    let strategy = *values.strategy();
+    let decide = move |failure: &Failure, child: &ChildInfo| Ok((P::decide_by(&values, failure, child)?, strategy));
+    props.with_policy::<P>(strategy, P::TABLE, decide).marked()
 }
 
 impl<K, C: Actor, E> fmt::Debug for ChildrenProps<K, C, E> {

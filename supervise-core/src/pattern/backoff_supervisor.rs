@@ -36,6 +36,7 @@ use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
+use crate::actor::configuration::assert_no_settings;
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, SpawnError, StoppingTable, SupervisionTable, Supervisor,
@@ -187,6 +188,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     where
         B: BlueprintUnder<S>,
     {
+        const { assert_no_settings(S::CONFIGURED) };
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;
         self.plan.decide = decider(S::decide);

@@ -27,6 +27,7 @@ use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::StandInRef;
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
+use crate::actor::configuration::assert_no_settings;
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Request, SpawnError, SupervisionTable, Supervisor, Terminated,
@@ -201,6 +202,7 @@ impl<B: Blueprint, T> PoolProps<B, T> {
     where
         B: BlueprintUnder<S>,
     {
+        const { assert_no_settings(S::CONFIGURED) };
         assert_no_shutdown(&S::STRATEGY);
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;

@@ -8,7 +8,7 @@ mod expression;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{DeriveInput, Path};
+use syn::{DeriveInput, Generics, Path};
 
 pub(crate) use coverage::{coverage, stash};
 pub(crate) use documentation::documentation;
@@ -25,8 +25,11 @@ pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
     if let Some(shared) = &table.shared.value {
         return shared_members(shared, krate);
     }
-    let strategy = table.strategy.expression(krate);
+    let strategy = table.strategy.of_the_type(krate);
     let mut members = quote_spanned!(Span::mixed_site()=> const STRATEGY: #krate::Strategy = #strategy;);
+    if let Some(this) = table.this() {
+        members.extend(configure(table, this, krate));
+    }
     if let Some(decider) = &table.decider.value {
         members.extend(decided_by_function(decider, krate));
     } else if !table.rules.is_empty() {
@@ -41,7 +44,7 @@ fn shared_members(shared: &Path, krate: &Path) -> TokenStream {
     let table = quote_spanned!(mixed=> <#shared as #at::SupervisionTable>);
     let decide = decide(&quote_spanned!(mixed=> #table::decide(failure, child)), krate);
     quote_spanned! {mixed=>
-        const STRATEGY: #krate::Strategy = #table::STRATEGY;
+        const STRATEGY: #krate::Strategy = #at::__private::shared_strategy::<#shared>();
         const TABLE: #krate::DeciderTable = #table::TABLE;
         #decide
     }
@@ -67,6 +70,7 @@ pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> Toke
     let mut generated = vec![derivation(&item.generics, of, ident, members)];
     // An actor that uses the table may have permanent children.
     generated.extend(coverage(table, &item.generics, ident, krate, true));
+    generated.extend(checked(table, &item.generics, &quote!(#ident), krate));
     let generated = attributes::under(&attributes::cfgs(&item.attrs), generated);
     let warnings = warnings(table);
     quote!(#item #generated #warnings)
@@ -111,7 +115,10 @@ fn decided_by_rules(table: &Table, krate: &Path) -> TokenStream {
     let mut rules = TokenStream::new();
     for rule in &table.rules {
         let text = rule.text();
-        rules.extend(if rule.answer.directive == Directive::Default {
+        rules.extend(if rule.answer.configured.is_some() {
+            let (directive, configured) = (rule.answer.directive.expression(krate), &rule.answer.text);
+            quote_spanned!(mixed=> #krate::Rule::configured(#text, #directive, #configured),)
+        } else if rule.answer.directive == Directive::Default {
             quote_spanned!(mixed=> #krate::Rule::by_default(#text),)
         } else {
             let directive = rule.answer.expression(krate);
@@ -128,11 +135,63 @@ fn decided_by_rules(table: &Table, krate: &Path) -> TokenStream {
         #cases
         ::core::result::Result::Ok(#kinds)
     };
-    let decide = decide(&body, krate);
+    let decide = if table.configured().is_empty() { decide(&body, krate) } else { decide_by(&body, krate) };
     quote_spanned! {mixed=>
         const TABLE: #krate::DeciderTable = #krate::DeciderTable::Rules(&[#rules]);
         #decide
     }
+}
+
+/// Resolves the values that depend on the supervisor's settings, which mention `this`.
+fn configure(table: &Table, this: Span, krate: &Path) -> TokenStream {
+    let (text, strategy) = (&table.strategy.text, table.strategy.expression(krate));
+    let mut answers = TokenStream::new();
+    for answer in table.configured() {
+        let directive = answer.resolved(krate);
+        answers.extend(quote!(#directive,));
+    }
+    // The user's `self` is this one.
+    let this = Ident::new("self", this);
+    quote_spanned! {Span::mixed_site()=>
+        const CONFIGURED: ::core::option::Option<&'static ::core::primitive::str> = ::core::option::Option::Some(#text);
+
+        fn configure(&#this) -> ::core::result::Result<#krate::Configuration, #krate::InvalidSettings> {
+            ::core::result::Result::Ok(#krate::Configuration::new(#strategy, [#answers]))
+        }
+    }
+}
+
+/// `decide` with the values of an instance.
+fn decide_by(body: &TokenStream, krate: &Path) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        fn decide(
+            _: &#krate::Failure,
+            _: &#krate::ChildInfo,
+        ) -> ::core::result::Result<#krate::Directive, #krate::Failure> {
+            ::core::result::Result::Err(#krate::__private::needs_configuration())
+        }
+
+        fn decide_by(
+            configuration: &#krate::Configuration,
+            failure: &#krate::Failure,
+            child: &#krate::ChildInfo,
+        ) -> ::core::result::Result<#krate::Directive, #krate::Failure> {
+            #body
+        }
+    }
+}
+
+/// Makes rustc check the constants in the table of `ty` even if nothing uses it.
+pub(crate) fn checked(table: &Table, generics: &Generics, ty: &TokenStream, krate: &Path) -> Option<TokenStream> {
+    if !table.has_constants() || !generics.params.is_empty() {
+        return None;
+    }
+    Some(quote_spanned! {Span::mixed_site()=>
+        const _: () = {
+            let _ = <#ty as #krate::SupervisionTable>::STRATEGY;
+            let _ = <#ty as #krate::SupervisionTable>::TABLE;
+        };
+    })
 }
 
 fn decide(body: &TokenStream, krate: &Path) -> TokenStream {

@@ -17,6 +17,7 @@ use super::user_code::WhileParked;
 use super::{Cell, Effects, System, with_effects};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
+use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
@@ -65,6 +66,8 @@ pub(super) struct EffectRunner<A: Actor> {
 struct Rare<M> {
     /// The settings given at the spawn, which replace those that the actor type declares.
     settings: Option<Box<Settings>>,
+    /// What the table of the current instance takes from its settings.
+    configuration: Option<Arc<Configuration>>,
     /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
     /// The rest of an inline turn, which a worker takes over.
@@ -75,7 +78,7 @@ struct Rare<M> {
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, slots: Vec::new(), deferred: None, gone: None }
+        Self { settings, configuration: None, slots: Vec::new(), deferred: None, gone: None }
     }
 }
 
@@ -314,7 +317,10 @@ impl<A: Actor> EffectRunner<A> {
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+            None => match self.configuration() {
+                Some(values) => A::decide_by(values, cause, &info).map(|directive| (directive, *values.strategy())),
+                None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+            },
         });
         match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
             Ok((directive, strategy)) => (Ok(directive), strategy),
@@ -323,7 +329,22 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     fn strategy(&self) -> Strategy {
-        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+        match (self.policy(), self.configuration()) {
+            (Some(policy), _) => policy.strategy,
+            (None, Some(values)) => *values.strategy(),
+            (None, None) => A::STRATEGY,
+        }
+    }
+
+    fn configuration(&self) -> Option<&Configuration> {
+        self.rare.as_ref()?.configuration.as_deref()
+    }
+
+    /// Takes the values of a new instance.
+    ///
+    /// Rule 7.12.
+    pub(super) fn configure(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
     }
 
     fn policy(&self) -> Option<&Policy> {

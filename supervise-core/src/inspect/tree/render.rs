@@ -37,7 +37,7 @@ pub(super) fn text(subtree: &[Node], f: &mut fmt::Formatter<'_>) -> fmt::Result 
         let mut words = vec![node.title().join(": ")];
         words.extend(node.remarks());
         if node.is_supervisor() {
-            words.push(strategy(&node.description.strategy()));
+            words.push(node.strategy());
         }
         writeln!(f, "{}", one_line(&words.join(", ")))?;
         for rule in node.rules() {
@@ -137,6 +137,14 @@ impl Node {
         self.state != NodeState::Recursive && (self.has_children() || !default)
     }
 
+    /// The strategy, with values as the attribute writes them if they depend on the instance.
+    fn strategy(&self) -> String {
+        match self.description.configured() {
+            Some(text) => text.to_owned(),
+            None => strategy(&self.description.strategy()),
+        }
+    }
+
     /// The table, a line for each rule.
     fn rules(&self) -> Vec<String> {
         if self.is_supervisor() { table(self.description.table()) } else { Vec::new() }
@@ -149,7 +157,7 @@ impl Node {
             lines.push(remarks.join(", "));
         }
         if self.is_supervisor() {
-            lines.push(strategy(&self.description.strategy()));
+            lines.push(self.strategy());
         }
         lines.extend(self.rules());
         lines
@@ -165,7 +173,11 @@ fn table(table: DeciderTable) -> Vec<String> {
         DeciderTable::Rules(rules) => {
             let line = |rule: &Rule| {
                 let what = if rule.pattern == "_" { "anything else" } else { rule.pattern };
-                arrow(what, &rule.directive.map_or_else(|| "as by default".to_owned(), directive))
+                match (rule.configured, rule.directive) {
+                    (Some(text), _) => arrow(what, text),
+                    (None, Some(known)) => arrow(what, &directive(known)),
+                    (None, None) => arrow(what, "as by default"),
+                }
             };
             let mut lines: Vec<String> = rules.iter().map(line).collect();
             if rules.iter().all(|rule| rule.pattern != "_") {
