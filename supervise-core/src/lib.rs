@@ -53,10 +53,10 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy,
-    DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, Declare, DefaultTable, Envelope,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, InvalidSettings, MessageFor, NeverFails,
-    NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
+    Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Configuration, Context, DEFAULT_STOP_TIMEOUT,
+    DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, Declare, DefaultTable, Envelope,
+    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, InvalidSettings, MessageFor,
+    NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
     SendErrorReason, SpawnError, SpentInstance, StartError, StashDecidedBy, StashOverflow, StoppingTable,
     SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef,
     Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,

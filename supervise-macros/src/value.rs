@@ -91,6 +91,16 @@ pub(crate) fn value<T>(
 
 /// Reads a duration that must not be zero.
 pub(crate) fn length(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<Duration>> {
+    if let Some(tokens) = &setting.value
+        && !is_expression(tokens)
+        && let Ok(word) = syntax::read(tokens.clone(), Ident::parse)
+    {
+        let message = format!(
+            "a table sees no variables: write a duration such as `{example}`, a constant, or a setting of the supervisor such as \
+             `self.settings.{word}`"
+        );
+        return Err(syn::Error::new(word.span(), message));
+    }
     value(setting, example, duration::positive)
 }
 
@@ -123,16 +133,19 @@ pub(crate) fn this(tokens: &TokenStream) -> Option<Span> {
     None
 }
 
-/// What expresses a value, where `check` names the function that checks a setting when a supervisor starts.
-fn expressed(
-    expression: &TokenStream,
-    setting: Option<&FromSelf>,
-    check: Option<&str>,
-    krate: &Path,
-) -> TokenStream {
-    let (Some(setting), Some(check)) = (setting, check) else { return expression.clone() };
+/// A constant, with the function that checks it when rustc evaluates it, in whose place rustc reports the error.
+fn constant(expression: &TokenStream, check: Option<(&str, &str)>, krate: &Path) -> TokenStream {
+    let Some((check, _)) = check else { return expression.clone() };
+    let here = Span::mixed_site().located_at(spans::of(expression));
+    let (check, krate) = (Ident::new(check, here), spans::path_at(krate, here));
+    quote_spanned!(here=> #krate::__private::#check(#expression))
+}
+
+/// A setting, with the function that checks it when a supervisor starts.
+fn from_self(setting: &FromSelf, check: Option<(&str, &str)>, krate: &Path) -> TokenStream {
+    let FromSelf { expression, text, .. } = setting;
+    let Some((_, check)) = check else { return expression.clone() };
     let check = Ident::new(check, Span::mixed_site());
-    let text = &setting.text;
     quote_spanned!(Span::mixed_site()=> #krate::__private::#check(#text, #expression)?)
 }
 
@@ -142,8 +155,8 @@ macro_rules! values {
             fn expression(&self, krate: &Path) -> TokenStream {
                 match self {
                     Self::Literal(value) => value.expression(krate),
-                    Self::Constant(expression) => expressed(expression, None, $check, krate),
-                    Self::Setting(setting) => expressed(&setting.expression, Some(setting), $check, krate),
+                    Self::Constant(expression) => constant(expression, $check, krate),
+                    Self::Setting(setting) => from_self(setting, $check, krate),
                 }
             }
         }
@@ -152,6 +165,6 @@ macro_rules! values {
 
 values! {
     u32: None,
-    Duration: Some("positive"),
-    f64: Some("share"),
+    Duration: Some(("constant_length", "positive")),
+    f64: Some(("constant_share", "share")),
 }

@@ -1,5 +1,7 @@
 //! What generated tables call whose values come from constants or from the supervisor's settings.
 
+use std::time::Duration;
+
 use crate::actor::SupervisionTable;
 use crate::actor::configuration::assert_no_settings;
 use crate::failure::Failure;
@@ -8,9 +10,24 @@ use crate::supervision::Strategy;
 pub use crate::actor::configuration::{exponential, linear, positive, share};
 
 /// The strategy of a shared table. Does not compile for a table that only its own actor can use.
+#[track_caller]
 pub const fn shared_strategy<T: SupervisionTable>() -> Strategy {
     assert_no_settings(T::CONFIGURED);
     T::STRATEGY
+}
+
+/// A duration that must not be zero.
+#[track_caller]
+pub const fn constant_length(value: Duration) -> Duration {
+    assert!(!value.is_zero(), "this duration must be longer than zero");
+    value
+}
+
+/// A share.
+#[track_caller]
+pub const fn constant_share(value: f64) -> f64 {
+    assert!(value >= 0.0 && value <= 1.0, "the jitter is a share of the delay, between 0.0 and 1.0");
+    value
 }
 
 /// The answer of a table that takes values from an instance, where there is none.

@@ -289,7 +289,8 @@ fn supervising_by<K: ChildKey, C: Actor, P: Supervisor>(
 ) -> Props<Registry<K, C, P>> {
     let Some(values) = configuration.cloned() else { return props };
     let strategy = *values.strategy();
-    let decide = move |failure: &Failure, child: &ChildInfo| Ok((P::decide_by(&values, failure, child)?, strategy));
+    let decide =
+        move |failure: &Failure, child: &ChildInfo| Ok((P::decide_by(&values, failure, child)?, strategy));
     props.with_policy::<P>(strategy, P::TABLE, decide).marked()
 }
 

@@ -183,7 +183,9 @@ fn decide_by(body: &TokenStream, krate: &Path) -> TokenStream {
 
 /// Makes rustc check the constants in the table of `ty` even if nothing uses it.
 pub(crate) fn checked(table: &Table, generics: &Generics, ty: &TokenStream, krate: &Path) -> Option<TokenStream> {
-    if !table.has_constants() || !generics.params.is_empty() {
+    // Also whether a shared table can be used here.
+    let is_checked = table.has_constants() || table.shared.value.is_some();
+    if !is_checked || !generics.params.is_empty() {
         return None;
     }
     Some(quote_spanned! {Span::mixed_site()=>

@@ -318,7 +318,9 @@ impl<A: Actor> EffectRunner<A> {
         let decided = contained(|| match self.policy() {
             Some(policy) => (policy.decide)(cause, &info),
             None => match self.configuration() {
-                Some(values) => A::decide_by(values, cause, &info).map(|directive| (directive, *values.strategy())),
+                Some(values) => {
+                    A::decide_by(values, cause, &info).map(|directive| (directive, *values.strategy()))
+                }
                 None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
             },
         });

@@ -7,9 +7,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Path;
 
 use crate::duration;
-use crate::spans;
 use crate::grammar::Word;
 use crate::grammar::words::Directive;
+use crate::spans;
 use crate::supervise::model::{Answer, Backoff, Growth, Log, Reset, RuleLimit, Strategy};
 use crate::value::Value;
 
@@ -60,15 +60,12 @@ impl Expression for f64 {
     }
 }
 
-/// Where rustc reports what is wrong with a constant in a value.
-fn at(constant: Option<Span>) -> Span {
-    constant.map_or_else(Span::mixed_site, |place| Span::mixed_site().located_at(place))
-}
-
 impl Expression for Backoff {
     /// With a `?` in it, if a value depends on the supervisor's settings.
     fn expression(&self, krate: &Path) -> TokenStream {
-        let (at, text) = (at(self.constant()), &self.text);
+        // Where rustc reports that constants contradict each other.
+        let constant = self.constant().map(|place| Span::mixed_site().located_at(place));
+        let (at, text) = (constant.unwrap_or_else(Span::mixed_site), &self.text);
         let made = |checked: bool, name: &str, first: &Value<Duration>, second: &Value<Duration>| {
             let (first, second) = (first.unchecked(krate), second.unchecked(krate));
             let (name, krate) = (Ident::new(name, at), spans::path_at(krate, at));
@@ -84,12 +81,12 @@ impl Expression for Backoff {
                 let mut backoff = made(checked, "exponential", min, max);
                 if let Some(jitter) = jitter {
                     let jitter = jitter.expression(krate);
-                    backoff.extend(quote_spanned!(at=> .jitter(#jitter)));
+                    backoff.extend(quote!(.jitter(#jitter)));
                 }
                 match reset {
                     Some(Reset::After(quiet)) => {
                         let quiet = quiet.expression(krate);
-                        backoff.extend(quote_spanned!(at=> .reset_after(#quiet)));
+                        backoff.extend(quote!(.reset_after(#quiet)));
                     }
                     Some(Reset::Manual) => backoff.extend(quote!(.manual_reset())),
                     None => {}
@@ -108,12 +105,10 @@ impl Strategy {
     fn without(&self, skipped: &[&str], krate: &Path) -> TokenStream {
         let scope = Ident::new(self.scope.word(), Span::mixed_site());
         let mut strategy = quote!(#krate::Strategy::#scope());
-        let within = self.arguments.within.value.as_ref().and_then(Value::constant);
         self.arguments.each(&mut |name, value| {
             if !skipped.contains(&name) {
-                let at = if name == "within" { at(within) } else { Span::mixed_site() };
-                let (name, value) = (Ident::new(name, at), value.expression(krate));
-                strategy.extend(quote_spanned!(at=> .#name(#value)));
+                let (name, value) = (Ident::new(name, Span::mixed_site()), value.expression(krate));
+                strategy.extend(quote!(.#name(#value)));
             }
         });
         strategy
@@ -164,8 +159,8 @@ impl RuleLimit {
             terms.extend(quote!(.max_retries(#retries)));
         }
         if let Some(within) = &self.within {
-            let (at, within) = (at(within.constant()), within.expression(krate));
-            terms.extend(quote_spanned!(at=> .within(#within)));
+            let within = within.expression(krate);
+            terms.extend(quote!(.within(#within)));
         }
         if let Some(window) = &self.window {
             let window = window.expression(krate);

@@ -279,7 +279,10 @@ fn read_directive(
         }
     }
     if settings.is_empty() {
-        errors.at(name, format!("`Restart(..)` takes a backoff or a limit: {RESTART_AFTER} or `Restart(max_retries = 5)`"));
+        errors.at(
+            name,
+            format!("`Restart(..)` takes a backoff or a limit: {RESTART_AFTER} or `Restart(max_retries = 5)`"),
+        );
         return None;
     }
     let RestartArguments { backoff, max_retries, within, window } = RestartArguments::read(arguments, errors);
