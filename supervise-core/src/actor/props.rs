@@ -16,7 +16,7 @@ use crate::supervision::{ChildInfo, Directive, Strategy};
 
 pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
 /// Decides a child's failure: the directive, and the strategy under which it is carried out.
-type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
+pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for the errors of the
 /// factory, and `T` for the table by which the actor supervises its children: that of its type, unless another one is
@@ -41,7 +41,7 @@ pub(crate) struct Settings {
 pub(crate) struct Policy {
     pub(crate) strategy: Strategy,
     /// The rules of `decide` as data, for people and tools.
-    table: DeciderTable,
+    pub(crate) table: DeciderTable,
     pub(crate) decide: UserValue<Decider>,
 }
 

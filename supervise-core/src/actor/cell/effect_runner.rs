@@ -286,11 +286,11 @@ impl<A: Actor> EffectRunner<A> {
     /// The [`Declare`] with which a new instance declares a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        let slots = &mut self.rare().slots;
+        let Rare { slots, configuration, .. } = self.rare();
         if slots.is_empty() {
             *slots = vec![None; A::CHILDREN.len()];
         }
-        Declare::new(slots.get_mut(at), survivor)
+        Declare::new(slots.get_mut(at), survivor, configuration.clone())
     }
 
     /// Whether a new instance has declared a field.
