@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Lit, Path};
@@ -131,6 +131,23 @@ pub(crate) fn this(tokens: &TokenStream) -> Option<Span> {
         }
     }
     None
+}
+
+/// The tokens with each `self` that of a generated method.
+pub(crate) fn of_our_self(tokens: TokenStream) -> TokenStream {
+    let mut ours = TokenStream::new();
+    for token in tokens {
+        ours.extend([match token {
+            TokenTree::Ident(word) if word == "self" => TokenTree::Ident(spans::located(&word)),
+            TokenTree::Group(group) => {
+                let mut inside = Group::new(group.delimiter(), of_our_self(group.stream()));
+                inside.set_span(group.span());
+                TokenTree::Group(inside)
+            }
+            other => other,
+        }]);
+    }
+    ours
 }
 
 /// A constant, with the function that checks it when rustc evaluates it, in whose place rustc reports the error.

@@ -305,7 +305,7 @@ impl<'a, P> Declare<'a, P> {
         });
     }
 
-    /// Declares the child of `field` with the [`Props`] that `make` returns: a pool, a backoff supervisor, or an actor with settings
+    /// Declares the child of `field` with the [`Props`] that `make` returns (rule 14.7): a pool, a backoff supervisor, or an actor with settings
     /// of its own. `make` runs now; the factory in the props runs on the child's own turn, again for each of its instances.
     pub fn child_with<A, C, T>(
         self,

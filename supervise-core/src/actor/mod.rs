@@ -29,6 +29,7 @@ pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
 pub use self::cell::{SpawnError, StashOverflow};
+pub(crate) use self::child::AnyDeclaration;
 pub use self::child::{Child, Declare, UndeclaredChild};
 pub use self::configuration::{Configuration, InvalidSettings};
 pub use self::context::{AlreadyWatched, Context};

@@ -12,11 +12,12 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplyTo,
-    Request, SupervisedBy, Supervisor, TypedRef, answer,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
+    FailuresDecidedBy, Guardian, Props, RefOf, ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
+use crate::keyed::{ChildKey, Children, ChildrenProps};
 
 pub use plain_reply::*;
 pub use settings::*;
@@ -245,6 +246,11 @@ pub trait NoActor {
 
 impl<A> NoActor for TypeOf<A> {}
 
+/// The type of the parent of keyed children, as a value.
+pub const fn type_of_children<K: ChildKey, C: Actor, P: Supervisor>() -> ActorType {
+    crate::keyed::type_of_parent::<K, C, P>()
+}
+
 /// A ref whose actor `P` may supervise. The bound is on the ref, which only an actor has, so that rustc reports a type
 /// that is not an actor only once.
 pub trait SupervisedRef<P> {}
@@ -265,6 +271,52 @@ pub fn declare<P, B, F>(
     B::Cause: DecidedBy<P>,
 {
     declare.fill(parent, field, factory);
+}
+
+/// Runs the expression of a `#[child(..)]` attribute on a pattern. rustc reports an expression that does not return props there.
+pub fn props<P, A: Actor, C, T>(parent: &mut P, make: impl FnOnce(&mut P) -> Props<A, C, T>) -> Props<A, C, T> {
+    make(parent)
+}
+
+/// Declares a pattern as the child of a field, as [`declare`] declares an actor.
+pub fn declare_with<P, A, C, T>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Child<A>,
+    props: Props<A, C, T>,
+) where
+    A: Actor + FailuresDecidedBy<P>,
+    C: DecidedBy<P>,
+    T: EscalationsDecidedBy<P>,
+{
+    declare.fill_with(parent, field, props);
+}
+
+/// Runs the expression of a `#[child(..)]` attribute on keyed children. rustc reports an expression that does not return a template
+/// there.
+pub fn template<P, K, B, F>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> ChildrenProps<K, B::Actor, B::Cause>
+where
+    K: ChildKey,
+    B: Built,
+    F: Fn(&K) -> B + Send + Sync + 'static,
+{
+    Children::of(make(parent))
+}
+
+/// Declares the keyed children of a field, as [`declare`] declares a child.
+pub fn declare_children<P, K, C, E>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Children<K, C>,
+    props: ChildrenProps<K, C, E>,
+) where
+    P: Supervisor,
+    K: ChildKey,
+    C: Actor,
+    RefOf<C>: SupervisedRef<P>,
+    E: DecidedBy<P>,
+{
+    declare.fill_children(parent, field, props);
 }
 
 /// Picks the best way to turn an error into a [`Failure`], the most informative first: errors, types that can be seen

@@ -10,6 +10,7 @@
 //! - [`Children`]: the handle. A look-up goes straight to the table, whoever makes it; no actor is asked.
 //! - `seat`: the place of one key. Its lock orders the end of one occupant and the start of the next.
 //! - `table`: the seats by key, and no user code under its lock.
+//! - `declared`: keyed children as a field with `#[child(..)]`.
 //! - `registry`: the actor that supervises the children with the table of its parent, and looks who is idle.
 //!
 //! 1. Locks are taken in this order: seat, table, the protocol of the registry. Keys are compared, hashed, shown and
@@ -18,8 +19,9 @@
 //! 3. What is sent to a child whose messages a successor gets stays in the child's own mailbox, under its own bound, until
 //!    the successor has started. No other buffer exists.
 //!
-//! Rules 18.1 to 18.8.
+//! Rules 18.1 to 18.9.
 
+mod declared;
 mod registry;
 mod seat;
 mod table;
@@ -33,7 +35,7 @@ use self::registry::Registry;
 use self::seat::Seat;
 use self::table::Table;
 use crate::actor::{
-    Actor, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy,
+    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy,
     Supervisor, TypedRef,
 };
 use crate::base::ActorPath;
@@ -273,13 +275,18 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
         let parent = ctx.me().actor_ref().to_any();
         let props = Props::<Registry<K, C, P>>::new({
             let table = Arc::clone(&table);
-            move || Registry::new(Arc::clone(&table))
+            move || Registry::new(Arc::new(Arc::clone(&table)))
         });
         let props = supervising_by(props, ctx.configuration());
         let registry = Cell::spawn_under(&parent, NewName::Given(name.as_ref()), props)?;
         table.belongs_to(registry.to_any());
         Ok(Children { table: Some(table) })
     }
+}
+
+/// The type of the parent of keyed children.
+pub(crate) const fn type_of_parent<K: ChildKey, C: Actor, P: Supervisor>() -> ActorType {
+    ActorType::of::<Registry<K, C, P>>()
 }
 
 /// The children are supervised by the table of their owner, with the values that its instance has resolved.

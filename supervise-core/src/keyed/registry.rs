@@ -17,9 +17,22 @@ const AT_ONCE: usize = 256;
 /// Looks come four times in the idle time.
 const SHORTEST_BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
+/// Says which table the next instance of a registry serves.
+pub(super) trait Tables<K: 'static, C: Actor>: Send + Sync {
+    fn current(&self) -> Arc<Table<K, C>>;
+}
+
+/// One that never changes.
+impl<K: ChildKey, C: Actor> Tables<K, C> for Arc<Table<K, C>> {
+    fn current(&self) -> Self {
+        Self::clone(self)
+    }
+}
+
 /// Supervises the children `C` of the keys `K` by the table `T`.
 pub(super) struct Registry<K: ChildKey, C: Actor, T> {
     table: Arc<Table<K, C>>,
+    tables: Arc<dyn Tables<K, C>>,
     restarting: bool,
     rules: PhantomData<fn() -> T>,
 }
@@ -28,8 +41,8 @@ pub(super) struct Registry<K: ChildKey, C: Actor, T> {
 pub(super) struct Look(Option<usize>);
 
 impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
-    pub(super) fn new(table: Arc<Table<K, C>>) -> Self {
-        Self { table, restarting: false, rules: PhantomData }
+    pub(super) fn new(tables: Arc<dyn Tables<K, C>>) -> Self {
+        Self { table: tables.current(), tables, restarting: false, rules: PhantomData }
     }
 }
 
@@ -84,10 +97,10 @@ impl<K: ChildKey, C: Actor, T: SupervisionTable> Actor for Registry<K, C, T> {
     }
 }
 
-/// All children have ended, or the runtime has gone away.
+/// All children have ended, or the runtime has gone away. Also the end of a table that the next instance does not serve.
 impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
     fn drop(&mut self) {
-        if !self.restarting {
+        if !self.restarting || !Arc::ptr_eq(&self.tables.current(), &self.table) {
             self.table.close();
         }
     }

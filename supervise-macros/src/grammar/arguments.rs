@@ -75,6 +75,8 @@ arguments! {
             "The end of the child can end the parent, as the strategy's `auto_shutdown` says.";
         "name" => name: LitStr = child_name, "name = \"reader-1\"",
             "The child's name. Default: the field's name.";
+        "idle" => idle: Value<Duration> = length, "idle = \"5m\"",
+            "For keyed children: how long one may handle no message before it is passivated. Default: for ever.";
     }
 
     /// The arguments of `backoff(..)`.
