@@ -67,6 +67,9 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = child_arguments!()]
 ///
+/// A field of type `Child<Pool<..>>` or `Child<BackoffSupervisor<..>>` has a closure that returns props, and a field of type
+/// `Children<K, A>` one that returns a template of the key. Keyed children take `name` and `idle` only.
+///
 /// `#[child(given)]` on a field of type `Child<..>` says that the constructor gets it from another actor's field.
 ///
 /// ## Attributes of methods
@@ -94,6 +97,8 @@ pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) 
 #[doc = parts_list!()]
 ///
 /// ## Arguments of a strategy
+///
+/// A number or a duration may be an expression, over constants or over the supervisor's settings: `within = self.settings.window`.
 ///
 #[doc = strategy_arguments!()]
 ///

@@ -170,7 +170,8 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
             props = props.mailbox(mailbox);
             if let Some((strategy, table)) = policy {
                 let slot = Arc::clone(&self);
-                let decide = move |failure: &Failure, child: &ChildInfo| slot.decider.lend(|own| own(failure, child));
+                let decide =
+                    move |failure: &Failure, child: &ChildInfo| slot.decider.lend(|own| own(failure, child));
                 props = props.with_policy::<A>(strategy, table, decide).marked();
             }
         }

@@ -35,8 +35,8 @@ use self::registry::Registry;
 use self::seat::Seat;
 use self::table::Table;
 use crate::actor::{
-    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy,
-    Supervisor, TypedRef,
+    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
+    SupervisedBy, Supervisor, TypedRef,
 };
 use crate::base::ActorPath;
 use crate::failure::Failure;

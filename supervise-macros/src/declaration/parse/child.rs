@@ -159,7 +159,9 @@ fn held(ty: &Type) -> Option<(ChildKind, Type)> {
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     let mut types = arguments.args.iter();
     match (types.next(), types.next(), types.next()) {
-        (Some(GenericArgument::Type(key)), Some(GenericArgument::Type(actor)), None) if last.ident == "Children" => {
+        (Some(GenericArgument::Type(key)), Some(GenericArgument::Type(actor)), None)
+            if last.ident == "Children" =>
+        {
             Some((ChildKind::Keyed(Box::new(key.clone())), actor.clone()))
         }
         _ => None,
