@@ -54,12 +54,12 @@ pub mod testkit;
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
     Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Configuration, Context, DEFAULT_STOP_TIMEOUT,
-    DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, Declare, DefaultTable, Envelope,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, InvalidSettings, MessageFor,
-    NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
-    SendErrorReason, SpawnError, SpentInstance, StartError, StashDecidedBy, StashOverflow, StoppingTable,
-    SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef,
-    Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
+    DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, DeclarationDecidedBy, Declare,
+    DefaultTable, Envelope, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed,
+    InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request,
+    Rule, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
+    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
+    TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};

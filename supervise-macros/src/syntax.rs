@@ -3,6 +3,7 @@
 //! All parsers run through one function, because rustc would compile `syn::parse2` for each.
 
 use proc_macro2::{Span, TokenStream};
+use syn::Type;
 use syn::parse::{ParseStream, Parser};
 
 /// Reads all of `tokens` with `parser`.
@@ -52,5 +53,14 @@ fn run(tokens: TokenStream, reading: &mut dyn Run) {
         && read
     {
         reading.fail(left);
+    }
+}
+
+/// `ty` without parentheses around it, and without those that a `macro_rules!` puts around a type that it was given.
+pub(crate) fn bare(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => bare(&group.elem),
+        Type::Paren(paren) => bare(&paren.elem),
+        ty => ty,
     }
 }

@@ -9,6 +9,7 @@
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] shows what services need as programs that run.
+//! - [`docs::guides`] is for people who come from Akka, Erlang, Proto.Actor, ractor, kameo, actix or plain tokio.
 //! - [`docs::architecture`] explains the code base to contributors.
 
 pub use supervise_core::*;
@@ -23,12 +24,32 @@ pub mod docs {
     pub mod reliability {}
     /// Programs for what services need, which compile and run as tests.
     pub mod cookbook {
+        #[doc = include_str!("../docs/cookbook/service.md")]
+        pub mod service {}
         #[doc = include_str!("../docs/cookbook/tasks.md")]
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
         #[doc = include_str!("../docs/cookbook/configuration.md")]
         pub mod configuration {}
+        #[doc = include_str!("../docs/cookbook/routing.md")]
+        pub mod routing {}
+        #[doc = include_str!("../docs/cookbook/tcp.md")]
+        pub mod tcp {}
+    }
+    /// Guides for people who know another way to write actors. Each has a table of what to write instead, the differences, and a
+    /// program that compiles and runs as a test.
+    pub mod guides {
+        #[doc = include_str!("../docs/guides/akka.md")]
+        pub mod akka {}
+        #[doc = include_str!("../docs/guides/erlang.md")]
+        pub mod erlang {}
+        #[doc = include_str!("../docs/guides/proto_actor.md")]
+        pub mod proto_actor {}
+        #[doc = include_str!("../docs/guides/rust_actors.md")]
+        pub mod rust_actors {}
+        #[doc = include_str!("../docs/guides/tokio_tasks.md")]
+        pub mod tokio_tasks {}
     }
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
@@ -213,9 +234,9 @@ pub use supervise_macros::actor;
 /// # #[actor] impl Ingest {}
 /// ```
 ///
-/// A child whose failure no rule decides does not compile. `Panic`, `Killed`, `DeathPact` and `InitializationFailed` need no
-/// rule: without one, and without `on(_)`, they escalate ([rule 3.2](docs::semantics#rule-3.2)). Errors that the runtime itself raises
-/// need one like others ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
+/// A child whose failure no rule decides does not compile. `Panic`, `Killed` and `DeathPact` need no rule: without one, and without
+/// `on(_)`, they escalate ([rule 3.2](docs::semantics#rule-3.2)). Errors that the runtime itself raises need one like others, and
+/// `InitializationFailed` does above an actor with declared children ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
 /// what the function decides. [`docs::checks`] says what is checked and what is not.
 ///
 /// # Values from constants and settings

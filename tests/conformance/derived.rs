@@ -5,6 +5,7 @@ mod deferral;
 mod escalation;
 mod limits;
 mod restart;
+mod slow_starts;
 mod stop;
 mod watch;
 

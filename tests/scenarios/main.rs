@@ -21,5 +21,6 @@ mod tables;
 mod testkit;
 mod thread_end;
 mod timers;
+mod topics;
 mod tree;
 mod work;

@@ -78,6 +78,8 @@ pub(crate) struct Model {
     failed_by: Option<Culprit>,
     /// How many restarts its parent has sent and it has taken up.
     restarts_begun: u32,
+    /// How many times it was ready for messages after it was not, or after a failure of its own or of its children.
+    runs: u8,
     /// Its parent waits to hear that the instance is replaced.
     says_when_replaced: bool,
     instance: Instance,
@@ -100,8 +102,8 @@ pub(crate) struct Model {
     last_round: u64,
     deciding: Option<(ChildId, Fault, u32)>,
     queue: Vec<Message>,
-    /// Each with the restarts that its child had taken up.
-    reports: VecDeque<(ChildId, Fault, u32)>,
+    /// Each with the restarts that its child had taken up, and its runs.
+    reports: VecDeque<(ChildId, Fault, u32, u8)>,
     watching: BTreeMap<Id, (WatchKind, Option<HowEnded>)>,
     watchers: Vec<Id>,
     fields: Fields,
@@ -123,6 +125,7 @@ impl Model {
             suspended: inherited,
             failed_by: None,
             restarts_begun: 0,
+            runs: 0,
             says_when_replaced: false,
             instance: Instance::Never,
             stage: Stage::Living,
@@ -215,6 +218,8 @@ impl Model {
                     restarts,
                     by_rule,
                     delays,
+                    runs: 0,
+                    runs_counted: 0,
                     waits: None,
                     restarts_sent: 0,
                     to_be_replaced: false,
@@ -265,11 +270,11 @@ impl Model {
     /// What is to be done after `input`.
     pub(crate) fn step(&mut self, input: &Input<'_, Id, Fault>) -> Effects {
         match input {
-            Input::Message(SystemMessage::Failed { child, cause, restarts }) => {
+            Input::Message(SystemMessage::Failed { child, cause, restarts, runs }) => {
                 if !self.is_stopping() {
                     self.concerns_a_start(*child);
                 }
-                self.reports.push_back((*child, *cause, *restarts));
+                self.reports.push_back((*child, *cause, *restarts, *runs));
             }
             Input::Message(SystemMessage::Terminate) => self.stop_self(),
             Input::Message(SystemMessage::RestartTogether(cause)) => {
@@ -312,11 +317,12 @@ impl Model {
                 self.reports.clear();
                 break;
             } else if self.may_decide()
-                && let Some((child, cause, restarts)) = self.reports.pop_front()
+                && let Some((child, cause, restarts, runs)) = self.reports.pop_front()
             {
                 self.concerns_a_start(child);
                 if self.children.contains_key(&child) {
                     self.deciding = Some((child, cause, restarts));
+                    self.child(child).runs = runs;
                     let renewed = self.fields.is_missing(child);
                     self.does.push(if renewed {
                         Effect::RestartEnded(child)

@@ -451,7 +451,7 @@ impl World {
                         Watchdog::may_renew(self, id, child)?;
                         next = Some(Input::Decided(self.ruling(Ok(Directive::Restart), role)));
                     }
-                    Effect::Report { cause, restarts } => self.report(id, cause, restarts),
+                    Effect::Report { cause, restarts, runs } => self.report(id, cause, restarts, runs),
                     other => self.perform(id, other),
                 }
             }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Poll, Waker, ready};
 
 use tokio::task::coop::consume_budget;
@@ -280,6 +280,23 @@ impl<A: Actor> ActorRef<A> {
     fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
         self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
         SendError::new(message, SendErrorReason::Stopped)
+    }
+}
+
+impl<A> ActorRef<A> {
+    /// A ref that does not keep the actor's cell.
+    pub(crate) fn downgrade(&self) -> WeakActorRef<A> {
+        WeakActorRef(Arc::downgrade(&self.cell))
+    }
+}
+
+/// A ref that does not keep the cell of an actor that has ended, nor its system. A living actor keeps its own cell.
+pub(crate) struct WeakActorRef<A>(Weak<dyn TypedCell<A>>);
+
+impl<A> WeakActorRef<A> {
+    /// The ref, unless the actor has ended and nothing else keeps its cell.
+    pub(crate) fn upgrade(&self) -> Option<ActorRef<A>> {
+        self.0.upgrade().map(|cell| ActorRef { cell })
     }
 }
 

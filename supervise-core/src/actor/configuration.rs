@@ -113,15 +113,6 @@ pub fn linear(setting: &'static str, window: Duration, initial: Duration) -> Res
     Ok(Backoff::linear(positive(setting, window)?, positive(setting, initial)?))
 }
 
-/// Refuses a table that needs an instance where there is none, at compile time.
-pub(crate) const fn assert_no_settings(configured: Option<&'static str>) {
-    assert!(
-        configured.is_none(),
-        "this table takes values from its actor's settings (`self.`), so only that actor can use it: write it as a table of its own, \
-         `#[supervise(..)] struct Storage;`, whose values are literals or constants"
-    );
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

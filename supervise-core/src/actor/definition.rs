@@ -346,8 +346,9 @@ impl<P: Decides<E>, E> DecidedBy<P> for FailsWith<E> {}
 )]
 pub trait FailuresDecidedBy<P> {}
 
-/// The overflow of the stash of `Self` is decided by `P`, if the stash is bounded. Written by `#[actor]` on the type. Rule 3.9.
-pub trait StashDecidedBy<P> {}
+/// `P` decides what `Self` can fail with because of its declaration: the overflow of a bounded stash, and the failed starts of its
+/// declared children. `#[actor]` on the type writes it. Rule 3.9.
+pub trait DeclarationDecidedBy<P> {}
 
 /// `P` decides every failure that `Self` escalates. `#[actor]` on the type writes it.
 pub trait EscalationsDecidedBy<P> {}

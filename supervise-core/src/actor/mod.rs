@@ -15,6 +15,7 @@ mod definition;
 mod description;
 pub(crate) mod dispatch;
 mod envelope;
+mod extensions;
 mod guardian;
 mod props;
 mod reply;
@@ -25,6 +26,7 @@ mod work;
 
 #[cfg(feature = "testkit")]
 pub(crate) use self::activity::Activity;
+pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
@@ -37,8 +39,8 @@ pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesInOneSpelling,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    StashDecidedBy, SupervisedBy, Supervisor, WatchableBy, Watches,
+    DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
+    NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::actor::cell::CellProtocol;
-use crate::actor::configuration::assert_no_settings;
 use crate::actor::definition::{Actor, Built, NeverFails};
 use crate::actor::description::{ActorDescription, DeciderTable};
 use crate::actor::table::{TotalTable, Unchecked};
@@ -80,7 +79,6 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// what it escalates where the actor is spawned.
     #[must_use]
     pub fn supervised_by<S: TotalTable>(self) -> Props<A, C, S> {
-        const { assert_no_settings(S::CONFIGURED) };
         self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
     }
 

@@ -21,6 +21,7 @@ use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
+use crate::actor::extensions::Extensions;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::Props;
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
@@ -51,6 +52,7 @@ pub(crate) struct SystemCore {
     failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
+    extensions: Extensions,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
 }
@@ -317,6 +319,7 @@ impl ActorSystemBuilder {
             failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
+            extensions: Extensions::default(),
             #[cfg(feature = "testkit")]
             activity: super::activity::Activity::default(),
         });
@@ -421,6 +424,10 @@ impl SystemCore {
         &self.termination
     }
 
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// The time since the system began.
     pub(crate) fn now(&self) -> Time {
         self.began.elapsed()
@@ -498,6 +505,8 @@ impl SystemCore {
 
     fn announce_end(&self) {
         self.observer.dead_letters_end();
+        // They may hold refs to actors, which hold the system.
+        drop(self.extensions.take());
         let how = self.failure.get().cloned().map_or(Ok(()), Err);
         self.end.send_replace(Some(how));
     }

@@ -3,22 +3,22 @@
 //! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
 //! [`EscalationsDecidedBy`]. Rule 3.8.
 
-use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Supervisor};
+use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts};
 use crate::actor::description::{DeciderTable, Rule};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stopping_decider};
 
 /// A strategy and the rules that decide about failures.
 ///
-/// `#[supervise(..)]` on a unit struct writes this impl, and every actor type implements it with its own table. One
-/// table can be used in several places: by an actor (`#[supervise(table = Storage)]`), by a pattern
+/// `#[supervise(..)]` on a unit struct that is not an actor writes this impl. The table of an actor is the actor's alone, because what
+/// it can escalate depends on the actor's children. One table can be used in several places: by an actor (`#[supervise(table = Storage)]`), by a pattern
 /// ([`PoolProps::supervised_by`](crate::pattern::PoolProps::supervised_by),
 /// [`BackoffSupervisorProps::supervised_by`](crate::pattern::BackoffSupervisorProps::supervised_by)), by one actor
 /// among others of its type ([`Props::supervised_by`](crate::Props::supervised_by)), and by the guardian
 /// ([`ActorSystemBuilder::supervised_by`](crate::ActorSystemBuilder::supervised_by)).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
-    label = "this type has no `#[supervise(..)]`",
+    label = "this is not a unit struct with `#[supervise(..)]`, or it is an actor",
     note = "write a table as a unit struct: `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`"
 )]
 pub trait SupervisionTable: 'static {
@@ -28,26 +28,12 @@ pub trait SupervisionTable: 'static {
     /// The rules of [`decide`](Self::decide) as data, for people and tools.
     const TABLE: DeciderTable;
 
-    /// See [`Supervisor::CONFIGURED`]. Such a table cannot be used without its actor.
-    const CONFIGURED: Option<&'static str> = None;
-
-    /// Decides what happens to a child that failed: see [`Supervisor::decide`].
+    /// Decides what happens to a child that failed: see [`Supervisor::decide`](crate::Supervisor::decide).
     ///
     /// # Errors
     ///
     /// An error fails the supervisor itself, with that error in place of the child's.
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure>;
-}
-
-#[diagnostic::do_not_recommend]
-impl<S: Supervisor> SupervisionTable for S {
-    const STRATEGY: Strategy = S::STRATEGY;
-    const TABLE: DeciderTable = S::TABLE;
-    const CONFIGURED: Option<&'static str> = S::CONFIGURED;
-
-    fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
-        S::decide(failure, child)
-    }
 }
 
 /// A table that decides every failure, because it has an `on(_)` or no rules at all.

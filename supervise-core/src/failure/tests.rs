@@ -169,7 +169,8 @@ fn an_escalation_through_any_number_of_levels_adds_nothing() {
                 above.begin();
                 step(&mut above, Input::Returned(Returned::Ok));
                 above.spawn(&ActorName::from("child"), |_, _| 1).unwrap();
-                let report = SystemMessage::Failed { child: ChildId(0), cause: failure.clone(), restarts: 0 };
+                let report =
+                    SystemMessage::Failed { child: ChildId(0), cause: failure.clone(), restarts: 0, runs: 1 };
                 step(&mut above, Input::Message(report));
                 failure.escalated(|| ActorPath::from_elements("deep", [&*level.to_string()].into_iter()));
                 let strategy = Strategy::one_for_one();

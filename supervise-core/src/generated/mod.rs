@@ -1,6 +1,9 @@
 //! What generated code calls. It is not part of the public interface: users reach it only through the macros.
 //!
 //! Generic code stands here, so that the macros emit little code.
+//!
+//! Methods that generated code calls with a dot begin with `__`: a trait of the user that every type implements may have methods of
+//! any other name.
 
 pub mod migration_hints;
 mod plain_reply;
@@ -68,18 +71,18 @@ pub fn debug_hidden(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     f.debug_struct(name).finish_non_exhaustive()
 }
 
-/// Shows an argument, if it implements `Debug`. Used as `(&&Shown(argument)).shown()`.
+/// Shows an argument, if it implements `Debug`. Used as `(&&Shown(argument)).__shown()`.
 #[expect(missing_debug_implementations, reason = "it is not shown itself")]
 pub struct Shown<'a, T: ?Sized>(pub &'a T);
 
 /// The argument implements `Debug`. Found first.
 pub trait IsDebug {
     /// The argument.
-    fn shown(&self) -> &dyn fmt::Debug;
+    fn __shown(&self) -> &dyn fmt::Debug;
 }
 
 impl<T: fmt::Debug> IsDebug for &Shown<'_, T> {
-    fn shown(&self) -> &dyn fmt::Debug {
+    fn __shown(&self) -> &dyn fmt::Debug {
         &self.0
     }
 }
@@ -96,11 +99,11 @@ impl fmt::Debug for Elided {
 /// The argument does not implement `Debug`.
 pub trait NotDebug {
     /// `..`
-    fn shown(&self) -> &dyn fmt::Debug;
+    fn __shown(&self) -> &dyn fmt::Debug;
 }
 
 impl<T: ?Sized> NotDebug for Shown<'_, T> {
-    fn shown(&self) -> &dyn fmt::Debug {
+    fn __shown(&self) -> &dyn fmt::Debug {
         &Elided
     }
 }
@@ -320,7 +323,7 @@ pub fn declare_children<P, K, C, E>(
 }
 
 /// Picks the best way to turn an error into a [`Failure`], the most informative first: errors, types that can be seen
-/// as errors, types that convert into one. Used as `(&&&&Tier::of(&error)).failure(error)`.
+/// as errors, types that convert into one. Used as `(&&&&Tier::of(&error)).__failure(error)`.
 #[derive(Debug)]
 pub struct Tier<E>(PhantomData<fn() -> E>);
 
@@ -334,11 +337,11 @@ impl<E> Tier<E> {
 /// Tier one: errors.
 pub trait AnError<E> {
     /// The failure.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E: Error + Send + Sync + 'static> AnError<E> for &&&Tier<E> {
-    fn failure(&self, error: E) -> Failure {
+    fn __failure(&self, error: E) -> Failure {
         Failure::new(error)
     }
 }
@@ -346,14 +349,14 @@ impl<E: Error + Send + Sync + 'static> AnError<E> for &&&Tier<E> {
 /// Tier two: boxed errors, `anyhow::Error`.
 pub trait ErrorLike<E> {
     /// The failure.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E> ErrorLike<E> for &&Tier<E>
 where
     E: fmt::Display + AsRef<dyn Error + Send + Sync> + Send + Sync + 'static,
 {
-    fn failure(&self, error: E) -> Failure {
+    fn __failure(&self, error: E) -> Failure {
         Failure::error_like(error)
     }
 }
@@ -361,14 +364,14 @@ where
 /// Tier three: types that convert into a boxed error.
 pub trait IntoError<E> {
     /// The failure.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E> IntoError<E> for &Tier<E>
 where
     E: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
 {
-    fn failure(&self, error: E) -> Failure {
+    fn __failure(&self, error: E) -> Failure {
         Failure::other(error)
     }
 }
@@ -377,11 +380,11 @@ where
 /// them again.
 pub trait ReportedError<E> {
     /// Never called.
-    fn failure(&self, error: E) -> Failure;
+    fn __failure(&self, error: E) -> Failure;
 }
 
 impl<E> ReportedError<E> for Tier<E> {
-    fn failure(&self, _: E) -> Failure {
+    fn __failure(&self, _: E) -> Failure {
         unreachable!("code whose error is not an error type does not compile")
     }
 }

@@ -1,7 +1,7 @@
 //! Looks behind the name of a handler's return type: a `Result` under another name, or a future that may become one, would hide its
 //! error from the parent's table.
 //!
-//! Used as `plain_reply((&Probe::<T>::NEW).kind())`. Method resolution finds the first of: the methods of a probe of a `Result`, the
+//! Used as `plain_reply((&Probe::<T>::NEW).__kind())`. Method resolution finds the first of: the methods of a probe of a `Result`, the
 //! method for futures, and the method for any type.
 
 use std::future::Future;
@@ -34,14 +34,14 @@ pub struct Plain;
 
 impl<T, E> Probe<Result<T, E>> {
     /// It is a `Result`.
-    pub fn kind(&self) -> HiddenResult {
+    pub fn __kind(&self) -> HiddenResult {
         HiddenResult
     }
 }
 
 impl<T, E> Probe<Option<Result<T, E>>> {
     /// It holds a `Result`.
-    pub fn kind(&self) -> NestedResult {
+    pub fn __kind(&self) -> NestedResult {
         NestedResult
     }
 }
@@ -49,7 +49,7 @@ impl<T, E> Probe<Option<Result<T, E>>> {
 /// The answer for futures.
 pub trait FutureKind {
     /// It is a future.
-    fn kind(&self) -> FutureReply {
+    fn __kind(&self) -> FutureReply {
         FutureReply
     }
 }
@@ -59,7 +59,7 @@ impl<F: Future> FutureKind for Probe<F> {}
 /// The answer for every other type.
 pub trait PlainKind {
     /// It is none of those above.
-    fn kind(&self) -> Plain {
+    fn __kind(&self) -> Plain {
         Plain
     }
 }

@@ -2,19 +2,9 @@
 
 use std::time::Duration;
 
-use crate::actor::SupervisionTable;
-use crate::actor::configuration::assert_no_settings;
 use crate::failure::Failure;
-use crate::supervision::Strategy;
 
 pub use crate::actor::configuration::{exponential, linear, positive, share};
-
-/// The strategy of a shared table. Does not compile for a table that only its own actor can use.
-#[track_caller]
-pub const fn shared_strategy<T: SupervisionTable>() -> Strategy {
-    assert_no_settings(T::CONFIGURED);
-    T::STRATEGY
-}
 
 /// A duration that must not be zero.
 #[track_caller]

@@ -133,7 +133,7 @@ impl ActorSystem {
 }
 
 impl NodeState {
-    fn of(protocol: &CellProtocol) -> Self {
+    pub(super) fn of(protocol: &CellProtocol) -> Self {
         if protocol.is_stopping() {
             Self::Stopping
         } else if protocol.has_failed() {

@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::registry::{Registry, Tables};
+use super::registry::{CloseAtEnd, Registry};
 use super::table::Table;
 use super::{ChildKey, Children, ChildrenProps};
 use crate::actor::{
@@ -41,16 +41,16 @@ impl<K: ChildKey, C: Actor> DeclaredChildren<K, C> {
 /// A declaration together with the type of the owner, whose table supervises the children.
 struct Of<K: ChildKey, C: Actor, P>(DeclaredChildren<K, C>, std::marker::PhantomData<fn() -> P>);
 
-impl<K: ChildKey, C: Actor, P: Supervisor> Tables<K, C> for Of<K, C, P> {
-    fn current(&self) -> Arc<Table<K, C>> {
-        self.0.table()
-    }
-}
-
 impl<K: ChildKey, C: Actor, P: Supervisor> AnyDeclaration for Of<K, C, P> {
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, _: &ChildSpec) {
-        let tables = Arc::clone(&self);
-        let mut props = Props::<Registry<K, C, P>>::new(move || Registry::new(Arc::clone(&tables) as _));
+        let (slot, mut served) = (Arc::clone(&self), CloseAtEnd(self.0.table()));
+        let mut props = Props::<Registry<K, C, P>>::new(move || {
+            let table = slot.0.table();
+            if !Arc::ptr_eq(&table, &served.0) {
+                served = CloseAtEnd(Arc::clone(&table));
+            }
+            Registry::new(table)
+        });
         let strategy = self.0.now().configuration.as_ref().map(|values| *values.strategy());
         if let Some(strategy) = strategy {
             let slot = Arc::clone(&self);

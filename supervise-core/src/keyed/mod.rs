@@ -31,7 +31,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::registry::Registry;
+use self::registry::{CloseAtEnd, Registry};
 use self::seat::Seat;
 use self::table::Table;
 use crate::actor::{
@@ -274,8 +274,8 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
         let table = Arc::new(Table::new(self.template, self.idle, self.mailbox));
         let parent = ctx.me().actor_ref().to_any();
         let props = Props::<Registry<K, C, P>>::new({
-            let table = Arc::clone(&table);
-            move || Registry::new(Arc::new(Arc::clone(&table)))
+            let at_its_end = CloseAtEnd(Arc::clone(&table));
+            move || Registry::new(Arc::clone(&at_its_end.0))
         });
         let props = supervising_by(props, ctx.configuration());
         let registry = Cell::spawn_under(&parent, NewName::Given(name.as_ref()), props)?;

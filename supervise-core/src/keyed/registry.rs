@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::ChildKey;
 use super::table::Table;
-use crate::actor::{Actor, ActorRef, Context, DeciderTable, SupervisionTable, Supervisor, Terminated, TypedRef};
+use crate::actor::{Actor, ActorRef, Context, DeciderTable, Supervisor, Terminated, TypedRef};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
@@ -17,22 +17,9 @@ const AT_ONCE: usize = 256;
 /// Looks come four times in the idle time.
 const SHORTEST_BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
-/// Says which table the next instance of a registry serves.
-pub(super) trait Tables<K: 'static, C: Actor>: Send + Sync {
-    fn current(&self) -> Arc<Table<K, C>>;
-}
-
-/// One that never changes.
-impl<K: ChildKey, C: Actor> Tables<K, C> for Arc<Table<K, C>> {
-    fn current(&self) -> Self {
-        Self::clone(self)
-    }
-}
-
-/// Supervises the children `C` of the keys `K` by the table `T`.
+/// Supervises the children `C` of the keys `K` by the table of the actor `T`.
 pub(super) struct Registry<K: ChildKey, C: Actor, T> {
     table: Arc<Table<K, C>>,
-    tables: Arc<dyn Tables<K, C>>,
     restarting: bool,
     rules: PhantomData<fn() -> T>,
 }
@@ -41,12 +28,12 @@ pub(super) struct Registry<K: ChildKey, C: Actor, T> {
 pub(super) struct Look(Option<usize>);
 
 impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
-    pub(super) fn new(tables: Arc<dyn Tables<K, C>>) -> Self {
-        Self { table: tables.current(), tables, restarting: false, rules: PhantomData }
+    pub(super) fn new(table: Arc<Table<K, C>>) -> Self {
+        Self { table, restarting: false, rules: PhantomData }
     }
 }
 
-impl<K: ChildKey, C: Actor, T: SupervisionTable> Supervisor for Registry<K, C, T> {
+impl<K: ChildKey, C: Actor, T: Supervisor> Supervisor for Registry<K, C, T> {
     type Ref = ActorRef<Self>;
     const STRATEGY: Strategy = T::STRATEGY;
     const TABLE: DeciderTable = T::TABLE;
@@ -56,7 +43,7 @@ impl<K: ChildKey, C: Actor, T: SupervisionTable> Supervisor for Registry<K, C, T
     }
 }
 
-impl<K: ChildKey, C: Actor, T: SupervisionTable> Actor for Registry<K, C, T> {
+impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     type Message = Look;
 
     async fn handle(&mut self, Look(left): Look, ctx: &mut Context<Self>) -> Result<(), Failure> {
@@ -97,10 +84,20 @@ impl<K: ChildKey, C: Actor, T: SupervisionTable> Actor for Registry<K, C, T> {
     }
 }
 
-/// All children have ended, or the runtime has gone away. Also the end of a table that the next instance does not serve.
+/// Closes the table when the registry has ended, whether it had an instance then or not: it may have been stopped while it
+/// waited for its children in order to restart. The factory owns this.
+pub(super) struct CloseAtEnd<K: ChildKey, C: Actor>(pub(super) Arc<Table<K, C>>);
+
+impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// All children have ended, or the runtime has gone away. Nobody has been told of the end yet.
 impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
     fn drop(&mut self) {
-        if !self.restarting || !Arc::ptr_eq(&self.tables.current(), &self.table) {
+        if !self.restarting {
             self.table.close();
         }
     }

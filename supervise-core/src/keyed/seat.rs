@@ -109,6 +109,10 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
     pub(super) fn occupy(self: &Arc<Self>) -> Result<ActorRef<C>, SpawnError> {
         let name = self.name();
         loop {
+            // Somebody else may have occupied it meanwhile. Its key does not find it if it does not equal itself.
+            if let Some(child) = self.call() {
+                return Ok(child);
+            }
             let others = self.table.with_hash(self.hash);
             if let Some(seat) = others.as_ref().and_then(|others| others.find(&self.key)) {
                 match seat.call() {

@@ -167,6 +167,10 @@ pub(super) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
     info!(target: TARGET, phase, ?tasks, "a shutdown phase is skipped");
 }
 
+pub(super) fn still_stopping(waited: Duration, actors: &dyn Display) {
+    warn!(target: TARGET, ?waited, "still waiting for the end of {actors}");
+}
+
 pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
     warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
 }

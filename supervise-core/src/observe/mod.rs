@@ -208,6 +208,11 @@ pub(crate) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
     told(|| log::shutdown_phase_skipped(phase, tasks));
 }
 
+/// Reports which actors have not ended, though they were asked to stop.
+pub(crate) fn still_stopping(waited: Duration, actors: &dyn Display) {
+    told(|| log::still_stopping(waited, actors));
+}
+
 /// Reports that a phase of the coordinated shutdown took too long.
 pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
     told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));

@@ -45,4 +45,6 @@ pub(super) fn shutdown_task_failed(_: &str, _: &str, _: &Failure) {}
 
 pub(super) fn shutdown_phase_skipped(_: &str, _: &[&str]) {}
 
+pub(super) fn still_stopping(_: Duration, _: &dyn Display) {}
+
 pub(super) fn shutdown_phase_timed_out(_: &str, _: Duration, _: &[String]) {}

@@ -36,7 +36,6 @@ use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
-use crate::actor::configuration::assert_no_settings;
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, SpawnError, StoppingTable, SupervisionTable, Supervisor,
@@ -91,6 +90,8 @@ struct Plan<C: Actor> {
     final_stop: Option<Predicate<C::Message>>,
     /// The child is being stopped because it failed, and will be started again. Invariant 3.
     failed: AtomicBool,
+    /// The child is being stopped because it could not start.
+    did_not_start: AtomicBool,
 }
 
 impl<C: Actor> BackoffSupervisor<C> {
@@ -169,6 +170,7 @@ impl<B: Blueprint> BackoffSupervisorProps<B> {
             while_stopped: None,
             final_stop: None,
             failed: AtomicBool::new(false),
+            did_not_start: AtomicBool::new(false),
         };
         Self { plan, marks: PhantomData }
     }
@@ -188,7 +190,6 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     where
         B: BlueprintUnder<S>,
     {
-        const { assert_no_settings(S::CONFIGURED) };
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;
         self.plan.decide = decider(S::decide);
@@ -299,13 +300,16 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
 
 impl<C: Actor> Plan<C> {
     fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
-        Ok(match (self.trigger, (self.decide)(failure, child)?) {
+        let directive = match (self.trigger, (self.decide)(failure, child)?) {
             (Trigger::Failure, directive) if directive.restarts() => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop
             }
             (_, directive) => directive,
-        })
+        };
+        let did_not_start = directive == Directive::Stop && failure.is_initialization();
+        self.did_not_start.store(did_not_start, Ordering::Relaxed);
+        Ok(directive)
     }
 }
 
@@ -334,7 +338,7 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
     ///
     /// Dropping the future has no effect.
     pub async fn restart_count(&self) -> Result<u32, AskError> {
-        self.ask_visit(|supervisor, ctx| supervisor.in_a_row(system_time(ctx))).await
+        self.ask_visit(|supervisor, ctx| supervisor.in_a_row(false, system_time(ctx))).await
     }
 
     /// Resets the count, and with it the delay. Does nothing if a quiet time does that
@@ -360,6 +364,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     fn of(plan: &Arc<Plan<C>>) -> Self {
         // An earlier instance may have set it.
         plan.failed.store(false, Ordering::Relaxed);
+        plan.did_not_start.store(false, Ordering::Relaxed);
         Self {
             plan: Arc::clone(plan),
             child: None,
@@ -387,17 +392,17 @@ impl<C: Actor> BackoffSupervisor<C> {
 
     /// How many starts in a row count at `now`. As in Pekko's `BackoffOnRestartSupervisor`, a window that passes after
     /// the first end of a row without another end closes the row, as a quiet time does.
-    fn in_a_row(&self, now: Time) -> u32 {
+    fn in_a_row(&self, did_not_start: bool, now: Time) -> u32 {
         let Plan { backoff, limit, .. } = &*self.plan;
-        let count = self.count.count_at(backoff, now);
+        let count = if did_not_start { self.count.count() } else { self.count.count_at(backoff, now) };
         let passed = |within| self.count.last_failure().is_some_and(|last| now.saturating_sub(last) > within);
         if count == 1 && limit.within.is_some_and(passed) { 0 } else { count }
     }
 
     /// Whether the child may be started once more (rule 13.5).
-    fn permits_start(&mut self, now: Time) -> bool {
+    fn permits_start(&mut self, did_not_start: bool, now: Time) -> bool {
         let limit = &self.plan.limit;
-        let in_a_row = self.in_a_row(now);
+        let in_a_row = self.in_a_row(did_not_start, now);
         if in_a_row == 0 {
             self.count.reset();
         }
@@ -413,9 +418,15 @@ impl<C: Actor> BackoffSupervisor<C> {
             Trigger::Stop => !self.is_final,
             Trigger::Failure => failed && !self.is_final,
         };
+        let did_not_start = self.plan.did_not_start.swap(false, Ordering::Relaxed);
         let now = system_time(ctx);
-        if again && self.permits_start(now) {
-            let delay = self.count.failed(&self.plan.backoff, now, fastrand::f64());
+        if again && self.permits_start(did_not_start, now) {
+            let (count, backoff, draw) = (&mut self.count, &self.plan.backoff, fastrand::f64());
+            let delay = if did_not_start {
+                count.failed_to_start(0, backoff, now, draw)
+            } else {
+                count.failed(backoff, now, draw)
+            };
             self.start = Some(StartLater::new(delay, ctx));
         } else {
             ctx.stop_self();

@@ -1,4 +1,5 @@
-//! Actors that stand in for others: a supervisor that replaces its child after a delay, and a pool of workers.
+//! Actors that stand in for others: a supervisor that replaces its child after a delay, and a pool of workers. Beside them,
+//! [topics](Topic) to which actors subscribe, and [the first of several answers](first_answer).
 //!
 //! | pattern | its children | when one fails |
 //! |---|---|---|
@@ -60,15 +61,21 @@
 //! ```
 
 mod backoff_supervisor;
+mod first_answer;
 mod pass_on;
 mod pool;
+mod routing;
 mod stand_in;
 mod template;
+mod topic;
 
 pub use backoff_supervisor::{BackoffSupervisor, BackoffSupervisorProps};
-pub use pool::{CopyOf, ForEachWorker, Pool, PoolProps, TooManyReplacements};
+pub use first_answer::{FirstAnswer, first_answer};
+pub use pool::{Pool, PoolProps, TooManyReplacements};
+pub use routing::{CopyOf, ForEachWorker};
 pub use stand_in::{BackoffSupervisorRef, PoolRef, StandIn, StandInRef};
 pub use template::{Blueprint, BlueprintUnder};
+pub use topic::Topic;
 
 use crate::actor::{Actor, Context, TypedRef};
 use crate::base::UserValue;

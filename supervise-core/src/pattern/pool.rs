@@ -20,14 +20,15 @@
 use std::any::TypeId;
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::Hash;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
+use super::routing::{CopyOf, ForEachWorker, Routing, weight};
 use super::stand_in::StandInRef;
 use super::template::{Blueprint, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
-use crate::actor::configuration::assert_no_settings;
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Request, SpawnError, SupervisionTable, Supervisor, Terminated,
@@ -78,37 +79,6 @@ struct Plan<C: Actor> {
     unwanted: Mutex<HashSet<String>>,
 }
 
-/// How a [broadcasting](Pool::broadcasting) pool copies a message of type `M`: as its `Clone` does.
-// A property of the copy and not of the message: rustc would propose to borrow the message, and references are `Clone`.
-#[diagnostic::on_unimplemented(
-    message = "a broadcasting pool clones its messages, and these are not `Clone`",
-    label = "`{M}` is not `Clone`",
-    note = "let the impl block of the workers say `#[actor(message(derive(Clone)))]`, or take another pool and call its `actor_ref().broadcast(..)`"
-)]
-pub trait CopyOf<M> {
-    /// A clone.
-    #[doc(hidden)]
-    fn of(message: &M) -> M;
-}
-
-/// See [`CopyOf`].
-#[derive(Debug)]
-pub enum ForEachWorker {}
-
-#[diagnostic::do_not_recommend]
-impl<M: Clone> CopyOf<M> for ForEachWorker {
-    fn of(message: &M) -> M {
-        message.clone()
-    }
-}
-
-/// Which workers get a message.
-enum Routing<M> {
-    RoundRobin,
-    SmallestMailbox,
-    Broadcast(fn(&M) -> M),
-}
-
 impl<C: Actor> Pool<C> {
     /// Makes a pool whose workers take turns.
     ///
@@ -137,6 +107,32 @@ impl<C: Actor> Pool<C> {
         B: Blueprint<Actor = C>,
     {
         PoolProps::new(size, Template::new(template), Routing::SmallestMailbox)
+    }
+
+    /// Makes a pool in which messages with equal keys go to the same worker, in their order. `key` says what the key of a message
+    /// is, for example the customer that it is about.
+    /// A message of an `#[actor]` comes in its [`Envelope`](crate::Envelope).
+    ///
+    /// A worker keeps its keys when it restarts or is replaced; while it waits for its restart, so do its messages. If the number of
+    /// workers changes, only the keys of the workers that left move, or those that a new worker takes over (rendezvous
+    /// hashing). A key that moves is handled by its new worker at once, while the old one may still handle earlier messages.
+    ///
+    /// `key` runs on the pool's turn and must not block. If it panics, the pool fails. `template` makes every instance of every
+    /// worker.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    pub fn by_key<B, K>(
+        size: usize,
+        key: impl Fn(&C::Message) -> K + Send + Sync + 'static,
+        template: impl Fn() -> B + Send + Sync + 'static,
+    ) -> PoolProps<B>
+    where
+        B: Blueprint<Actor = C>,
+        K: Hash,
+    {
+        PoolProps::new(size, Template::new(template), Routing::by_key(key))
     }
 
     /// Each message goes to every worker, as a clone of which nobody waits for the reply; an asker gets the reply of the youngest. The messages of an `#[actor]` are `Clone` if
@@ -202,7 +198,6 @@ impl<B: Blueprint, T> PoolProps<B, T> {
     where
         B: BlueprintUnder<S>,
     {
-        const { assert_no_settings(S::CONFIGURED) };
         assert_no_shutdown(&S::STRATEGY);
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;
@@ -413,6 +408,11 @@ impl<C: Actor> Pool<C> {
         self.alive().min_by_key(load).cloned()
     }
 
+    fn of_key(&self, key: u64) -> Option<ActorRef<C>> {
+        let workers = self.workers.iter().filter(|worker| !worker.actor.has_ended());
+        workers.max_by_key(|worker| weight(key, &worker.name)).map(|worker| worker.actor.clone())
+    }
+
     fn replace(&mut self, at: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let limit = &self.plan.strategy.limit;
         if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
@@ -462,9 +462,10 @@ impl<C: Actor> Actor for Pool<C> {
     type Message = C::Message;
 
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        let worker = match self.plan.routing {
+        let worker = match &self.plan.routing {
             Routing::RoundRobin => self.next_in_turn(),
             Routing::SmallestMailbox => self.least_loaded(),
+            Routing::ByKey(key) => self.of_key((key)(&message)),
             Routing::Broadcast(copy) => {
                 let mut workers: Vec<_> = self.alive().cloned().collect();
                 let last = workers.pop();
@@ -536,15 +537,5 @@ impl<B: Blueprint, T> fmt::Debug for PoolProps<B, T> {
             .field("restart", &self.plan.restart)
             .field("strategy", &self.plan.strategy)
             .finish_non_exhaustive()
-    }
-}
-
-impl<M> fmt::Debug for Routing<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::RoundRobin => "round robin",
-            Self::SmallestMailbox => "smallest mailbox",
-            Self::Broadcast(_) => "broadcast",
-        })
     }
 }

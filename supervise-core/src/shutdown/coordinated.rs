@@ -44,10 +44,10 @@ impl ActorSystem {
             dispatch::start(self.core(), async move {
                 // The reason for an abort has been logged.
                 let _how = system.coordinated_shutdown().run(ShutdownReason::Terminate).await;
-                system.user_guardian().stop();
+                system.stop_all();
             });
         } else {
-            self.user_guardian().stop();
+            self.stop_all();
         }
         // The end waits for the code that runs on this actor's turn.
         if !self.core().dispatcher().is_here() {

@@ -5,6 +5,7 @@ mod graceful_stop;
 mod run;
 #[cfg(feature = "signal")]
 mod signal;
+mod stop_all;
 mod termination;
 
 pub use self::coordinated::{CoordinatedShutdown, ShutdownTask, TaskOutcome};

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 use crate::actor::ActorSystem;
 use crate::base::{UserValue, contained_async};
 use crate::failure::Failure;
+use crate::inspect::StillStopping;
 use crate::observe;
 use crate::shutdown_plan::{Name, OnFailure, Phase, Planned, ShutdownError, Task};
 
@@ -23,7 +24,7 @@ pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(),
             tasks.push(terminate(system.clone()));
         }
         if !tasks.is_empty() {
-            run_phase(phase, tasks).await?;
+            run_phase(system, phase, tasks).await?;
         }
     }
     Ok(())
@@ -32,7 +33,7 @@ pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(),
 /// The task that the last phase has by itself.
 fn terminate(system: ActorSystem) -> Task {
     let run = UserValue::new(Box::pin(async move {
-        system.user_guardian().stop();
+        system.stop_all();
         // A failure that ends the system meanwhile is told by `when_terminated`: all actors are stopped all the same.
         let _how = system.when_terminated().await;
         Ok(())
@@ -41,7 +42,7 @@ fn terminate(system: ActorSystem) -> Task {
 }
 
 /// Runs the tasks of one phase concurrently. If one fails, the others still run to their end.
-async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownError> {
+async fn run_phase(system: &ActorSystem, phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownError> {
     // `None` for a task that has ended.
     let mut names: Vec<Option<Name>> = Vec::with_capacity(tasks.len());
     let mut running = JoinSet::new();
@@ -71,6 +72,10 @@ async fn run_phase(phase: &Planned, tasks: Vec<Task>) -> Result<(), ShutdownErro
         // Tasks that still run are dropped with `running`.
         let tasks: Vec<String> = names.into_iter().flatten().map(Cow::into_owned).collect();
         observe::shutdown_phase_timed_out(&phase.name, phase.timeout, &tasks);
+        let running = StillStopping::of(system);
+        if !running.is_empty() {
+            observe::still_stopping(phase.timeout, &running);
+        }
         aborted.get_or_insert(ShutdownError::TimedOut {
             phase: phase.name.to_string(),
             timeout: phase.timeout,

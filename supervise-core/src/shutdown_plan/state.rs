@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -18,6 +19,8 @@ pub(crate) struct ShutdownState {
     pub(crate) terminates_system: bool,
     run_by_terminate: bool,
     progress: Mutex<Progress<Task>>,
+    /// All actors were told to stop, with or without phases before.
+    stops_all: AtomicBool,
     /// `None` until all phases have run, or it is certain that no phase will run.
     finished: watch::Sender<Option<Result<(), ShutdownError>>>,
 }
@@ -41,6 +44,7 @@ impl ShutdownState {
             terminates_system,
             run_by_terminate,
             progress: Mutex::new(Progress::new()),
+            stops_all: AtomicBool::new(false),
             finished: watch::Sender::new(None),
         })
     }
@@ -84,6 +88,11 @@ impl ShutdownState {
             self.finish(Ok(()));
         }
         self.finished.borrow().is_none()
+    }
+
+    /// Whether this is the first call.
+    pub(crate) fn begins_to_stop_all(&self) -> bool {
+        !self.stops_all.swap(true, Ordering::Relaxed)
     }
 
     /// The tasks of a phase that begins now.

@@ -42,8 +42,7 @@ pub enum Growth {
 /// When the count of consecutive failures is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
-    /// When a restarted child has not failed for this long. After a failed start: for this long, and at least for the
-    /// longest delay.
+    /// When a restarted child has not failed for this long. While its starts fail, it has not run, and the count goes on.
     After(Duration),
     /// Only when the child asks for it.
     Manual,
@@ -123,22 +122,35 @@ pub struct BackoffCount {
     last_due: Option<Time>,
     /// The time of the last failure.
     last_failure: Option<Time>,
+    /// How many times the child had begun to run by the last failure.
+    runs: u8,
 }
 
 impl BackoffCount {
-    /// Counts a failure at `now` and returns the delay of the restart.
+    /// Counts a failure at `now` of a child that ran, and returns the delay of the restart.
     pub fn failed(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
         self.failed_as(self.count_at(backoff, now), backoff, now, draw)
     }
 
-    /// Counts a failure to start. The duration of the start is not a quiet time, unless it was longer than any delay:
-    /// while a connection attempt runs into its timeout, the child does not work.
-    pub fn failed_to_start(&mut self, backoff: &Backoff, now: Time, draw: f64) -> Duration {
-        let longest = match backoff.growth {
-            Growth::Exponential { max, .. } => max,
-            Growth::Linear { .. } => Duration::ZERO,
+    /// Like [`failed`](Self::failed), of a child that has begun to run `runs` times.
+    pub fn failed_in_run(&mut self, runs: u8, backoff: &Backoff, now: Time, draw: f64) -> Duration {
+        self.runs = runs;
+        self.failed(backoff, now, draw)
+    }
+
+    /// Counts a failed start. `runs` says how many times the child has begun to run. If that is as many times as at its last
+    /// failure, it did not run in between: however long the start took to fail, it was not a quiet time.
+    ///
+    /// If it ran, the quiet time is at least the longest delay. It may be another actor, below the child, that takes its
+    /// time to fail.
+    pub fn failed_to_start(&mut self, runs: u8, backoff: &Backoff, now: Time, draw: f64) -> Duration {
+        let count = match backoff.growth {
+            Growth::Linear { .. } => self.count_at(backoff, now),
+            Growth::Exponential { .. } if runs == self.runs => self.count,
+            Growth::Exponential { max, .. } => self.count_after(max, backoff, now),
         };
-        self.failed_as(self.count_after(longest, backoff, now), backoff, now, draw)
+        self.runs = runs;
+        self.failed_as(count, backoff, now, draw)
     }
 
     fn failed_as(&mut self, count: u32, backoff: &Backoff, now: Time, draw: f64) -> Duration {
@@ -214,13 +226,13 @@ mod tests {
         let mut now = seconds(0);
         let mut delays = Vec::new();
         for _ in 0..5 {
-            let delay = count.failed_to_start(&backoff, now, 0.0);
+            let delay = count.failed_to_start(0, &backoff, now, 0.0);
             delays.push(delay.as_secs());
-            // Each start fails after three seconds, which is longer than `min`.
-            now += delay + seconds(3);
+            // Each start takes longer to fail than the longest delay.
+            now += delay + seconds(9);
         }
         assert_eq!(delays, [1, 2, 4, 8, 8]);
-        assert_eq!(count.failed_to_start(&backoff, now + seconds(8), 0.0), seconds(1), "that was quiet");
+        assert_eq!(count.failed_to_start(1, &backoff, now, 0.0), seconds(1), "it ran in between");
     }
 
     #[test]

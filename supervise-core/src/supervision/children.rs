@@ -116,6 +116,8 @@ pub(crate) struct Report<C> {
     pub(crate) cause: C,
     /// How many restarts the child had begun.
     pub(crate) restarts: u32,
+    /// How many times the child had begun to run.
+    pub(crate) runs: u8,
 }
 
 /// Whether the caller must request a child's stop, after the child was marked as stopping.

@@ -65,6 +65,8 @@ pub struct Protocol<R, C> {
     instance: Instance,
     /// How many restarts that the parent sent have begun.
     restarts: u32,
+    /// How many times this actor has begun to run, by a start that succeeded or by a resume. Wraps around.
+    runs: u8,
     /// Invariant 1.
     suspended: u32,
     /// The actor whose failure made this actor fail, until this actor is resumed with a cause or restarted.
@@ -77,10 +79,7 @@ pub struct Protocol<R, C> {
     pending: Option<Box<Pending<C>>>,
     /// Whether the abort timer runs.
     armed: bool,
-    /// Whether a handler or hook of the current instance was aborted.
-    aborted: bool,
-    /// Whether user code was aborted because of the stop.
-    aborted_by_stop: bool,
+    aborted: Aborted,
     children: Option<Box<Children<R, C>>>,
     watch: Option<Box<WatchTables<R>>>,
     deferred: Option<Box<Deferred<R, C>>>,
@@ -120,6 +119,16 @@ enum Instance {
     Live,
     /// There is no instance, because the last restart failed.
     HalfBuilt,
+}
+
+/// Whether a handler or hook of the current instance was aborted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Aborted {
+    Never,
+    /// For a restart.
+    Before,
+    /// For the stop.
+    ByStop,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -178,14 +187,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             phase: Phase::New,
             instance: Instance::None,
             restarts: 0,
+            runs: 0,
             suspended: inherited,
             failed: None,
             out: None,
             wanted: None,
             pending: None,
             armed: false,
-            aborted: false,
-            aborted_by_stop: false,
+            aborted: Aborted::Never,
             children: None,
             watch: None,
             deferred: None,
@@ -264,8 +273,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     fields.prepared(child);
                 }
             }
-            SystemMessage::Failed { child, cause, restarts } => {
-                self.child_failed(Report { child, cause, restarts }, effects);
+            SystemMessage::Failed { child, cause, restarts, runs } => {
+                self.child_failed(Report { child, cause, restarts, runs }, effects);
             }
             SystemMessage::Ended { subject, child, how } => self.ended(&subject, child, how, effects),
             SystemMessage::Watch(watcher) => self.watch_tables().add_watcher(watcher),
@@ -318,10 +327,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             (Out::Create, _) => Call::Create,
             (Out::PreRestart, Phase::Restarting(Goal::StartNewInstance(cause) | Goal::PrepareRestart(cause))) => {
                 let own = self.failed == Some(Perpetrator::Myself);
-                Call::PreRestart { cause: cause.clone(), own, aborted: self.aborted }
+                Call::PreRestart { cause: cause.clone(), own, aborted: self.aborted != Aborted::Never }
             }
             (Out::StartNewInstance, Phase::StartingNewInstance(cause)) => Call::StartNewInstance(cause.clone()),
-            (Out::PostStop, _) => Call::PostStop { aborted: self.aborted },
+            (Out::PostStop, _) => Call::PostStop { aborted: self.aborted != Aborted::Never },
             (Out::Handler | Out::PreRestart | Out::StartNewInstance, _) => {
                 unreachable!("handlers are not called from here, and hooks of a restart only in its phases")
             }

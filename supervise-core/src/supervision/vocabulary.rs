@@ -83,6 +83,8 @@ pub enum SystemMessage<R, C> {
         /// How many [restarts](Self::Restart) by this parent the child had begun. If the parent has sent more, one of
         /// them replaces the instance that failed.
         restarts: u32,
+        /// How many times the child had begun to run, by a start that succeeded or by a resume. Wraps around.
+        runs: u8,
     },
     /// A child or a watched actor ended.
     Ended {
@@ -186,6 +188,8 @@ pub enum Effect<R, C> {
         cause: C,
         /// How many restarts by the parent the actor had begun.
         restarts: u32,
+        /// How many times the actor had begun to run.
+        runs: u8,
     },
     /// Watch this actor.
     Watch(R),

@@ -143,7 +143,7 @@ where
 #[cfg(unix)]
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> crate::vendor::akka::StashDecidedBy<__P> for Gate
+impl<__P> crate::vendor::akka::DeclarationDecidedBy<__P> for Gate
 where
     __P: crate::vendor::akka::Decides<crate::vendor::akka::StashOverflow>,
 {}

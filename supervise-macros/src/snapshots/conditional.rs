@@ -52,13 +52,13 @@ pub enum FeedMessage {
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
-            FeedMessage::Peek { .. } => f.write_str("Peek"),
+            FeedMessage::Peek { .. } => __f.write_str("Peek"),
             #[cfg(unix)]
-            FeedMessage::Read { .. } => f.write_str("Read"),
+            FeedMessage::Read { .. } => __f.write_str("Read"),
         }
     }
 }
@@ -100,7 +100,7 @@ impl ::supervise::Actor for Feed {
                                     UnixError,
                                 >(error);
                                 (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
+                                    .__failure(error)
                             })
                         }
                     }
@@ -128,7 +128,7 @@ impl ::supervise::Actor for Feed {
                     let error = ::supervise::__private::error_value::<
                         <io::Result<()> as ::supervise::__private::ResultLike>::Err,
                     >(error);
-                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                    (&&&&::supervise::__private::Tier::of(&error)).__failure(error)
                 })
             }
         }
@@ -176,28 +176,29 @@ impl FeedRef {
 }
 #[allow(deprecated)]
 const _: () = {
-    trait Failure0<P> {}
+    trait __Failure0<P> {}
     #[cfg(unix)]
-    impl<__P> Failure0<__P> for Feed
+    impl<__P> __Failure0<__P> for Feed
     where
         __P: ::supervise::Decides<UnixError>,
     {}
     #[cfg(not(all(unix)))]
-    impl<__P> Failure0<__P> for Feed {}
-    trait Failure1<P> {}
+    impl<__P> __Failure0<__P> for Feed {}
+    trait __Failure1<P> {}
     #[cfg(windows)]
-    impl<__P> Failure1<__P> for Feed
+    impl<__P> __Failure1<__P> for Feed
     where
         __P: ::supervise::Decides<
             <io::Result<()> as ::supervise::__private::ResultLike>::Err,
         >,
     {}
     #[cfg(not(all(windows)))]
-    impl<__P> Failure1<__P> for Feed {}
+    impl<__P> __Failure1<__P> for Feed {}
     #[automatically_derived]
     impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
     where
-        Feed: Failure0<__P>,
-        Feed: Failure1<__P>,
+        Feed: __Failure0<__P>,
+        Feed: __Failure1<__P>,
+        Feed: ::supervise::DeclarationDecidedBy<__P>,
     {}
 };

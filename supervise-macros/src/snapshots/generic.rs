@@ -143,7 +143,9 @@ where
         child: &::supervise::ChildInfo,
     ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
         let _ = child;
-        if ::supervise::__private::error_as::<S::Error>(failure).is_some() {
+        if let ::core::option::Option::Some(_) = ::supervise::__private::error_as::<
+            S::Error,
+        >(failure) {
             return ::core::result::Result::Ok(::supervise::Directive::Restart);
         }
         ::core::result::Result::Ok(::supervise::Directive::Stop)
@@ -171,7 +173,8 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<S: Source, __P, const N: usize> ::supervise::StashDecidedBy<__P> for Reader<S, N>
+impl<S: Source, __P, const N: usize> ::supervise::DeclarationDecidedBy<__P>
+for Reader<S, N>
 where
     S: Clone,
 {}
@@ -218,15 +221,15 @@ impl<S: Source, const N: usize> ::core::fmt::Debug for ReaderMessage<S, N>
 where
     S: Clone,
 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             ReaderMessage::Next { ref other } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Next",
-                    &[("other", (&&::supervise::__private::Shown(other)).shown())],
+                    &[("other", (&&::supervise::__private::Shown(other)).__shown())],
                 )
             }
         }
@@ -258,7 +261,7 @@ where
                 ReaderMessage::Next { other } => {
                     let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
                     ::supervise::__private::plain_reply(
-                        (&::supervise::__private::Probe::<Option<S::Item>>::NEW).kind(),
+                        (&::supervise::__private::Probe::<Option<S::Item>>::NEW).__kind(),
                     );
                     let reply = Self::next(self, other);
                     ::supervise::__private::reply::<_, Option<S::Item>>(__ctx, reply);
@@ -299,4 +302,5 @@ where
 impl<S: Source, __P, const N: usize> ::supervise::FailuresDecidedBy<__P> for Reader<S, N>
 where
     S: Clone,
+    Reader<S, N>: ::supervise::DeclarationDecidedBy<__P>,
 {}

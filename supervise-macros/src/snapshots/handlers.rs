@@ -84,28 +84,28 @@ pub enum FeedMessage {
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             FeedMessage::Fetch { ref id } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Fetch",
-                    &[("id", (&&::supervise::__private::Shown(id)).shown())],
+                    &[("id", (&&::supervise::__private::Shown(id)).__shown())],
                 )
             }
             #[cfg(unix)]
-            FeedMessage::Read { .. } => f.write_str("Read"),
+            FeedMessage::Read { .. } => __f.write_str("Read"),
             FeedMessage::Check { ref strict } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Check",
-                    &[("strict", (&&::supervise::__private::Shown(strict)).shown())],
+                    &[("strict", (&&::supervise::__private::Shown(strict)).__shown())],
                 )
             }
-            FeedMessage::Close { .. } => f.write_str("Close"),
-            FeedMessage::Count { .. } => f.write_str("Count"),
+            FeedMessage::Close { .. } => __f.write_str("Close"),
+            FeedMessage::Count { .. } => __f.write_str("Count"),
         }
     }
 }
@@ -141,7 +141,8 @@ impl ::supervise::Actor for Feed {
                             let error = ::supervise::__private::error_value::<
                                 FeedError,
                             >(error);
-                            (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                            (&&&&::supervise::__private::Tier::of(&error))
+                                .__failure(error)
                         })
                     }
                 }
@@ -163,7 +164,7 @@ impl ::supervise::Actor for Feed {
         };
         #[allow(unused_imports)]
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
-        match *message.message() {
+        match *::supervise::Envelope::message(&message) {
             FeedMessage::Fetch { .. } => {
                 return ::core::ops::ControlFlow::Continue(message);
             }
@@ -191,7 +192,7 @@ impl ::supervise::Actor for Feed {
                                     <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
                                 >(error);
                                 (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
+                                    .__failure(error)
                             })
                         }
                     }
@@ -308,20 +309,21 @@ impl FeedRef {
 }
 #[allow(deprecated)]
 const _: () = {
-    trait Failure0<P> {}
+    trait __Failure0<P> {}
     #[cfg(unix)]
-    impl<__P> Failure0<__P> for Feed
+    impl<__P> __Failure0<__P> for Feed
     where
         __P: ::supervise::Decides<
             <io::Result<u8> as ::supervise::__private::ResultLike>::Err,
         >,
     {}
     #[cfg(not(all(unix)))]
-    impl<__P> Failure0<__P> for Feed {}
+    impl<__P> __Failure0<__P> for Feed {}
     #[automatically_derived]
     impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
     where
-        Feed: Failure0<__P>,
+        Feed: __Failure0<__P>,
+        Feed: ::supervise::DeclarationDecidedBy<__P>,
         __P: ::supervise::Decides<FeedError>,
     {}
 };

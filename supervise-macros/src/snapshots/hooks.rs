@@ -51,7 +51,7 @@ pub enum FeedMessage {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {}
@@ -76,7 +76,7 @@ impl ::supervise::Actor for Feed {
             ::core::result::Result::Err(error) => {
                 ::core::result::Result::Err({
                     let error = ::supervise::__private::error_value::<SpawnError>(error);
-                    (&&&&::supervise::__private::Tier::of(&error)).failure(error)
+                    (&&&&::supervise::__private::Tier::of(&error)).__failure(error)
                 })
             }
         }
@@ -137,7 +137,7 @@ impl FeedRef {}
 #[automatically_derived]
 impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
 where
-    Feed: ::supervise::StashDecidedBy<__P>,
+    Feed: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<SpawnError>,
 {}
 #[allow(deprecated)]

@@ -35,17 +35,17 @@ pub enum FeedMessage {
 #[allow(deprecated)]
 #[automatically_derived]
 impl ::core::fmt::Debug for FeedMessage {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             FeedMessage::Fetch { ref id, ref name } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Fetch",
                     &[
-                        ("id", (&&::supervise::__private::Shown(id)).shown()),
-                        ("name", (&&::supervise::__private::Shown(name)).shown()),
+                        ("id", (&&::supervise::__private::Shown(id)).__shown()),
+                        ("name", (&&::supervise::__private::Shown(name)).__shown()),
                     ],
                 )
             }
@@ -103,4 +103,7 @@ impl FeedRef {
 }
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed {}
+impl<__P> ::supervise::FailuresDecidedBy<__P> for Feed
+where
+    Feed: ::supervise::DeclarationDecidedBy<__P>,
+{}

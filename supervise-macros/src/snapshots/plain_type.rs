@@ -96,4 +96,4 @@ impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Feed {}
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Feed {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::StashDecidedBy<__P> for Feed {}
+impl<__P> ::supervise::DeclarationDecidedBy<__P> for Feed {}

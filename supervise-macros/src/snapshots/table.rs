@@ -140,7 +140,9 @@ impl ::supervise::Supervisor for Standings {
                 _ => return ::core::result::Result::Ok(::supervise::Directive::Restart),
             }
         }
-        if ::supervise::__private::error_as::<io::Error>(failure).is_some() {
+        if let ::core::option::Option::Some(_) = ::supervise::__private::error_as::<
+            io::Error,
+        >(failure) {
             return ::core::result::Result::Ok(::supervise::Directive::Escalate);
         }
         ::core::result::Result::Ok(
@@ -171,6 +173,6 @@ impl ::supervise::DecidesInOneSpelling<FeedError> for Standings {}
 impl ::supervise::DecidesInOneSpelling<io::Error> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::StashDecidedBy<__P> for Standings {}
+impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}
 #[supervise(__already_read)]
 const _: () = ();

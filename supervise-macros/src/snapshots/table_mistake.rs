@@ -95,6 +95,6 @@ impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Parent {}
 impl<__P> ::supervise::EscalationsDecidedBy<__P> for Parent {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::StashDecidedBy<__P> for Parent {}
+impl<__P> ::supervise::DeclarationDecidedBy<__P> for Parent {}
 #[supervise(__already_read)]
 const _: () = ();

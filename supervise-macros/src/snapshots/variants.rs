@@ -130,6 +130,6 @@ impl<__P> ::supervise::EscalationsDecidedBy<__P> for Db {}
 impl ::supervise::DecidesInOneSpelling<DbError> for Db {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl<__P> ::supervise::StashDecidedBy<__P> for Db {}
+impl<__P> ::supervise::DeclarationDecidedBy<__P> for Db {}
 #[supervise(__already_read)]
 const _: () = ();

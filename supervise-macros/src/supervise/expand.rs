@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Generics, Path};
 
-pub(crate) use coverage::{coverage, stash};
+pub(crate) use coverage::{coverage, declaration};
 pub(crate) use documentation::documentation;
 pub(crate) use expression::Expression;
 
@@ -44,7 +44,7 @@ fn shared_members(shared: &Path, krate: &Path) -> TokenStream {
     let table = quote_spanned!(mixed=> <#shared as #at::SupervisionTable>);
     let decide = decide(&quote_spanned!(mixed=> #table::decide(failure, child)), krate);
     quote_spanned! {mixed=>
-        const STRATEGY: #krate::Strategy = #at::__private::shared_strategy::<#shared>();
+        const STRATEGY: #krate::Strategy = #table::STRATEGY;
         const TABLE: #krate::DeciderTable = #table::TABLE;
         #decide
     }
@@ -70,7 +70,7 @@ pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> Toke
     let mut generated = vec![derivation(&item.generics, of, ident, members)];
     // An actor that uses the table may have permanent children.
     generated.extend(coverage(table, &item.generics, ident, krate, true));
-    generated.extend(checked(table, &item.generics, &quote!(#ident), krate));
+    generated.extend(checked(table, &item.generics, &quote!(#ident), &quote!(SupervisionTable), krate));
     let generated = attributes::under(&attributes::cfgs(&item.attrs), generated);
     let warnings = warnings(table);
     quote!(#item #generated #warnings)
@@ -182,16 +182,20 @@ fn decide_by(body: &TokenStream, krate: &Path) -> TokenStream {
 }
 
 /// Makes rustc check the constants in the table of `ty` even if nothing uses it.
-pub(crate) fn checked(table: &Table, generics: &Generics, ty: &TokenStream, krate: &Path) -> Option<TokenStream> {
-    // Also whether a shared table can be used here.
-    let is_checked = table.has_constants() || table.shared.value.is_some();
-    if !is_checked || !generics.params.is_empty() {
+pub(crate) fn checked(
+    table: &Table,
+    generics: &Generics,
+    ty: &TokenStream,
+    of: &TokenStream,
+    krate: &Path,
+) -> Option<TokenStream> {
+    if !table.has_constants() || !generics.params.is_empty() {
         return None;
     }
     Some(quote_spanned! {Span::mixed_site()=>
         const _: () = {
-            let _ = <#ty as #krate::SupervisionTable>::STRATEGY;
-            let _ = <#ty as #krate::SupervisionTable>::TABLE;
+            let _ = <#ty as #krate::#of>::STRATEGY;
+            let _ = <#ty as #krate::#of>::TABLE;
         };
     })
 }
@@ -231,7 +235,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     if let [Rule { pattern: Pattern::Type(_), guard: None, answer, .. }] = rules.as_slice() {
         let decided = decided(answer, krate);
         return quote_spanned! {mixed=>
-            if #view(failure).is_some() {
+            if let ::core::option::Option::Some(_) = #view(failure) {
                 #decided;
             }
         };

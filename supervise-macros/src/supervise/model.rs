@@ -346,8 +346,7 @@ impl Table {
         let (mut failed_starts, mut types) = (false, Vec::new());
         for rule in &self.rules {
             if rule.answer.directive == Directive::Escalate || (at_limit && rule.restarts()) {
-                failed_starts |= matches!(rule.pattern, Pattern::Kind(FailureKind::InitializationFailed))
-                    && rule.answer.directive != Directive::Default;
+                failed_starts |= matches!(rule.pattern, Pattern::Kind(FailureKind::InitializationFailed));
                 anything |= matches!(rule.pattern, Pattern::Any);
                 types.extend(rule.pattern.key());
             }

@@ -22,6 +22,10 @@ pub(super) struct Child {
     pub(super) by_rule: BTreeMap<u16, Vec<Time>>,
     /// When its restarts under a backoff were due, since it was quiet for long.
     pub(super) delays: Vec<Time>,
+    /// How many times it had run, by its last report.
+    pub(super) runs: u8,
+    /// How many times it had run when it last got a delay.
+    pub(super) runs_counted: u8,
     pub(super) waits: Option<Wait>,
     /// How many restarts it was sent.
     pub(super) restarts_sent: u32,
@@ -45,7 +49,7 @@ impl Model {
         let consequence = self.fields.ended(id, asked, self.is_stopping());
         if consequence == Consequence::MustComeBack {
             let sent = self.child(id).restarts_sent;
-            self.reports.push_back((id, Fault::end_of_permanent(), sent));
+            self.reports.push_back((id, Fault::end_of_permanent(), sent, 0));
             return;
         }
         let ends_too = consequence == Consequence::Counts && self.fields.end_their_parent(self.is_replaced());

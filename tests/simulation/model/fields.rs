@@ -271,6 +271,8 @@ impl Model {
                 restarts,
                 by_rule,
                 delays,
+                runs: 0,
+                runs_counted: 0,
                 waits: None,
                 restarts_sent: 0,
                 to_be_replaced: false,

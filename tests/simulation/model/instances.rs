@@ -18,7 +18,7 @@ impl Model {
         for child in others {
             self.send(child, SystemMessage::Suspend);
         }
-        self.does.push(Effect::Report { cause, restarts: self.restarts_begun });
+        self.does.push(Effect::Report { cause, restarts: self.restarts_begun, runs: self.runs });
     }
 
     pub(super) fn resume(&mut self, cause: Fault) {
@@ -31,6 +31,7 @@ impl Model {
             }
             _ => {
                 self.suspended = self.suspended.saturating_sub(1);
+                self.runs = self.runs.wrapping_add(u8::from(self.instance == Instance::Ready));
                 let culprit = self.failed_by.take();
                 let children: Vec<_> = self.children.iter().map(|(id, child)| (*id, child.actor)).collect();
                 for (id, child) in children {
@@ -185,6 +186,7 @@ impl Model {
 
     fn is_ready(&mut self) {
         self.instance = Instance::Ready;
+        self.runs = self.runs.wrapping_add(1);
         self.was_aborted = false;
         if self.is_field {
             self.does.push(Effect::TellStarted);

@@ -285,10 +285,14 @@ impl Model {
         let (Growth::Exponential { min, max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
             unreachable!("these worlds have no other");
         };
-        // The time that a start takes before it fails is not quiet.
+        let missing = self.fields.is_missing(child);
+        let child = self.child(child);
+        // While one start after the other fails, it does not run, so no time is quiet.
+        let has_run = missing || !cause.is_initialization() || child.runs != child.runs_counted;
+        child.runs_counted = child.runs;
         let quiet = if cause.is_initialization() { quiet.max(max) } else { quiet };
-        let dues = &mut self.child(child).delays;
-        if dues.last().is_some_and(|due| now.saturating_sub(*due) >= quiet) {
+        let dues = &mut child.delays;
+        if has_run && dues.last().is_some_and(|due| now.saturating_sub(*due) >= quiet) {
             dues.clear();
         }
         let delay = dues.iter().fold(min, |delay, _| (delay * 2).min(max));

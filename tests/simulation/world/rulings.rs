@@ -36,10 +36,10 @@ impl World {
     }
 
     /// A failure on its way up.
-    pub(super) fn report(&mut self, id: Id, cause: Fault, restarts: u32) {
+    pub(super) fn report(&mut self, id: Id, cause: Fault, restarts: u32, runs: u8) {
         let Cell { parent, child, .. } = *self.cell(id);
         if let Some(parent) = parent {
-            self.send(parent, SystemMessage::Failed { child, cause, restarts });
+            self.send(parent, SystemMessage::Failed { child, cause, restarts, runs });
         } else {
             self.ledger.settled += 1;
             self.send(id, SystemMessage::Terminate);

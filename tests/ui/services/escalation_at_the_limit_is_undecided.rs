@@ -37,7 +37,7 @@ impl Report {
 }
 
 #[actor]
-#[supervise(one_for_one, on(EmptyReport) = Restart)]
+#[supervise(one_for_one, on(EmptyReport) = Restart, on(InitializationFailed) = Stop)]
 struct Dashboard;
 
 #[actor]

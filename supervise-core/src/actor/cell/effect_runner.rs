@@ -180,16 +180,17 @@ impl<A: Actor> EffectRunner<A> {
     /// The step that answers a question of the protocol.
     #[cold]
     fn answer(&mut self, question: Question, effects: &mut Effects) {
-        let (verdict, strategy) = match question {
-            Question::Decide(child, cause) => self.decide(child, &cause),
-            Question::RestartEnded => (Ok(Directive::Restart), self.strategy()),
+        // Another creation may be delayed without a declared backoff (rule 5.3).
+        let ((verdict, strategy), creates) = match question {
+            Question::Decide(child, cause) => (self.decide(child, &cause), cause.is_initialization()),
+            Question::RestartEnded => ((Ok(Directive::Restart), self.strategy()), true),
         };
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
         let of_rule = |verdict: &Result<Directive, Failure>| verdict.as_ref().ok().and_then(Directive::backoff);
         let delays = strategy.backoff.is_some() || of_rule(&verdict).is_some();
         let limited = !strategy.limit.is_unlimited() || matches!(verdict, Ok(Directive::RestartOn(_)));
-        let now = if delays || limited { system.now() } else { Time::ZERO };
+        let now = if delays || creates || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
         self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
@@ -202,7 +203,7 @@ impl<A: Actor> EffectRunner<A> {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
-                Effect::Report { cause, restarts } => self.report(cause, restarts),
+                Effect::Report { cause, restarts, runs } => self.report(cause, restarts, runs),
                 Effect::Send(to, message) => to.send_system(message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
@@ -255,11 +256,11 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Reports a failure to the parent, which decides on its own turn.
-    fn report(&self, cause: Failure, restarts: u32) {
+    fn report(&self, cause: Failure, restarts: u32, runs: u8) {
         let core = &self.cell.core;
         match &core.parent {
             Some(parent) => {
-                parent.send_system(System::Failed { child: core.id, cause, restarts });
+                parent.send_system(System::Failed { child: core.id, cause, restarts, runs });
             }
             None => core.system.root_failed(&self.me(), cause),
         }

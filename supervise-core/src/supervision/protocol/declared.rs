@@ -205,7 +205,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let ended = fields.ended(child, asked, stopping);
         if ended == Ended::Unexpectedly {
             let restarts = self.child_mut(child).map_or(0, |child| child.restarts_sent());
-            self.child_failed(Report { child, cause: C::end_of_permanent(), restarts }, effects);
+            self.child_failed(Report { child, cause: C::end_of_permanent(), restarts, runs: 0 }, effects);
         }
         ended
     }

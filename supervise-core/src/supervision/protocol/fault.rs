@@ -39,7 +39,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
             }
         }
-        effects.push(Effect::Report { cause, restarts: self.restarts });
+        effects.push(Effect::Report { cause, restarts: self.restarts, runs: self.runs });
     }
 
     pub(super) fn suspend(&mut self, effects: &mut Vec<Effect<R, C>>) {
@@ -68,6 +68,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             }
         }
         self.suspended = self.suspended.saturating_sub(1);
+        if cause.is_some() && self.instance == Instance::Live {
+            self.runs = self.runs.wrapping_add(1);
+        }
         let perpetrator = if cause.is_some() {
             if self.failed == Some(Perpetrator::Myself) {
                 Self::note(effects, Note::Resumed);
@@ -171,13 +174,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.fail_with_child(child, cause.clone(), effects);
                 Outcome::Escalated
             }
-            Directive::Resume if cause.is_initialization() => self.resume_later(child, cause, ruling, effects),
+            Directive::Resume if cause.is_initialization() => self.resume_later(report, ruling, effects),
             Directive::Resume => {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
             Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_) => {
-                self.restart_children(child, cause, directive, ruling, effects)
+                self.restart_children(report, directive, ruling, effects)
             }
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
         }
@@ -220,7 +223,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         }
     }
 
-    fn is_dying(&self, child: ChildId) -> bool {
+    pub(super) fn is_dying(&self, child: ChildId) -> bool {
         self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
     }
 

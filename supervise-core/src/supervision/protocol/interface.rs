@@ -33,6 +33,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.is_terminating() || self.stop_is_pending()
     }
 
+    /// Whether this actor has asked the child to stop, and waits for its end.
+    pub fn awaits_end_of(&self, child: ChildId) -> bool {
+        self.is_dying(child)
+    }
+
     /// How many suspensions have not been undone yet.
     pub fn suspensions(&self) -> u32 {
         self.suspended

@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use super::{Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
+use super::{Aborted, Goal, Instance, Out, Pending, Perpetrator, Phase, Protocol};
 use crate::supervision::children::Report;
 use crate::supervision::fields;
 use crate::supervision::vocabulary::{
@@ -12,7 +12,7 @@ use crate::supervision::vocabulary::{
 impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     fn create_now(&mut self) {
         self.phase = Phase::Creating;
-        self.aborted = false;
+        self.aborted = Aborted::Never;
         self.wanted = Some(self.first_call(Out::Create));
     }
 
@@ -94,7 +94,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.is_answered(effects);
                 self.mark_survivors();
                 self.phase = Phase::StartingNewInstance(cause);
-                self.aborted = false;
+                self.aborted = Aborted::Never;
                 self.wanted = Some(self.first_call(Out::StartNewInstance));
             }
         }
@@ -139,8 +139,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Disarm(Timer::Abort));
         }
         if matches!(returned, Returned::Aborted) {
-            self.aborted = true;
-            self.aborted_by_stop |= self.is_stopping();
+            self.aborted = if self.is_stopping() { Aborted::ByStop } else { Aborted::Before };
         }
         match self.out.take() {
             None | Some(Out::Handler) => {
@@ -167,6 +166,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match returned {
             Returned::Ok => {
                 self.instance = Instance::Live;
+                self.runs = self.runs.wrapping_add(1);
                 Self::note(effects, Note::Started);
                 self.tell_started(effects);
             }
@@ -201,6 +201,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         match returned {
             Returned::Ok => {
                 self.instance = Instance::Live;
+                self.runs = self.runs.wrapping_add(1);
                 let said = effects.len();
                 self.tell_started(effects);
                 self.restart_survivors(&cause, effects);
@@ -291,7 +292,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     fn end(&mut self, effects: &mut Vec<Effect<R, C>>) {
         self.phase = Phase::Ended;
         self.instance = Instance::None;
-        let how = if self.aborted_by_stop { HowEnded::Aborted } else { HowEnded::Graceful };
+        let how = if self.aborted == Aborted::ByStop { HowEnded::Aborted } else { HowEnded::Graceful };
         effects.push(Effect::DropInstance);
         effects.push(Effect::CloseUserLane);
         Self::note(effects, Note::Stopped(how));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Instance, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
-use crate::supervision::children::{ChildRecord, Children, Delayed};
+use crate::supervision::children::{ChildRecord, Children, Delayed, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::fields::Granted;
 use crate::supervision::schedule::{Answer, ScheduledRestart};
@@ -26,14 +26,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// escalated such a failure has an instance and keeps it.
     pub(super) fn resume_later(
         &mut self,
-        culprit: ChildId,
-        cause: &C,
+        report: &Report<C>,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
+        let &Report { child: culprit, ref cause, runs, .. } = report;
         if let Some(child) = self.child_mut(culprit) {
             let count = &mut child.history_mut().backoff;
-            let delay = count.failed_to_start(&CREATION_BACKOFF, ruling.now, ruling.draw);
+            let delay = count.failed_to_start(runs, &CREATION_BACKOFF, ruling.now, ruling.draw);
             self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), delay, effects);
         }
         Outcome::Resumed
@@ -41,12 +41,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     pub(super) fn restart_children(
         &mut self,
-        culprit: ChildId,
-        cause: &C,
+        report: &Report<C>,
         directive: &Directive,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
+        let &Report { child: culprit, ref cause, runs, .. } = report;
         let strategy = ruling.strategy;
         let ended = self.ended_unexpectedly(culprit);
         let declared = directive.backoff().or(strategy.backoff);
@@ -75,9 +75,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let delay = backoff.and_then(|backoff| {
             let count = &mut children.find_mut(culprit)?.history_mut().backoff;
             let delay = if cause.is_initialization() {
-                count.failed_to_start(&backoff, ruling.now, ruling.draw)
+                count.failed_to_start(runs, &backoff, ruling.now, ruling.draw)
             } else {
-                count.failed(&backoff, ruling.now, ruling.draw)
+                count.failed_in_run(runs, &backoff, ruling.now, ruling.draw)
             };
             let at_once = ended && declared.is_none() && count.count() == 1;
             (!at_once).then_some(delay)

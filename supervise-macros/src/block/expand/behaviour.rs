@@ -88,18 +88,17 @@ fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream 
 
 /// `later` are the patterns of the messages whose handlers are async.
 fn handle_now(block: &Block, arms: &TokenStream, later: &TokenStream) -> TokenStream {
-    let mixed = Span::mixed_site();
+    let (krate, mixed) = (&block.krate, Span::mixed_site());
     let (mut given_back, mut rest) = (TokenStream::new(), never_arm(block));
     if !later.is_empty() {
         given_back = quote_spanned! {mixed=>
-            match *message.message() {
+            match *#krate::Envelope::message(&message) {
                 #later
                 _ => {}
             }
         };
         rest = quote_spanned!(mixed=> #[allow(unreachable_patterns)] _ => ::core::unreachable!("`handle` handles it"),);
     }
-    let krate = &block.krate;
     let (tiers, parameters, envelope) = (tiers(krate), parameters(block), message::envelope(block));
     quote_spanned! {Span::mixed_site()=>
         fn handle_now(
@@ -181,10 +180,10 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
         Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
             let mut probe = TokenStream::new();
-            if matches!(ty, Type::Path(_)) && !is_plain(ty) {
+            if matches!(ty, Type::Path(_) | Type::Macro(_)) && !is_plain(ty) {
                 let span = spans::of(ty);
                 let at = spans::path_at(krate, span);
-                probe = quote_spanned!(span=> #at::__private::plain_reply((&#at::__private::Probe::<#ty>::NEW).kind()););
+                probe = quote_spanned!(span=> #at::__private::plain_reply((&#at::__private::Probe::<#ty>::NEW).__kind()););
             }
             quote_spanned!(mixed=> #probe let reply = #call; #answered)
         }
@@ -211,7 +210,7 @@ pub(super) fn matched(
             ::core::result::Result::Ok(#value) => #then
             ::core::result::Result::Err(error) => ::core::result::Result::Err({
                 let error = #error_value(error);
-                (&&&&#krate::__private::Tier::of(&error)).failure(error)
+                (&&&&#krate::__private::Tier::of(&error)).__failure(error)
             }),
         }
     }

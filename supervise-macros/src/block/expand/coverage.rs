@@ -23,14 +23,12 @@ pub(super) fn failures(block: &Block) -> TokenStream {
             always.push(err);
             continue;
         }
-        let helper = Ident::new(&format!("Failure{count}"), mixed);
+        let helper = Ident::new(&format!("__Failure{count}"), mixed);
         helpers.extend(conditional_failure(block, &helper, cfgs, &err));
         require(&mut generics, quote!(#actor: #helper<#parent>));
         count += 1;
     }
-    if block.stash.is_some() {
-        require(&mut generics, quote!(#actor: #krate::StashDecidedBy<#parent>));
-    }
+    require(&mut generics, quote!(#actor: #krate::DeclarationDecidedBy<#parent>));
     for ty in &distinct(always) {
         require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
     }

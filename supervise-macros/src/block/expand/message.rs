@@ -122,12 +122,12 @@ pub(super) fn debug(block: &Block) -> TokenStream {
     for handler in &block.handlers {
         let (cfgs, variant, name) = (&handler.cfgs, located(&handler.variant), handler.variant.to_string());
         if handler.arguments.sensitive.value.is_some() {
-            let hidden = quote_spanned!(mixed=> #krate::__private::debug_hidden(f, #name));
+            let hidden = quote_spanned!(mixed=> #krate::__private::debug_hidden(__f, #name));
             arms.extend(named_arm(block, handler, &hidden));
             continue;
         }
         if handler.fields.is_empty() {
-            let only = quote_spanned!(mixed=> f.write_str(#name));
+            let only = quote_spanned!(mixed=> __f.write_str(#name));
             arms.extend(named_arm(block, handler, &only));
             continue;
         }
@@ -135,16 +135,16 @@ pub(super) fn debug(block: &Block) -> TokenStream {
         for field in &handler.fields {
             let (ident, text) = (located(&field.ident), field.ident.unraw().to_string());
             names.extend(quote_spanned!(mixed=> ref #ident,));
-            shown.extend(quote_spanned!(mixed=> (#text, (&&#krate::__private::Shown(#ident)).shown()),));
+            shown.extend(quote_spanned!(mixed=> (#text, (&&#krate::__private::Shown(#ident)).__shown()),));
         }
         arms.extend(quote_spanned! {mixed=>
             #cfgs
-            #message::#variant { #names } => #krate::__private::debug(f, #name, &[#shown]),
+            #message::#variant { #names } => #krate::__private::debug(__f, #name, &[#shown]),
         });
     }
     let never = never_arm(block);
     let members = quote_spanned! {mixed=>
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
             #[allow(unused_imports)]
             use #krate::__private::{IsDebug as _, NotDebug as _};
             match *self {

@@ -17,6 +17,7 @@ use crate::grammar::Arguments;
 use crate::grammar::arguments::HandlerArguments;
 use crate::settings::Setting;
 use crate::spans::located;
+use crate::syntax::bare;
 
 /// The methods that a ref has already.
 const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
@@ -147,7 +148,7 @@ fn field(input: &PatType, at: usize, actor: &Type, mistakes: &Ident, errors: &mu
 
 fn output(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Reply {
     let ReturnType::Type(_, ty) = &signature.output else { return Reply::Unit };
-    let ty = owned(without_self(ty, actor), Place::Reply, mistakes, errors);
+    let ty = owned(without_self(bare(ty), actor), Place::Reply, mistakes, errors);
     if let Some(fallible) = fallible(&ty) {
         return Reply::Fallible(Box::new(fallible));
     }

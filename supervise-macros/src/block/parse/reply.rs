@@ -23,7 +23,8 @@ pub(super) fn check(handler: &mut Handler, generics: &Generics, errors: &mut Err
             "`{reply}` may be a `Result`, and its error would not fail the actor: return `Reply<{reply}>` to answer with it \
              whatever it is, or `Result<.., ..>` to fail the actor with the error"
         )
-    } else if holds_result(ty) {
+    } else if !is_called("JoinHandle", ty) && holds_result(ty) {
+        // rustc says about a future that the handler should await it.
         format!(
             "an error inside `{reply}` does not fail the actor: return `Reply<{reply}>` to answer with it, or a `Result` \
              around the whole to fail the actor"
@@ -48,10 +49,6 @@ fn depends_on_parameter(ty: &Type, generics: &Generics) -> bool {
 
 /// Whether a value of `ty` consists of a `Result` among others.
 fn holds_result(ty: &Type) -> bool {
-    // rustc says about futures that the handler should await them.
-    if is_called("JoinHandle", ty) {
-        return false;
-    }
     let mut holds = false;
     each_held(ty, &mut |inner| holds |= is_called("Result", inner) || holds_result(inner));
     holds

@@ -10,16 +10,12 @@ use syn::{
 
 use crate::errors::Errors;
 use crate::settings::written;
-use crate::syntax;
+use crate::syntax::{self, bare};
 
 /// The last segment of a type that is a path, with its type arguments.
 pub(crate) fn last_segment(ty: &Type) -> Option<(String, Vec<&Type>)> {
-    let segment = match ty {
-        Type::Path(path) => path.path.segments.last()?,
-        Type::Group(group) => return last_segment(&group.elem),
-        Type::Paren(paren) => return last_segment(&paren.elem),
-        _ => return None,
-    };
+    let Type::Path(path) = bare(ty) else { return None };
+    let segment = path.path.segments.last()?;
     let mut types = Vec::new();
     if let PathArguments::AngleBracketed(arguments) = &segment.arguments {
         for argument in &arguments.args {

@@ -34,7 +34,7 @@ pub(crate) fn members(children: &[Child], krate: &Path) -> TokenStream {
             &[#types]
         };
 
-        fn declare_child(&mut self, name: &'static str, declare: #krate::Declare<'_, Self>) {
+        fn declare_child(&mut self, name: &'static ::core::primitive::str, declare: #krate::Declare<'_, Self>) {
             match name {
                 #arms
                 _ => {}

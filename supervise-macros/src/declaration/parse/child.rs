@@ -13,7 +13,7 @@ use crate::grammar::Arguments;
 use crate::grammar::arguments::ChildArguments;
 use crate::settings::{Setting, written};
 use crate::spans;
-use crate::syntax;
+use crate::syntax::{self, bare};
 
 const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
 
@@ -170,7 +170,7 @@ fn held(ty: &Type) -> Option<(ChildKind, Type)> {
 
 /// The `A` of `Child<A>`.
 fn actor_of(ty: &Type) -> Option<Type> {
-    let Type::Path(path) = ty else { return None };
+    let Type::Path(path) = bare(ty) else { return None };
     let last = path.path.segments.last()?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     match arguments.args.first() {

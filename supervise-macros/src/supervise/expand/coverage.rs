@@ -119,12 +119,22 @@ fn with_parent(generics: &Generics) -> (Ident, Generics) {
     (parent.clone(), with_parameter(generics, parent.into()))
 }
 
-/// What the parent of an actor must decide if the actor's stash can overflow.
-pub(crate) fn stash(bounded: bool, generics: &Generics, actor: &dyn ToTokens, krate: &Path) -> TokenStream {
+/// What the parent of an actor must decide because of the actor's declaration: the overflow of its stash, and the failed starts of
+/// its declared children.
+pub(crate) fn declaration(
+    bounded_stash: bool,
+    has_children: bool,
+    generics: &Generics,
+    actor: &dyn ToTokens,
+    krate: &Path,
+) -> TokenStream {
     let (parent, mut upwards) = with_parent(generics);
-    if bounded {
+    if bounded_stash {
         require(&mut upwards, quote!(#parent: #krate::Decides<#krate::StashOverflow>));
     }
-    let of = quote_spanned!(Span::mixed_site()=> #krate::StashDecidedBy<#parent>);
+    if has_children {
+        require(&mut upwards, quote!(#parent: #krate::Decides<#krate::InitializationFailed>));
+    }
+    let of = quote_spanned!(Span::mixed_site()=> #krate::DeclarationDecidedBy<#parent>);
     derivation(&upwards, of, actor, TokenStream::new())
 }

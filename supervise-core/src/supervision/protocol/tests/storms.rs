@@ -6,7 +6,7 @@ const REST: Strategy = Strategy::rest_for_one();
 
 /// The report of an instance that came after so many restarts.
 fn failed_after(restarts: u32, child: u32) -> Message {
-    Failed { child: id(child), cause: X, restarts }
+    Failed { child: id(child), cause: X, restarts, runs: 0 }
 }
 
 /// Lets a child's first instance be decided about.

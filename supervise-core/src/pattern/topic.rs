@@ -1,0 +1,248 @@
+//! Publish and subscribe.
+//!
+//! 1. A topic holds its subscribers weakly, so it keeps neither an actor nor its system alive.
+//! 2. No user code runs, and no user's value is dropped, while the lock is held.
+//! 3. A topic holds at most twice as many subscribers as are alive, and a few: it looks for those that have ended whenever the
+//!    number has doubled, and whenever it publishes.
+//!
+//! Rules 21.1 to 21.4.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::pass_on::lost_without_room;
+use crate::actor::{Actor, ActorSystem, Request, TypedRef, WeakActorRef};
+use crate::base::{Uid, UserValue};
+
+impl ActorSystem {
+    /// The topic of this system for events of the type `T`. It is the same topic for every caller.
+    ///
+    /// For several topics with the same type of event, wrap the event in a type of its own for each, or make
+    /// [topics by hand](Topic::new).
+    pub fn topic<T: Clone + Send + 'static>(&self) -> Topic<T> {
+        Topic { shared: self.core().extensions().get() }
+    }
+}
+
+/// A topic: actors subscribe to it, and each event that is published reaches every subscriber as a message.
+///
+/// A handle, cheap to clone; all clones are the same topic. A subscription ends with its actor, and survives the actor's restarts.
+///
+/// ```
+/// use supervise_core::pattern::Topic;
+/// # use supervise_core::{Actor, ActorRef, ActorSystem, Context, Failure, ReplyTo, Request, Supervisor};
+/// # use supervise_core::{EscalationsDecidedBy, FailuresDecidedBy};
+///
+/// #[derive(Clone)]
+/// struct PriceChanged { cents: u32 }
+///
+/// # struct Display { cents: u32 }
+/// # enum Show { Price(u32), Shown(ReplyTo<u32>) }
+/// # impl Supervisor for Display { type Ref = ActorRef<Self>; }
+/// # impl Actor for Display {
+/// #     type Message = Show;
+/// #     async fn handle(&mut self, message: Show, _: &mut Context<Self>) -> Result<(), Failure> {
+/// #         match message { Show::Price(cents) => self.cents = cents, Show::Shown(reply) => reply.answer(self.cents) }
+/// #         Ok(())
+/// #     }
+/// # }
+/// # impl<P> FailuresDecidedBy<P> for Display {}
+/// # impl<P> EscalationsDecidedBy<P> for Display {}
+/// # fn shown(to: &ActorRef<Display>) -> Request<'_, Display, u32> {
+/// #     Request::new(to, Show::Shown(ReplyTo::nowhere()), |message, reply| *message = Show::Shown(reply))
+/// # }
+/// # fn price(to: &ActorRef<Display>, cents: u32) -> Request<'_, Display, ()> {
+/// #     Request::new(to, Show::Price(cents), |_, _| {})
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("shop");
+/// let display = system.spawn("display", || Display { cents: 0 })?;
+///
+/// let prices: Topic<PriceChanged> = system.topic();
+/// prices.subscribe(&display, |display, event| price(display, event.cents));
+/// prices.publish(PriceChanged { cents: 250 });
+/// assert_eq!(shown(&display).await?, 250);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Topic<T: 'static> {
+    shared: Arc<Shared<T>>,
+}
+
+struct Shared<T: 'static> {
+    subscribers: Mutex<Subscribers<T>>,
+}
+
+struct Subscribers<T: 'static> {
+    all: HashMap<Uid, Arc<Subscriber<T>>>,
+    /// At this number, the topic looks for subscribers that have ended. Invariant 3.
+    look_at: usize,
+}
+
+/// The smallest number of subscribers at which a topic looks for those that have ended.
+const FIRST_LOOK: usize = 16;
+
+struct Subscriber<T: 'static> {
+    uid: Uid,
+    tell: UserValue<Box<dyn Fn(Option<T>) -> Told + Send + Sync>>,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Delivered,
+    /// The subscriber has ended.
+    Gone,
+}
+
+impl<T: Clone + Send + 'static> Topic<T> {
+    /// Makes a topic that belongs to no system. Actors of several systems may subscribe to it.
+    pub fn new() -> Self {
+        Self { shared: Arc::default() }
+    }
+
+    /// From now on each event reaches `subscriber` as the message that `into_message` makes of it, for example
+    /// `topic.subscribe(&ctx.me(), DisplayRef::price_changed)`.
+    ///
+    /// An actor has one subscription to a topic. If it subscribes again, for example in the `#[pre_start]` of each instance, the new
+    /// subscription replaces the old one. An actor that has ended is not subscribed.
+    ///
+    /// `into_message` runs in the code that publishes. It must not block.
+    pub fn subscribe<R, F, O>(&self, subscriber: &R, into_message: F)
+    where
+        R: TypedRef,
+        R::Actor: Actor,
+        F: for<'r> Fn(&'r R, T) -> Request<'r, R::Actor, O> + Send + Sync + 'static,
+        O: Send + 'static,
+    {
+        let (uid, actor) = (subscriber.actor_ref().uid(), subscriber.actor_ref().downgrade());
+        let tell = move |event| tell(&actor, &into_message, event);
+        let tell = UserValue::new(Box::new(tell) as Box<dyn Fn(Option<T>) -> Told + Send + Sync>);
+        if (tell)(None) == Told::Gone {
+            return;
+        }
+        let new = Arc::new(Subscriber { uid, tell });
+        let (replaced, crowded) = {
+            let mut subscribers = self.shared.lock();
+            let replaced = subscribers.all.insert(uid, new);
+            (replaced, subscribers.all.len() >= subscribers.look_at)
+        };
+        drop(replaced);
+        if crowded {
+            self.shared.forget_ended();
+        }
+    }
+
+    /// From now on no event reaches `subscriber`. An event that it has already been told stays in its mailbox.
+    pub fn unsubscribe<R: TypedRef>(&self, subscriber: &R) {
+        let removed = self.shared.lock().all.remove(&subscriber.actor_ref().uid());
+        drop(removed);
+    }
+
+    /// Tells `event` to every subscriber, in no particular order, and returns to how many. It does not wait: the events that one
+    /// task publishes reach each subscriber in their order.
+    ///
+    /// If a bounded mailbox has no room, the message becomes a dead letter, and counts as told.
+    ///
+    /// # Panics
+    ///
+    /// If `T::clone` or the function that a subscriber gave panics. Some subscribers may have been told.
+    pub fn publish(&self, event: T) -> usize {
+        let subscribers = self.shared.snapshot();
+        let mut gone = Vec::new();
+        let mut told = 0;
+        for subscriber in &subscribers {
+            match (subscriber.tell)(Some(event.clone())) {
+                Told::Delivered => told += 1,
+                Told::Gone => gone.push(subscriber),
+            }
+        }
+        self.shared.forget(&gone);
+        told
+    }
+
+    /// How many actors subscribe to it. Some of them may have ended already.
+    pub fn subscribers(&self) -> usize {
+        self.shared.lock().all.len()
+    }
+}
+
+/// Tells an actor an event, or, without one, only says whether the actor could be told.
+fn tell<R, F, T, O>(actor: &WeakActorRef<R::Actor>, into_message: &F, event: Option<T>) -> Told
+where
+    R: TypedRef,
+    R::Actor: Actor,
+    F: for<'r> Fn(&'r R, T) -> Request<'r, R::Actor, O>,
+    O: Send + 'static,
+{
+    let Some(actor) = actor.upgrade().filter(|actor| !actor.has_ended()) else { return Told::Gone };
+    if let Some(event) = event {
+        let told = into_message(&R::from(actor.clone()), event).tell();
+        lost_without_room(told, &actor);
+    }
+    Told::Delivered
+}
+
+impl<T: 'static> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, Subscribers<T>> {
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn snapshot(&self) -> Vec<Arc<Subscriber<T>>> {
+        self.lock().all.values().cloned().collect()
+    }
+
+    fn forget_ended(&self) {
+        let all = self.snapshot();
+        let ended: Vec<_> = all.iter().filter(|subscriber| (subscriber.tell)(None) == Told::Gone).collect();
+        self.forget(&ended);
+        let mut subscribers = self.lock();
+        subscribers.look_at = FIRST_LOOK.max(2 * subscribers.all.len());
+    }
+
+    /// Removes subscribers, unless they have been replaced since.
+    fn forget(&self, gone: &[&Arc<Subscriber<T>>]) {
+        if gone.is_empty() {
+            return;
+        }
+        let mut removed = Vec::with_capacity(gone.len());
+        let mut subscribers = self.lock();
+        for &subscriber in gone {
+            if subscribers.all.get(&subscriber.uid).is_some_and(|now| Arc::ptr_eq(now, subscriber)) {
+                removed.extend(subscribers.all.remove(&subscriber.uid));
+            }
+        }
+        drop(subscribers);
+        drop(removed);
+    }
+}
+
+impl<T: 'static> Default for Shared<T> {
+    fn default() -> Self {
+        Self { subscribers: Mutex::new(Subscribers { all: HashMap::new(), look_at: FIRST_LOOK }) }
+    }
+}
+
+impl<T: Clone + Send + 'static> Default for Topic<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: 'static> Clone for Topic<T> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T: 'static> fmt::Debug for Topic<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Topic")
+            .field("event", &std::any::type_name::<T>())
+            .field("subscribers", &self.shared.lock().all.len())
+            .finish()
+    }
+}
