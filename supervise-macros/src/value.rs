@@ -78,7 +78,7 @@ pub(crate) fn value<T>(
     example: &'static str,
     literal: fn(ParseStream<'_>) -> syn::Result<T>,
 ) -> syn::Result<Value<T>> {
-    let Some(tokens) = setting.value.clone().filter(|tokens| is_expression(tokens)) else {
+    let Some(tokens) = setting.value.clone().filter(is_expression) else {
         return setting.value(literal, example).map(Value::Literal);
     };
     let expression = setting.value(Expr::parse, example)?;

@@ -64,13 +64,12 @@ impl<K: ChildKey, C: Actor, P: Supervisor> AnyDeclaration for Of<K, C, P> {
             props = props.with_policy::<P>(strategy, P::TABLE, decide).marked();
         }
         let table = self.0.table();
-        match Cell::spawn_field(parent, at, props) {
-            Some(registry) => table.belongs_to(registry.to_any()),
+        if let Some(registry) = Cell::spawn_field(parent, at, props) {
+            table.belongs_to(registry.to_any());
+        } else {
             // The owner is ending.
-            None => {
-                table.belongs_to(parent.clone());
-                table.close();
-            }
+            table.belongs_to(parent.clone());
+            table.close();
         }
     }
 }
