@@ -39,7 +39,7 @@ mod failure;
 #[doc(hidden)]
 pub mod generated;
 #[doc(hidden)]
-pub use generated::migration_hints;
+pub use generated::{AllHandlersStandInOneImplBlock, migration_hints};
 mod inspect;
 mod keyed;
 mod mailbox;
@@ -55,9 +55,9 @@ pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
     Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Configuration, Context, DEFAULT_STOP_TIMEOUT,
     DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, DeclarationDecidedBy, Declare,
-    DefaultTable, Envelope, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed,
-    InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request,
-    Rule, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
+    DefaultTable, Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, InitializationFailed,
+    InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo,
+    Request, Rule, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
     StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
     TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
 };

@@ -6,6 +6,7 @@
 //! | `declaration` | `#[actor]` on a struct or enum |
 //! | `block` | `#[actor]` on an impl block |
 //! | `supervise` | `#[supervise]` |
+//! | `protocol` | `#[protocol]`, and `implements(..)` of a block |
 //! | `value` | what may be a literal, a constant or a setting of the supervisor |
 //! | the others | what several attributes need |
 //!
@@ -27,6 +28,8 @@ mod duration;
 mod errors;
 mod generics;
 mod markdown;
+#[cfg(feature = "protocol")]
+mod protocol;
 #[cfg(test)]
 mod robustness;
 mod settings;
@@ -79,6 +82,8 @@ use syn::parse::{Parse, ParseStream};
 /// ## `#[handler(..)]`
 ///
 #[doc = handler_arguments!()]
+///
+#[doc = concat!("A handler cannot be called ", reserved_list!(), ": every ref has these methods.")]
 #[proc_macro_attribute]
 pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_actor(arguments.into(), &item.into()).into()
@@ -134,6 +139,25 @@ pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStre
 #[proc_macro_derive(Actor)]
 pub fn derive_actor(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     declaration::derived(&item.into()).into()
+}
+
+/// # Reference
+///
+/// ## `#[protocol(..)]` on a trait
+///
+#[doc = protocol_arguments!()]
+#[cfg(feature = "protocol")]
+#[proc_macro_attribute]
+pub fn protocol(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    protocol::attribute(arguments.into(), &item.into()).into()
+}
+
+/// Joins a protocol with an actor's handlers. The macro of the protocol calls it.
+#[cfg(feature = "protocol")]
+#[doc(hidden)]
+#[proc_macro]
+pub fn implement(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    protocol::implement::implement(input.into()).into()
 }
 
 /// Makes attributes of methods and fields known outside `#[actor]`, where they are mistakes.
@@ -207,7 +231,7 @@ fn not_an_actor(rest: &TokenStream) -> syn::Error {
     )
 }
 
-/// Runs a test on a paused clock with a private system: see `supervise::testkit`.
+/// Runs a test on a paused clock with a private system: see `supervise::testkit`. Needs the feature `testkit`.
 #[proc_macro_attribute]
 pub fn test(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     test::attribute(&arguments.into(), item.into()).into()

@@ -14,6 +14,7 @@ mod inline;
 mod messages;
 mod parallel;
 mod port;
+mod protocols;
 mod redelivery;
 mod runtime;
 mod stash;

@@ -12,7 +12,9 @@ use std::task::{Poll, Waker, ready};
 
 use tokio::task::coop::consume_budget;
 
-use crate::actor::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, with_effects};
+use crate::actor::cell::{
+    AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, effects_buffer, put_back,
+};
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
@@ -108,9 +110,9 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// Whether the actor has been active since the last look, or has anything to do.
+    /// Whether the actor has been active since the last look, has anything to do, or waits for an answer.
     pub(crate) fn take_touched(&self) -> bool {
-        self.mailbox().take_touched() || self.pending() > 0
+        self.mailbox().take_touched() || self.pending() > 0 || self.core().awaits_answer()
     }
 
     /// Lets the actor passivate when it has handled what was sent before.
@@ -421,18 +423,18 @@ impl AnyActorRef {
 
     /// Gives this actor's protocol a command and carries out its effects, which must all be messages.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
-        with_effects(|effects| {
-            let answer = command(&mut self.core().protocol(), effects);
-            for effect in effects.drain(..) {
-                match effect {
-                    Effect::Send(to, message) => to.send_system(message),
-                    Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
-                    Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
-                    other => unreachable!("a command has no such effect: {other:?}"),
-                }
+        let mut effects = effects_buffer();
+        let answer = command(&mut self.core().protocol(), &mut effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Send(to, message) => to.send_system(message),
+                Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
+                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
+                other => unreachable!("a command has no such effect: {other:?}"),
             }
-            answer
-        })
+        }
+        put_back(effects);
+        answer
     }
 
     /// Puts a message on the system lane. If the actor has ended, a watcher gets its answer here.

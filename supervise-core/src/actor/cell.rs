@@ -31,7 +31,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Wake;
 
@@ -64,23 +64,30 @@ pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
     /// Effects live for one step, and their buffer is reused. If steps nest, because dropping a value stops another
-    /// actor, the inner step makes its own buffer.
-    static ROOM: Local<Effects> = const { Local::new(Vec::new()) };
+    /// actor, the inner step makes its own buffer. In a box, because each step takes it and puts it back.
+    static ROOM: Local<Option<Box<Effects>>> = const { Local::new(None) };
 }
 
 /// The largest buffer that is kept, in effects.
 const KEPT_ROOM: usize = 64;
 
-/// Runs `code` with a buffer for effects, which it must leave empty.
-pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
+/// An empty buffer for the effects of one step, to be [put back](put_back) when they have been carried out.
+///
+/// One function that takes a closure would be safer, but each step would copy its input into the closure.
+#[expect(clippy::unnecessary_box_returns, reason = "it is kept in a box")]
+#[inline]
+pub(crate) fn effects_buffer() -> Box<Effects> {
     // The thread-local is gone only while the thread ends.
-    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
-    let answer = code(&mut effects);
+    ROOM.try_with(Local::take).ok().flatten().unwrap_or_default()
+}
+
+/// Keeps a buffer, which must be empty, for the next step.
+#[inline]
+pub(crate) fn put_back(effects: Box<Effects>) {
     debug_assert!(effects.is_empty(), "all effects are carried out");
     if effects.capacity() <= KEPT_ROOM {
-        let _late = ROOM.try_with(|room| room.set(effects));
+        let _late = ROOM.try_with(|room| room.set(Some(effects)));
     }
-    answer
 }
 
 /// A cell's protocol, locked. Causes that it releases are dropped after the lock.
@@ -133,6 +140,8 @@ struct Extras {
     seat: Option<Arc<dyn Seat>>,
     /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
     forwards: AtomicBool,
+    /// How many futures and blocking closures run for a child that has a key.
+    answers_due: AtomicUsize,
 }
 
 /// A cell of any type.
@@ -323,7 +332,8 @@ impl Core {
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
-    /// One step of the protocol. Returns whether the next user message may be handled.
+    /// One step of the protocol. Returns whether the next user message may be handled. Here and not in the generic runner, so that it
+    /// is compiled once and not for each actor type.
     fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> bool {
         let mut protocol = self.protocol();
         protocol.step(input, effects);
@@ -380,6 +390,26 @@ impl Core {
     pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
         let extras = self.extras.get()?;
         if extras.forwards.load(Ordering::Acquire) { extras.seat.clone() } else { None }
+    }
+
+    /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
+    /// a key can be passivated. Answers whether it was noted.
+    pub(crate) fn answer_is_due(&self) -> bool {
+        let Some(extras) = self.extras.get().filter(|extras| extras.seat.is_some()) else { return false };
+        extras.answers_due.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Takes one note of [`answer_is_due`](Self::answer_is_due) back.
+    pub(crate) fn answer_is_there(&self) {
+        if let Some(extras) = self.extras.get() {
+            extras.answers_due.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the child waits for an answer.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.extras.get().is_some_and(|extras| extras.answers_due.load(Ordering::Relaxed) > 0)
     }
 
     /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.

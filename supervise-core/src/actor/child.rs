@@ -16,7 +16,8 @@ use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverFails, RefOf, SupervisedBy,
 };
 use crate::actor::description::DeciderTable;
-use crate::actor::props::{Decider, Factory, Props, Settings};
+use crate::actor::factory::Factory;
+use crate::actor::props::{AnyFactory, Decider, Props, Settings};
 use crate::base::drop_contained;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
@@ -136,7 +137,7 @@ impl<A> fmt::Debug for Child<A> {
 /// How a field's child is made, and its current ref.
 struct Declaration<A> {
     current: Mutex<Option<ActorRef<A>>>,
-    factory: Kept<Factory<A>>,
+    factory: Kept<AnyFactory<A>>,
     /// The settings of [`Props`], if the field was declared with some.
     given: Mutex<Option<Given>>,
     decider: Kept<Decider>,
@@ -282,7 +283,7 @@ impl<'a, P> Declare<'a, P> {
         field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
         make: impl FnOnce(&mut P) -> F,
     ) where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<P>,
         B::Cause: DecidedBy<P>,
@@ -298,11 +299,11 @@ impl<'a, P> Declare<'a, P> {
         field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
         mut factory: F,
     ) where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
     {
         self.place(parent, field, |slot| {
-            slot.factory.replace(Some(Box::new(move || factory().built())));
+            slot.factory.replace(Some(Box::new(move || factory.make().built())));
         });
     }
 

@@ -11,11 +11,13 @@ use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
+use crate::actor::death_watch::AnyActor;
 use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
-    WatchableBy,
+    WatchableBy, Watches,
 };
 use crate::actor::envelope::MessageFor;
+use crate::actor::factory::Factory;
 use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
 use crate::actor::request::AskError;
@@ -135,7 +137,7 @@ impl<A: Actor> Context<A> {
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -150,7 +152,7 @@ impl<A: Actor> Context<A> {
     /// If this actor is stopping.
     pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -334,15 +336,34 @@ impl<A: Actor> Context<A> {
 
     /// Ends a watch. A notification that is on its way is not delivered.
     pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
-        let subject = subject.actor_ref().to_any();
-        if let Some(rare) = &mut self.rare {
-            rare.watch_messages.remove(&subject);
-        }
-        self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
+        self.unwatch_any(&subject.actor_ref().to_any());
     }
 
-    /// Watches an actor of any type.
-    pub(crate) fn watch_any(&mut self, subject: &AnyActorRef) {
+    /// Watches an actor of a type that is not known here, such as the one behind a protocol's ref. When it ends, the `#[watch]` handler
+    /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
+    /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
+    ///
+    /// # Panics
+    ///
+    /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
+    /// [`unwatch_any`](Self::unwatch_any) it first.
+    pub fn watch_any(&mut self, subject: &AnyActorRef)
+    where
+        A: Watches<AnyActor>,
+    {
+        self.watch_only_as(subject, WatchKind::Notify);
+    }
+
+    /// Ends a watch of an actor of any type, as [`unwatch`](Self::unwatch) does.
+    pub fn unwatch_any(&mut self, subject: &AnyActorRef) {
+        if let Some(rare) = &mut self.rare {
+            rare.watch_messages.remove(subject);
+        }
+        self.me_any().command(|protocol, effects| protocol.unwatch(subject, effects));
+    }
+
+    /// Watches an actor, whose end [`Actor::terminated`] handles.
+    pub(crate) fn watch_unchecked(&mut self, subject: &AnyActorRef) {
         self.watch_as(subject, WatchKind::Notify);
     }
 

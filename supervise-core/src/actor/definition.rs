@@ -25,7 +25,8 @@ pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
-/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table.
+/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table: to decide by a
+/// function, write `#[supervise(one_for_one, decider = Self::judge)]` and not an impl of your own, which would be a second one (E0119).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
@@ -119,10 +120,14 @@ pub trait Supervisor: Sized + 'static {
 /// escalates the failure.
 ///
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
+///
+/// ractor has a trait of this name, with the types `Msg`, `State` and `Arguments` (E0437 here). In this crate the type itself is the
+/// state, the factory has the arguments, and each message is a method with `#[handler]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
-    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
+    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)",
+    note = "an attribute above `#[actor]` may have removed the block: handlers are `async` without `#[async_trait]`"
 )]
 pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.

@@ -7,13 +7,14 @@ use std::time::Duration;
 use crate::actor::cell::CellProtocol;
 use crate::actor::definition::{Actor, Built, NeverFails};
 use crate::actor::description::{ActorDescription, DeciderTable};
+use crate::actor::factory::Factory;
 use crate::actor::table::{TotalTable, Unchecked};
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
-pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
+pub(crate) type AnyFactory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
 /// Decides a child's failure: the directive, and the strategy under which it is carried out.
 pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
 
@@ -23,7 +24,7 @@ pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive,
 ///
 /// All other settings are those that the actor's type declares.
 pub struct Props<A: Actor, C = NeverFails, T = A> {
-    pub(crate) factory: UserValue<Factory<A>>,
+    pub(crate) factory: UserValue<AnyFactory<A>>,
     pub(crate) mailbox: MailboxKind,
     pub(crate) settings: Option<Box<Settings>>,
     marks: PhantomData<fn() -> (C, T)>,
@@ -47,14 +48,14 @@ pub(crate) struct Policy {
 impl<A: Actor, C> Props<A, C> {
     /// Makes props from a factory. It runs once for the first instance and once for each restart, on the actor's own
     /// turn.
-    pub fn new<B>(mut factory: impl FnMut() -> B + Send + 'static) -> Self
+    pub fn new<B>(mut factory: impl Factory<Product = B> + Send + 'static) -> Self
     where
         B: Built<Actor = A, Cause = C>,
     {
-        Self::from_factory(Box::new(move || factory().built()))
+        Self::from_factory(Box::new(move || factory.make().built()))
     }
 
-    pub(crate) fn from_factory(factory: Factory<A>) -> Self {
+    pub(crate) fn from_factory(factory: AnyFactory<A>) -> Self {
         Self { factory: UserValue::new(factory), mailbox: A::MAILBOX, settings: None, marks: PhantomData }
     }
 }

@@ -133,6 +133,7 @@ impl<A: Actor> Works<A> {
         F: FnOnce(&A::Ref, T) -> A::Message + Send + 'static,
     {
         let (sender, outcome) = oneshot::channel();
+        let due = AnswerDue::of(&actor);
         let marks = self.marks(actor);
         let id = marks.id;
         let cancel = marks.clone().drive(async move {
@@ -143,7 +144,12 @@ impl<A: Actor> Works<A> {
         });
         self.running.insert(
             id,
-            Box::new(Once { _cancel: cancel, outcome, into_message: Some(UserValue::new(into_message)) }),
+            Box::new(Once {
+                _cancel: cancel,
+                _due: due,
+                outcome,
+                into_message: Some(UserValue::new(into_message)),
+            }),
         );
         id
     }
@@ -162,6 +168,7 @@ impl<A: Actor> Works<A> {
         F: FnOnce(&A::Ref, T) -> A::Message + Send + 'static,
     {
         let (sender, outcome) = oneshot::channel();
+        let due = AnswerDue::of(&actor);
         let marks = self.marks(actor);
         let id = marks.id;
         let cancel = marks.clone().block(move || {
@@ -171,7 +178,12 @@ impl<A: Actor> Works<A> {
         });
         self.running.insert(
             id,
-            Box::new(Once { _cancel: cancel, outcome, into_message: Some(UserValue::new(into_message)) }),
+            Box::new(Once {
+                _cancel: cancel,
+                _due: due,
+                outcome,
+                into_message: Some(UserValue::new(into_message)),
+            }),
         );
         id
     }
@@ -229,10 +241,28 @@ impl Marks {
     }
 }
 
+/// While this exists, a child that has a key is not idle: it waits for an answer. Rule 18.6.
+struct AnswerDue(Option<AnyActorRef>);
+
+impl AnswerDue {
+    fn of(actor: &AnyActorRef) -> Self {
+        Self(actor.core().answer_is_due().then(|| actor.clone()))
+    }
+}
+
+impl Drop for AnswerDue {
+    fn drop(&mut self) {
+        if let Some(actor) = &self.0 {
+            actor.core().answer_is_there();
+        }
+    }
+}
+
 /// A future or a closure.
 struct Once<T: 'static, F: 'static> {
     // Dropped first.
     _cancel: Cancel,
+    _due: AnswerDue,
     outcome: oneshot::Receiver<Outcome<T>>,
     into_message: Option<UserValue<F>>,
 }

@@ -5,8 +5,10 @@
 //! Methods that generated code calls with a dot begin with `__`: a trait of the user that every type implements may have methods of
 //! any other name.
 
+mod mend;
 pub mod migration_hints;
 mod plain_reply;
+mod protocol;
 mod settings;
 
 use std::error::Error;
@@ -16,13 +18,16 @@ use std::marker::PhantomData;
 
 use crate::actor::{
     Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
-    FailuresDecidedBy, Guardian, Props, RefOf, ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer,
+    Factory, FailuresDecidedBy, Guardian, Props, RefOf, ReplyTo, Request, SupervisedBy, Supervisor, TypedRef,
+    answer,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
 use crate::keyed::{ChildKey, Children, ChildrenProps};
 
+pub use mend::*;
 pub use plain_reply::*;
+pub use protocol::*;
 pub use settings::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
@@ -228,7 +233,7 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
 pub const fn exponential_backoff() {}
 
 /// Runs the expression of a `#[child(..)]` attribute. rustc reports an expression that does not return a factory there.
-pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+pub fn factory<P, F: Factory + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)
 }
 
@@ -268,7 +273,7 @@ pub fn declare<P, B, F>(
     field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
     factory: F,
 ) where
-    F: FnMut() -> B + Send + 'static,
+    F: Factory<Product = B> + Send + 'static,
     B: Built,
     RefOf<B::Actor>: SupervisedRef<P>,
     B::Cause: DecidedBy<P>,

@@ -34,7 +34,7 @@ use tokio::task::AbortHandle;
 
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
-use super::template::{Blueprint, Template};
+use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
@@ -110,7 +110,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// If the quiet time of `delays` is shorter than its shortest delay or longer than its longest.
     pub fn on_stop<B>(
         name: impl Into<String>,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
         delays: Backoff,
     ) -> BackoffSupervisorProps<B>
     where
@@ -136,7 +136,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [by hand](ActorRef::reset).
     pub fn on_failure<B>(
         name: impl Into<String>,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
         delays: Backoff,
     ) -> BackoffSupervisorProps<B>
     where

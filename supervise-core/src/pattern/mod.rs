@@ -74,7 +74,7 @@ pub use first_answer::{FirstAnswer, first_answer};
 pub use pool::{Pool, PoolProps, TooManyReplacements};
 pub use routing::{CopyOf, ForEachWorker};
 pub use stand_in::{BackoffSupervisorRef, PoolRef, StandIn, StandInRef};
-pub use template::{Blueprint, BlueprintUnder};
+pub use template::{Blueprint, BlueprintUnder, SharedFactory};
 pub use topic::Topic;
 
 use crate::actor::{Actor, Context, TypedRef};

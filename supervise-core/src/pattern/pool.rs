@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::routing::{CopyOf, ForEachWorker, Routing, weight};
 use super::stand_in::StandInRef;
-use super::template::{Blueprint, Template};
+use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
@@ -87,7 +87,10 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn round_robin<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
+    pub fn round_robin<B>(
+        size: usize,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
+    ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
     {
@@ -102,7 +105,10 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn smallest_mailbox<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
+    pub fn smallest_mailbox<B>(
+        size: usize,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
+    ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
     {
@@ -126,7 +132,7 @@ impl<C: Actor> Pool<C> {
     pub fn by_key<B, K>(
         size: usize,
         key: impl Fn(&C::Message) -> K + Send + Sync + 'static,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
     ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
@@ -144,7 +150,10 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
+    pub fn broadcasting<B>(
+        size: usize,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
+    ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
         ForEachWorker: CopyOf<C::Message>,

@@ -119,7 +119,7 @@ pub enum Input<'a, R, C> {
     /// The running user code returned. It was the last [`Call`](Effect::Call), or else a message handler.
     Returned(Returned<C>),
     /// The decider answered.
-    Decided(Ruling<'a, C>),
+    Decided(&'a Ruling<'a, C>),
     /// A timer is due.
     Due(Timer),
 }

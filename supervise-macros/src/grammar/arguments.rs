@@ -8,6 +8,7 @@ use syn::{LitStr, Path, Visibility};
 
 use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
 use crate::block::parse::handler::redeliveries;
+use crate::block::parse::implements::implements;
 use crate::block::parse::message::{derives, message, name, visibility};
 use crate::declaration::model::Mailbox;
 use crate::declaration::parse::{child_name, mailbox, module, stash};
@@ -33,6 +34,8 @@ arguments! {
     BlockArguments, "setting of `#[actor]` on an impl block", block_arguments {
         "message" => message: MessageArguments = message, "message(..)",
             "What the enum of the messages looks like.";
+        "implements" => implements: Vec<Path> = implements, "implements(Storage, Archive)",
+            "The protocols that the handlers implement: for each of their methods, the handler of the same name. The actor's ref then implements them. With the feature `protocol`; see `#[protocol]`.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -109,6 +112,15 @@ arguments! {
             "The window in which the restarts of this rule count. Default: the child's whole life.";
         "window" => window: Window = word, "window = ..",
             "How that window moves. Default: `tumbling`.", windows_list;
+    }
+}
+
+#[cfg(feature = "protocol")]
+arguments! {
+    /// The arguments of `#[protocol(..)]`.
+    ProtocolArguments, "setting of `#[protocol]`", protocol_arguments {
+        "crate" => krate: Path = module, "crate = path::to::supervise",
+            "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
 }
 

@@ -205,6 +205,13 @@ where
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Reader_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::AllHandlersStandInOneImplBlock
+for Reader<S, N>
+where
+    S: Clone,
+{}
+#[allow(deprecated)]
 ///The messages of [`Reader`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]

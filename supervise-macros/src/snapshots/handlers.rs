@@ -65,6 +65,9 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -327,3 +330,12 @@ const _: () = {
         __P: ::supervise::Decides<FeedError>,
     {}
 };
+#[allow(deprecated)]
+#[doc(hidden)]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+impl<'__call> FeedRef
+where
+    FeedRef: ::supervise::__private::HasHandlerAttribute<'__call>,
+{
+    pub fn ordinary(&self) {}
+}

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use self::aside::Aside;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System, with_effects};
+use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
 use crate::actor::configuration::Configuration;
@@ -163,28 +163,31 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// One step of the protocol, and the steps that answer its questions.
+    /// One step of the protocol, and the steps that answer its questions. `drop_instance` is a trait object, so that each
+    /// actor type compiles this once and not for each caller.
     pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
         if let Input::Returned(_) = &input {
             self.parked = false;
             self.abort = false;
         }
-        with_effects(|effects| {
-            self.accepts = self.cell.core.step(input, effects);
-            while let Some(question) = self.perform(effects, drop_instance) {
-                self.answer(question, effects);
-            }
-        });
+        let mut effects = effects_buffer();
+        self.accepts = self.cell.core.step(input, &mut effects);
+        while let Some(question) = self.perform(&mut effects, drop_instance) {
+            self.answer(question, &mut effects);
+        }
+        put_back(effects);
     }
 
     /// The step that answers a question of the protocol.
     #[cold]
     fn answer(&mut self, question: Question, effects: &mut Effects) {
+        let mut given = None;
         // Another creation may be delayed without a declared backoff (rule 5.3).
-        let ((verdict, strategy), creates) = match question {
-            Question::Decide(child, cause) => (self.decide(child, &cause), cause.is_initialization()),
-            Question::RestartEnded => ((Ok(Directive::Restart), self.strategy()), true),
+        let (verdict, creates) = match question {
+            Question::Decide(child, cause) => (self.decide(child, &cause, &mut given), cause.is_initialization()),
+            Question::RestartEnded => (Ok(Directive::Restart), true),
         };
+        let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
         let of_rule = |verdict: &Result<Directive, Failure>| verdict.as_ref().ok().and_then(Directive::backoff);
@@ -192,14 +195,16 @@ impl<A: Actor> EffectRunner<A> {
         let limited = !strategy.limit.is_unlimited() || matches!(verdict, Ok(Directive::RestartOn(_)));
         let now = if delays || creates || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
-        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
+        let ruling = Ruling { verdict, strategy, now, draw, heard: system.observer().is_heard() };
+        self.accepts = self.cell.core.step(Input::Decided(&ruling), effects);
     }
 
     /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
     fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
         let mut question = None;
-        for effect in effects.drain(..) {
+        // The order of the effects, from the end: popping the last one costs less than draining.
+        effects.reverse();
+        while let Some(effect) = effects.pop() {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
@@ -312,30 +317,30 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Directive, Failure>, Strategy) {
+    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`.
+    fn decide(&self, child: ChildId, cause: &Failure, given: &mut Option<Strategy>) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
-            Some(policy) => (policy.decide)(cause, &info),
+            Some(policy) => {
+                let (directive, strategy) = (policy.decide)(cause, &info)?;
+                *given = Some(strategy);
+                Ok(directive)
+            }
             None => match self.configuration() {
-                Some(values) => {
-                    A::decide_by(values, cause, &info).map(|directive| (directive, *values.strategy()))
-                }
-                None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+                Some(values) => A::decide_by(values, cause, &info),
+                None => A::decide(cause, &info),
             },
         });
-        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
-            Ok((directive, strategy)) => (Ok(directive), strategy),
-            Err(failure) => (Err(failure), self.strategy()),
-        }
+        decided.unwrap_or_else(|payload| Err(Failure::panic(payload)))
     }
 
-    fn strategy(&self) -> Strategy {
+    fn strategy(&self) -> &Strategy {
         match (self.policy(), self.configuration()) {
-            (Some(policy), _) => policy.strategy,
-            (None, Some(values)) => *values.strategy(),
-            (None, None) => A::STRATEGY,
+            (Some(policy), _) => &policy.strategy,
+            (None, Some(values)) => values.strategy(),
+            (None, None) => const { &A::STRATEGY },
         }
     }
 
@@ -371,7 +376,7 @@ impl<A: Actor> EffectRunner<A> {
         if !observer.is_heard() {
             return;
         }
-        let mut strategy = self.strategy();
+        let mut strategy = *self.strategy();
         let mut attempt = 0;
         if let Note::Decided { child, directive, outcome, .. } = &note {
             let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);

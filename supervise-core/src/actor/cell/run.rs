@@ -23,7 +23,7 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
-use crate::actor::props::{Factory, Props};
+use crate::actor::props::{AnyFactory, Props};
 use crate::base::{UserValue, drop_contained};
 use crate::failure::Failure;
 use crate::supervision::Input;
@@ -33,7 +33,7 @@ pub(super) const THROUGHPUT: u32 = 128;
 
 /// The part of a cell that only its own future touches.
 pub(crate) struct Runner<A: Actor> {
-    factory: UserValue<Factory<A>>,
+    factory: UserValue<AnyFactory<A>>,
     instance: Option<A>,
     ctx: Context<A>,
     effects: EffectRunner<A>,

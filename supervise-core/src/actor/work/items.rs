@@ -97,7 +97,7 @@ impl<A: Actor> Works<A> {
 
 impl<A: Actor> Context<A> {
     /// Sends this actor the message that `into_message` makes of each item of `stream`, in their order, until the stream ends. A
-    /// task of tokio's polls the stream. Nothing comes at the end, unless [`at_end`](Self::at_end) says what.
+    /// task of tokio's polls the stream. Needs the feature `stream`. Nothing comes at the end, unless [`at_end`](Self::at_end) says what.
     ///
     /// At most 16 items wait for the actor; while so many do, the stream is not polled. So a stream that is faster than its
     /// actor, or whose actor is suspended, takes up no more memory (rule 17.4).
@@ -117,7 +117,7 @@ impl<A: Actor> Context<A> {
     }
 
     /// Like [`attach`](Self::attach), for a stream of results: an `Err` is a failure of this actor, as with
-    /// [`try_pipe`](Self::try_pipe). After a resume the stream goes on.
+    /// [`try_pipe`](Self::try_pipe). After a resume the stream goes on. Needs the feature `stream`.
     pub fn try_attach<S, T, E, R, F>(&mut self, stream: S, into_message: F) -> WorkId
     where
         S: Stream<Item = Result<T, E>> + Send + 'static,
@@ -146,7 +146,7 @@ impl<A: Actor> Context<A> {
     }
 
     /// Sends this actor one more message when an attached stream has ended and its last item was taken up: by itself, or by a panic.
-    /// Replaces what was set before. Does nothing if that moment is over.
+    /// Replaces what was set before. Does nothing if that moment is over. Needs the feature `stream`.
     pub fn at_end<R, F>(&mut self, stream: WorkId, into_message: F)
     where
         R: Send + 'static,

@@ -125,7 +125,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Rules 3.5, 3.6 and 3.7.
-    pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn decided(&mut self, ruling: &Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.is_deciding(), "an answer without a question");
         let Some(report) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
@@ -143,7 +143,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The note of the decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
-        let outcome = self.answer(&report, directive, &ruling, effects);
+        let outcome = self.answer(&report, directive, ruling, effects);
         // An escalation is recorded in the failure, so it is noted even without a subscriber.
         if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
             let (cause, directive) = (report.cause, Box::new(*directive));

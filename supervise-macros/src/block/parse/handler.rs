@@ -15,12 +15,10 @@ use crate::block::model::{Fallible, Field, Handler, Mistake, Reply, reported};
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::HandlerArguments;
+use crate::grammar::reserved::RESERVED;
 use crate::settings::Setting;
 use crate::spans::located;
 use crate::syntax::bare;
-
-/// The methods that a ref has already.
-const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
 
 /// Reads a handler. A handler with mistakes still has a message and a request.
 pub(super) fn handler(
@@ -204,7 +202,7 @@ fn shared_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
 // ---- types that a message can hold ---------------------------------------------------------------------------------
 
 #[derive(Clone, Copy)]
-enum Place {
+pub(crate) enum Place {
     Argument,
     Reply,
 }
@@ -216,7 +214,8 @@ fn owned(ty: Type, place: Place, mistakes: &Ident, errors: &mut Errors) -> Type 
     if errors.count() == before { ty } else { reported(mistakes, &ty) }
 }
 
-fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
+/// Reports what borrows or has no name in `ty`.
+pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
     match ty {
         Type::Reference(reference)
             if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>

@@ -1,6 +1,6 @@
 //! Writes the `#[child]` fields.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::Path;
 
@@ -92,9 +92,10 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
         let idle = of_our_self(idle.unchecked(krate));
         quote_spanned!(mixed=> .idle(#idle))
     });
-    let factory = quote_spanned!(at_closure=> let factory = #closures::__private::#made(self, #make)#idle;);
+    let value = Ident::new("factory", at_closure);
+    let factory = quote_spanned!(at_closure=> let #value = #closures::__private::#made(self, #make)#idle;);
     let declared = quote_spanned! {at_type=>
-        #types::__private::#declare(declare, self, |this| &mut this.#field, factory);
+        #types::__private::#declare(declare, self, |this| &mut this.#field, #value);
     };
     quote_spanned! {mixed=>
         #cfgs

@@ -150,7 +150,7 @@ fn decide(actor: &mut Actor, directive: Directive, strategy: &Strategy) -> Vec<D
 }
 
 fn decide_at(actor: &mut Actor, verdict: Result<Directive, Why>, strategy: &Strategy, now: Duration) -> Vec<Does> {
-    step(actor, Input::Decided(Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
+    step(actor, Input::Decided(&Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
 }
 
 /// A command: its effects.
