@@ -282,8 +282,39 @@ pub fn declare<P, B, F>(
 }
 
 /// Runs the expression of a `#[child(..)]` attribute on a pattern. rustc reports an expression that does not return props there.
-pub fn props<P, A: Actor, C, T>(parent: &mut P, make: impl FnOnce(&mut P) -> Props<A, C, T>) -> Props<A, C, T> {
-    make(parent)
+pub fn props<P, M: GivesProps>(
+    parent: &mut P,
+    make: impl FnOnce(&mut P) -> M,
+) -> Props<M::Actor, M::Cause, M::Table> {
+    make(parent).props()
+}
+
+/// What the closure of a pattern's field returns.
+#[diagnostic::on_unimplemented(
+    message = "the closure of a pool or of a backoff supervisor must return its props, not `{Self}`",
+    label = "this closure does not return `Props`",
+    note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
+)]
+pub trait GivesProps {
+    /// The pattern.
+    type Actor: Actor;
+    /// Stands for the errors of its factory.
+    type Cause;
+    /// The table by which it supervises its own children.
+    type Table;
+    /// The props.
+    fn props(self) -> Props<Self::Actor, Self::Cause, Self::Table>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Actor, C, T> GivesProps for Props<A, C, T> {
+    type Actor = A;
+    type Cause = C;
+    type Table = T;
+
+    fn props(self) -> Self {
+        self
+    }
 }
 
 /// Declares a pattern as the child of a field, as [`declare`] declares an actor.

@@ -91,6 +91,20 @@ impl Directive {
         matches!(self, Self::Restart | Self::RestartAfter(_) | Self::RestartOn(_))
     }
 
+    /// Whether the rule declares a delay.
+    pub(crate) const fn has_backoff(&self) -> bool {
+        match self {
+            Self::RestartAfter(_) => true,
+            Self::RestartOn(terms) => terms.backoff.is_some(),
+            Self::Resume | Self::Restart | Self::Stop | Self::Escalate => false,
+        }
+    }
+
+    /// Whether the rule declares a limit.
+    pub(crate) const fn is_limited(&self) -> bool {
+        matches!(self, Self::RestartOn(terms) if !terms.limit.is_unlimited())
+    }
+
     /// The delay that the rule declares.
     pub const fn backoff(&self) -> Option<Backoff> {
         match self {

@@ -190,9 +190,9 @@ impl<A: Actor> EffectRunner<A> {
         let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
         // Only a delay needs a random number, and only a delay or a limit needs the time.
-        let of_rule = |verdict: &Result<Directive, Failure>| verdict.as_ref().ok().and_then(Directive::backoff);
-        let delays = strategy.backoff.is_some() || of_rule(&verdict).is_some();
-        let limited = !strategy.limit.is_unlimited() || matches!(verdict, Ok(Directive::RestartOn(_)));
+        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
+        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
+        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
         let now = if delays || creates || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy, now, draw, heard: system.observer().is_heard() };

@@ -178,7 +178,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     ///
     /// Rule 14.1.
     pub(super) fn retries_start(&self, child: ChildId, directive: &Directive, strategy: &Strategy) -> bool {
-        let delays = directive.backoff().or(strategy.backoff).is_some();
+        let delays = directive.has_backoff() || strategy.backoff.is_some();
         directive.restarts() && delays && !self.is_temporary(child)
     }
 

@@ -49,8 +49,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let &Report { child: culprit, ref cause, runs, .. } = report;
         let strategy = ruling.strategy;
         let ended = self.ended_unexpectedly(culprit);
-        let declared = directive.backoff().or(strategy.backoff);
-        let unlimited = strategy.limit.is_unlimited() && directive.limit().is_unlimited();
+        let declared = if directive.has_backoff() { directive.backoff() } else { strategy.backoff };
+        let unlimited = strategy.limit.is_unlimited() && !directive.is_limited();
         let may_spin = || (cause.is_initialization() || ended) && unlimited;
         let backoff = declared.or_else(|| may_spin().then_some(CREATION_BACKOFF));
         let first_start = self.holds_up_construction(culprit);
@@ -63,7 +63,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The table exists, because the culprit is in it.
         let children = self.children.get_or_insert_default();
-        if !permitted_by_rule(children, culprit, directive, ruling)
+        if (directive.is_limited() && !permitted_by_rule(children, culprit, directive, ruling))
             || !permitted(children, &reach.children, strategy, ruling.now)
         {
             if strategy.on_limit == OnLimit::Stop && !first_start {
@@ -252,6 +252,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 /// Asks the count of the rule that decided. It is kept for the failed child, or for all children, as the strategy's is.
 ///
 /// Rule 7.11.
+#[cold]
 fn permitted_by_rule<R: Clone, C>(
     children: &mut Children<R, C>,
     culprit: ChildId,
@@ -259,9 +260,6 @@ fn permitted_by_rule<R: Clone, C>(
     ruling: &Ruling<'_, C>,
 ) -> bool {
     let Directive::RestartOn(terms) = directive else { return true };
-    if terms.limit.is_unlimited() {
-        return true;
-    }
     let counts = match (ruling.strategy.count, children.find_mut(culprit)) {
         (Count::Child, Some(child)) => &mut child.history_mut().of_rules,
         (Count::Supervisor, _) | (_, None) => &mut children.of_rules,

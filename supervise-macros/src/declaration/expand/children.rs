@@ -92,7 +92,9 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
         let idle = of_our_self(idle.unchecked(krate));
         quote_spanned!(mixed=> .idle(#idle))
     });
-    let value = Ident::new("factory", at_closure);
+    // rustc reports at the value what an actor fails with that nobody decides.
+    let at_value = if let ChildKind::Actor = kind { at_closure } else { at_type };
+    let value = Ident::new("factory", at_value);
     let factory = quote_spanned!(at_closure=> let #value = #closures::__private::#made(self, #make)#idle;);
     let declared = quote_spanned! {at_type=>
         #types::__private::#declare(declare, self, |this| &mut this.#field, #value);
