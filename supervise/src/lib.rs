@@ -35,6 +35,8 @@ pub mod docs {
         pub mod registry {}
         #[doc = include_str!("../docs/cookbook/configuration.md")]
         pub mod configuration {}
+        #[doc = include_str!("../docs/cookbook/replies.md")]
+        pub mod replies {}
         #[cfg(feature = "protocol")]
         #[doc = include_str!("../docs/cookbook/protocols.md")]
         pub mod protocols {}
@@ -148,7 +150,7 @@ pub mod docs {
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
 ///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
-///   `one_for_one` the parent goes on meanwhile, otherwise it waits. Without a backoff, that is an initialization failure of the
+///   `one_for_one` the parent continues in the meantime, otherwise it waits. Without a backoff, that is an initialization failure of the
 ///   parent, and the children before it are stopped ([rule 14.1](docs::semantics#rule-14.1)).
 /// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
@@ -168,8 +170,8 @@ pub mod docs {
 /// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
-/// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
-/// method on the actor itself.
+/// The generated ref is as visible as the actor's type, and so are its methods, one for each handler. `pub` on a handler, or its
+/// absence, is about the method on the actor itself.
 ///
 /// # Messages
 ///
@@ -365,7 +367,7 @@ pub use supervise_macros::test;
 pub mod prelude {
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
-        Failure, Reply, SpawnError, Supervisor, Terminated, TypedRef,
+        Failure, Reply, ReplyTo, SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]

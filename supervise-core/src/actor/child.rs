@@ -148,6 +148,7 @@ struct Declaration<A> {
 struct Given {
     mailbox: MailboxKind,
     stop_timeout: Option<Duration>,
+    ask_timeout: Option<Duration>,
     policy: Option<(Strategy, DeciderTable)>,
 }
 
@@ -175,6 +176,9 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
                     move |failure: &Failure, child: &ChildInfo| slot.decider.lend(|own| own(failure, child));
                 props = props.with_policy::<A>(strategy, table, decide).marked();
             }
+        }
+        if let Some(ask_timeout) = given.and_then(|given| given.ask_timeout) {
+            props = props.ask_timeout(ask_timeout);
         }
         if let Some(stop_timeout) = spec.stop_timeout.or(given.and_then(|given| given.stop_timeout)) {
             props = props.stop_timeout(stop_timeout);
@@ -331,12 +335,13 @@ impl<'a, P> Declare<'a, P> {
         props: Props<A, C, T>,
     ) {
         let Props { factory, mailbox, settings, .. } = props.marked::<NeverFails, A>();
-        let Settings { stop_timeout, policy } = settings.map_or_else(Settings::default, |settings| *settings);
+        let Settings { stop_timeout, ask_timeout, policy } =
+            settings.map_or_else(Settings::default, |settings| *settings);
         let shape = policy.as_ref().map(|policy| (policy.strategy, policy.table));
         self.place(parent, field, |slot| {
             slot.factory.replace(Some(factory.into_inner()));
             slot.decider.replace(policy.map(|policy| policy.decide.into_inner()));
-            *locked(&slot.given) = Some(Given { mailbox, stop_timeout, policy: shape });
+            *locked(&slot.given) = Some(Given { mailbox, stop_timeout, ask_timeout, policy: shape });
         });
     }
 

@@ -22,6 +22,7 @@ use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
+use crate::actor::waits_for;
 use crate::actor::work::{WorkId, Works};
 use crate::base::{ActorPath, UserValue};
 use crate::failure::Failure;
@@ -46,6 +47,8 @@ struct Rare<A: Actor> {
     works: Works<A>,
     /// What the table of this instance takes from its settings.
     configuration: Option<Arc<Configuration>>,
+    /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
+    lent: Option<Arc<dyn ErasedSlot>>,
 }
 
 /// The message that an instance gets when a watched actor ends.
@@ -58,6 +61,12 @@ struct WatchMessage<M: 'static> {
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
         Self { cell, held: None, rare: None, aborted: false, timers: None }
+    }
+
+    /// Says which handler or hook runs from now on: see [`During`](crate::During).
+    #[inline]
+    pub(crate) fn enter(&self, code: u16) {
+        self.cell.mailbox.enter_code(code);
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
@@ -398,11 +407,32 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn hold(&mut self, reply: Option<Arc<dyn ErasedSlot>>) {
+        if waits_for::KNOWN
+            && let Some(slot) = &reply
+        {
+            slot.tie().handled_by(&self.me_any().0);
+        }
         self.held = reply;
     }
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
         self.held.take()
+    }
+
+    /// Gives the handler its reply slot.
+    pub(crate) fn lend_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        let held = self.held.take()?;
+        if held.waits_for_retry(false) {
+            self.rare().lent = Some(Arc::clone(&held));
+        }
+        if waits_for::KNOWN {
+            held.tie().lent();
+        }
+        Some(held)
+    }
+
+    pub(crate) fn take_lent(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.rare.as_mut()?.lent.take()
     }
 
     /// Whether the end of a handler needs more work: an asker waits, or there are timers.
@@ -420,7 +450,7 @@ impl<A: Actor> Context<A> {
 
     fn rare(&mut self) -> &mut Rare<A> {
         self.rare.get_or_insert_with(|| {
-            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), configuration: None })
+            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), configuration: None, lent: None })
         })
     }
 
@@ -438,8 +468,8 @@ impl<A: Actor> Context<A> {
         self.rare.as_mut()?.works.take(work, &me)
     }
 
-    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody, and what it began would
-    /// run for nobody.
+    /// Runs before `pre_restart` and `post_stop`, and after them, because timers and work that such a hook starts have no instance
+    /// to serve.
     ///
     /// Rules 4.7 and 17.1.
     pub(crate) fn cancel_timers_and_work(&mut self) {

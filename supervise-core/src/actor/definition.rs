@@ -15,13 +15,17 @@ use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
 use crate::actor::description::{ActorType, DeciderTable};
-use crate::failure::Failure;
+use crate::actor::envelope::ReplySlot;
+use crate::failure::{During, Failure};
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
 
 /// How long a running handler or hook may continue after a stop request, unless the actor's type sets another time: 5
 /// seconds.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a table says about a failure: the directive, and the place of the rule that matched.
+pub type Ruled = (Directive, Option<u16>);
 
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
@@ -42,6 +46,10 @@ pub trait Supervisor: Sized + 'static {
     /// How long a running handler or hook may continue after a stop request, before its future is dropped at its
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
+
+    /// How long asks of this actor wait for the reply, unless the asker says how long. `None` stands for what the system says.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    const ASK_TIMEOUT: Option<Duration> = None;
 
     /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
     const STASH_CAPACITY: usize = usize::MAX;
@@ -82,6 +90,18 @@ pub trait Supervisor: Sized + 'static {
         Ok(default_decider(failure))
     }
 
+    /// Decides like [`decide`](Self::decide), and names the rule of [`TABLE`](Self::TABLE) that matched by its place, counted from
+    /// 0: `None` if no rule did, or if the table has none. The runtime calls only this.
+    ///
+    /// `#[supervise]` writes it from the rules, and `decide` follows from it, so each guard runs once.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        Ok((Self::decide(failure, child)?, None))
+    }
+
     /// Resolves the values of the table that depend on the instance. Runs on the actor's turn, after the factory and before anything
     /// of the instance starts, at the first start and at each restart; only if [`CONFIGURED`](Self::CONFIGURED) says so.
     ///
@@ -94,18 +114,14 @@ pub trait Supervisor: Sized + 'static {
         Ok(Configuration::new(Self::STRATEGY, []))
     }
 
-    /// As [`decide`](Self::decide), with what [`configure`](Self::configure) has resolved.
+    /// As [`rule`](Self::rule), with what [`configure`](Self::configure) has resolved.
     ///
     /// # Errors
     ///
-    /// As `decide`.
-    fn decide_by(
-        configuration: &Configuration,
-        failure: &Failure,
-        child: &ChildInfo,
-    ) -> Result<Directive, Failure> {
+    /// As [`decide`](Self::decide).
+    fn rule_by(configuration: &Configuration, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
         let _ = configuration;
-        Self::decide(failure, child)
+        Self::rule(failure, child)
     }
 
     /// Whether refs of the type `actor` reach actors of this type: its own refs do, and for a [pattern](crate::pattern)
@@ -132,6 +148,16 @@ pub trait Supervisor: Sized + 'static {
 pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
+
+    /// The names of the handlers, as the block writes them: for the log, and for code that looks at the actor. An actor that is
+    /// written by hand may leave it empty.
+    const HANDLERS: &'static [&'static str] = &[];
+
+    /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), those of its own askers or of others. If it fails, or
+    /// ends, the askers of those that it drops learn why. `#[actor]` sets it where the impl block mentions `ReplyTo`.
+    /// Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
+    /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+    const KEEPS_REPLIES: bool = false;
 
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
@@ -185,6 +211,7 @@ pub trait Actor: Supervisor + Send {
         let _ = (cause, message);
         async move {
             ctx.stop_children();
+            ctx.enter(During::PostStop.number());
             self.post_stop(ctx).await
         }
     }
@@ -196,6 +223,7 @@ pub trait Actor: Supervisor + Send {
         cause: &Failure,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         let _ = cause;
+        ctx.enter(During::PreStart.number());
         self.pre_start(ctx)
     }
 
@@ -237,6 +265,13 @@ pub trait Actor: Supervisor + Send {
     fn duplicate(message: &Self::Message) -> Option<Self::Message> {
         let _ = message;
         None
+    }
+
+    /// Puts an asker into a [copy](Self::duplicate) that is about to be delivered: one who waits for that delivery
+    /// ([`Request::retried`](crate::Request::retried)). If it is dropped, the asker learns that nobody answers.
+    fn reattach(message: &mut Self::Message, reply: ReplySlot) {
+        let _ = message;
+        drop(reply);
     }
 
     /// A short name of the message's kind, for dead letters and events.

@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-use crate::actor::definition::Supervisor;
+use crate::actor::definition::{Actor, Supervisor};
 use crate::supervision::{ChildSpec, Directive, Strategy};
 
 /// A decider table as data, for people and tools. Only [`Supervisor::decide`] decides what happens after a failure.
@@ -22,6 +22,19 @@ pub enum DeciderTable {
     /// [`Props::supervision_unchecked`](crate::Props::supervision_unchecked) or
     /// [`ActorSystemBuilder::guardian_unchecked`](crate::ActorSystemBuilder::guardian_unchecked).
     AtRunTime,
+}
+
+impl DeciderTable {
+    /// What matched, in a word, if the table names it by `place`: the pattern of the rule, `default` for the default decider, the name
+    /// of a function. `None`: no rule matched, or the decider was passed at run time.
+    pub(crate) fn rule_named(&self, place: Option<u16>) -> Option<&'static str> {
+        match *self {
+            Self::Default => Some("default"),
+            Self::Rules(rules) => rules.get(usize::from(place?)).map(|rule| rule.pattern),
+            Self::Function(name) => Some(name),
+            Self::AtRunTime => None,
+        }
+    }
 }
 
 /// One rule of a [`DeciderTable`].
@@ -68,21 +81,29 @@ struct TypeDescription {
     table: DeciderTable,
     children: &'static [ChildSpec],
     child_types: &'static [ActorType],
+    handlers: &'static [&'static str],
+}
+
+const fn supervisor_of<A: Supervisor>() -> TypeDescription {
+    TypeDescription {
+        id: TypeId::of::<A>,
+        name: type_name::<A>,
+        answers_to: A::answers_to,
+        strategy: A::STRATEGY,
+        configured: A::CONFIGURED,
+        table: A::TABLE,
+        children: A::CHILDREN,
+        child_types: A::CHILD_TYPES,
+        handlers: &[],
+    }
 }
 
 fn describe<A: Supervisor>() -> &'static TypeDescription {
-    const {
-        &TypeDescription {
-            id: TypeId::of::<A>,
-            name: type_name::<A>,
-            answers_to: A::answers_to,
-            strategy: A::STRATEGY,
-            configured: A::CONFIGURED,
-            table: A::TABLE,
-            children: A::CHILDREN,
-            child_types: A::CHILD_TYPES,
-        }
-    }
+    const { &supervisor_of::<A>() }
+}
+
+fn describe_running<A: Actor>() -> &'static TypeDescription {
+    const { &TypeDescription { handlers: A::HANDLERS, ..supervisor_of::<A>() } }
 }
 
 impl ActorType {
@@ -132,6 +153,15 @@ impl From<ActorType> for ActorDescription {
 impl ActorDescription {
     pub(crate) fn of<A: Supervisor>() -> Self {
         Self::from(ActorType::of::<A>())
+    }
+
+    /// That of an actor that runs, with its handlers.
+    pub(crate) fn running<A: Actor>() -> Self {
+        Self::from(ActorType(describe_running::<A>))
+    }
+
+    pub(crate) fn handlers(&self) -> &'static [&'static str] {
+        self.of.description().handlers
     }
 
     /// The same description with another strategy and table than the type's, if `policy` is given.

@@ -24,6 +24,7 @@ mod reply;
 mod request;
 mod system;
 mod table;
+mod waits_for;
 mod work;
 
 #[cfg(feature = "testkit")]
@@ -42,7 +43,7 @@ pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesInOneSpelling,
     DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
-    NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
+    NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -51,9 +52,9 @@ pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
-pub(crate) use self::reply::answer;
 pub use self::reply::{Answer, Reply, ReplyTo};
-pub use self::request::{Ask, AskError, AskWithin, Request, SendError, SendErrorReason};
+pub(crate) use self::reply::{answer, drop_because, typed};
+pub use self::request::{Ask, AskError, AskTimeout, AskWithin, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
 pub use self::work::{Task, TaskOutput, WorkId};

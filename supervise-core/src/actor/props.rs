@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::actor::cell::CellProtocol;
-use crate::actor::definition::{Actor, Built, NeverFails};
+use crate::actor::definition::{Actor, Built, NeverFails, Ruled};
 use crate::actor::description::{ActorDescription, DeciderTable};
 use crate::actor::factory::Factory;
 use crate::actor::table::{TotalTable, Unchecked};
@@ -15,8 +15,8 @@ use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
 pub(crate) type AnyFactory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
-/// Decides a child's failure: the directive, and the strategy under which it is carried out.
-pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
+/// Decides a child's failure: the directive, the rule that matched, and the strategy under which the directive is carried out.
+pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for the errors of the
 /// factory, and `T` for the table by which the actor supervises its children: that of its type, unless another one is
@@ -34,6 +34,7 @@ pub struct Props<A: Actor, C = NeverFails, T = A> {
 #[derive(Default)]
 pub(crate) struct Settings {
     pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) ask_timeout: Option<Duration>,
     pub(crate) policy: Option<Policy>,
 }
 
@@ -75,12 +76,20 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self
     }
 
+    /// Sets how long asks of this actor wait for the reply, unless the asker says how long.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    #[must_use]
+    pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
+        self.settings.get_or_insert_default().ask_timeout = Some(ask_timeout);
+        self
+    }
+
     /// Makes the actor supervise its children by another table than its type's. The compiler checked the children
     /// against the type's table, so the other table must decide every failure (it has an `on(_)`). The compiler checks
     /// what it escalates where the actor is spawned.
     #[must_use]
     pub fn supervised_by<S: TotalTable>(self) -> Props<A, C, S> {
-        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
+        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::rule(failure, child)?, S::STRATEGY)))
     }
 
     /// Replaces the compiled table by a strategy and a decider that are chosen at run time, from configuration for example. The compiler
@@ -93,7 +102,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
     ) -> Props<A, C, Unchecked> {
-        let decide = move |failure: &Failure, child: &ChildInfo| Ok((decide(failure, child)?, strategy));
+        let decide = move |failure: &Failure, child: &ChildInfo| Ok(((decide(failure, child)?, None), strategy));
         self.with_policy(strategy, DeciderTable::AtRunTime, decide)
     }
 
@@ -102,7 +111,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self,
         strategy: Strategy,
         table: DeciderTable,
-        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send + 'static,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send + 'static,
     ) -> Props<A, C, S> {
         let mut props = self.marked();
         let policy = Policy { strategy, table, decide: UserValue::new(Box::new(decide)) };
@@ -117,6 +126,11 @@ impl<A: Actor, C, T> Props<A, C, T> {
         Props { factory, mailbox, settings, marks: PhantomData }
     }
 
+    /// How long asks wait, if the actor says so.
+    pub(crate) fn asks_wait(&self) -> Option<Duration> {
+        self.settings.as_ref().and_then(|settings| settings.ask_timeout).or(A::ASK_TIMEOUT)
+    }
+
     fn policy(&self) -> Option<&Policy> {
         self.settings.as_ref()?.policy.as_ref()
     }
@@ -124,7 +138,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// Describes an actor with these props: its type, and how it supervises.
     pub(crate) fn description(&self) -> ActorDescription {
         let policy = self.policy().map(|policy| (policy.strategy, policy.table));
-        ActorDescription::of::<A>().supervising(policy)
+        ActorDescription::running::<A>().supervising(policy)
     }
 
     /// The protocol of an actor with these props, whose parent is suspended `inherited` times.

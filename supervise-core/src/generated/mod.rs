@@ -18,8 +18,8 @@ use std::marker::PhantomData;
 
 use crate::actor::{
     Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
-    Factory, FailuresDecidedBy, Guardian, Props, RefOf, ReplyTo, Request, SupervisedBy, Supervisor, TypedRef,
-    answer,
+    Factory, FailuresDecidedBy, Guardian, Props, RefOf, ReplySlot, ReplyTo, Request, SupervisedBy, Supervisor,
+    TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -38,6 +38,12 @@ pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: 
     message
 }
 
+/// Says which handler runs from now on: the `number`th of [`Actor::HANDLERS`], counted from 1.
+#[inline]
+pub fn enter<A: Actor>(ctx: &mut Context<A>, number: u16) {
+    ctx.enter(number);
+}
+
 /// Sends the handler's reply to the asker, if there is one.
 #[inline]
 pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
@@ -45,6 +51,17 @@ pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
         Some(slot) => answer(slot, value),
         None => drop_contained(value),
     }
+}
+
+/// Gives a copy of a message the asker who waits for its delivery.
+pub fn reattach<M>(message: &mut Envelope<M>, reply: ReplySlot) {
+    message.reattach(reply);
+}
+
+/// Gives a handler its reply slot, for an answer that comes later.
+#[inline]
+pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
+    typed(ctx.lend_held())
 }
 
 /// Keeps the slot of a message that was written by hand with a [`ReplyTo`] in it, as [`open`] does.

@@ -22,7 +22,7 @@ pub const fn constant_share(value: f64) -> f64 {
 
 /// The answer of a table that takes values from an instance, where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this table takes values from the supervisor's instance: call `decide_by` with what `configure` returns")]
+#[error("this table takes values from the supervisor's instance: call `rule_by` with what `configure` returns")]
 pub struct NeedsConfiguration;
 
 /// See [`NeedsConfiguration`].

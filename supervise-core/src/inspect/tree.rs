@@ -317,7 +317,7 @@ impl<'a> TreeNode<'a> {
         self.node().state
     }
 
-    /// How many restarts its parent's limit has counted in the current window. 0 if there is no limit.
+    /// How many restarts count against its parent's limit in the current window. 0 without a limit.
     pub fn restarts(self) -> u32 {
         self.node().restarts
     }

@@ -57,8 +57,8 @@ impl<K: ChildKey, C: Actor, P: Supervisor> AnyDeclaration for Of<K, C, P> {
             let decide = move |failure: &Failure, child: &ChildInfo| {
                 let values = slot.0.now().configuration.clone();
                 match values {
-                    Some(values) => Ok((P::decide_by(&values, failure, child)?, *values.strategy())),
-                    None => Ok((P::decide(failure, child)?, P::STRATEGY)),
+                    Some(values) => Ok((P::rule_by(&values, failure, child)?, *values.strategy())),
+                    None => Ok((P::rule(failure, child)?, P::STRATEGY)),
                 }
             };
             props = props.with_policy::<P>(strategy, P::TABLE, decide).marked();

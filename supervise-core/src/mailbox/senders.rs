@@ -24,7 +24,7 @@ pub(super) struct Bound {
 pub(super) struct Waiting {
     ticket: u64,
     pub(super) waker: Waker,
-    /// It comes back by itself when there is room, and has none kept for it. So it may as well stay away.
+    /// It has no place in the order: when it is woken, it tries again, and no room is reserved for it.
     pub(super) is_guest: bool,
 }
 
@@ -56,13 +56,13 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
         loop {
             let mut lanes = self.mailbox.lock();
             let admitted = self.is_admitted(&mut lanes);
-            if admitted || lanes.closed {
+            if admitted || lanes.closed.user() {
                 self.ticket = None;
                 let Some(message) = message.take() else {
                     unreachable!("a send was polled after it had completed")
                 };
                 let message = message.into_inner();
-                return Poll::Ready(if lanes.closed { Err(message) } else { Ok(lanes.enqueue(message)) });
+                return Poll::Ready(if lanes.closed.user() { Err(message) } else { Ok(lanes.enqueue(message)) });
             }
             let Some(waker) = waker.take() else {
                 drop(lanes);

@@ -49,7 +49,7 @@ pub enum Reset {
 }
 
 impl Backoff {
-    /// Doubles from `min` to `max`; starts anew when a child has not failed for `max`. So a child that fails again and again is
+    /// Doubles from `min` to `max`, and starts again from `min` when a child has not failed for `max`. So a child that fails again and again is
     /// restarted once in `max` in the long run, however long after each start it fails.
     ///
     /// # Panics

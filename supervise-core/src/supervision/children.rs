@@ -15,8 +15,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
+use super::Time;
 use super::backoff::BackoffCount;
 use super::restart_window::{RestartStatistics, RuleStatistics};
+use super::row::Row;
 use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
@@ -45,6 +47,7 @@ pub(crate) struct History {
     pub(crate) of_rules: RuleStatistics,
     pub(crate) backoff: BackoffCount,
     pub(crate) delayed: Option<Delayed>,
+    pub(crate) row: Row,
 }
 
 /// A child that waits, suspended, for a delayed restart.
@@ -54,6 +57,8 @@ pub(crate) struct Delayed {
     pub(crate) schedule: u64,
     /// How many suspensions that restart must undo.
     pub(crate) pending_resumes: u32,
+    /// When it is due.
+    pub(crate) due: Time,
 }
 
 impl<R> ChildRecord<R> {
@@ -65,13 +70,8 @@ impl<R> ChildRecord<R> {
         self.history.as_ref().map_or(0, |history| history.restarts.count())
     }
 
-    pub(crate) fn of_rules(&self) -> Option<&RuleStatistics> {
-        self.history.as_ref().map(|history| &history.of_rules)
-    }
-
-    /// How many delayed restarts there were in a row.
-    pub(crate) fn delays(&self) -> u32 {
-        self.history.as_ref().map_or(0, |history| history.backoff.count())
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.as_deref()
     }
 
     /// Ends the wait for a delayed restart, and returns how many suspensions must still be undone.
@@ -277,6 +277,12 @@ impl<R: Clone, C> Children<R, C> {
     /// In start order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &ChildRecord<R>)> {
         self.in_start_order.iter()
+    }
+
+    /// All children from `first` on, in start order.
+    pub(crate) fn starting_at(&self, first: ChildId) -> impl Iterator<Item = (ChildId, &ChildRecord<R>)> {
+        let places = self.in_start_order.places();
+        taken(&places[places.partition_point(|(id, _)| *id < first)..])
     }
 
     /// Children from `first` on, in start order: all, or only those that no restart together with siblings is about to

@@ -310,7 +310,10 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note<C> {
     /// The first instance is ready.
-    Started,
+    Started {
+        /// Whether the parent has restarted the actor before, because it or a sibling could not start.
+        again: bool,
+    },
     /// A new instance is ready.
     Restarted(C),
     /// The failed instance continues.
@@ -359,7 +362,7 @@ impl<C> Note<C> {
             | Self::DeciderFailed { child, .. }
             | Self::ReportDeferred(child)
             | Self::ReportDropped(child, _) => Some(*child),
-            Self::Started
+            Self::Started { .. }
             | Self::Restarted(_)
             | Self::Resumed
             | Self::Stopped(_)

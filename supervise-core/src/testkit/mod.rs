@@ -270,7 +270,7 @@ impl TestSystem {
     pub async fn expect_decision<R: TypedRef>(&self, actor: &R) -> Decision {
         let path = actor.actor_ref().path();
         self.expect(&format!("a decision about {path}"), |event| match event {
-            Event::Decided { supervisor, child, failure, directive, outcome } if *child == path => {
+            Event::Decided { supervisor, child, failure, directive, outcome, .. } if *child == path => {
                 Some(Decision {
                     supervisor: supervisor.clone(),
                     failure: failure.clone(),

@@ -69,8 +69,14 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         let timeout = duration::expression(timeout);
         members.extend(quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;));
     }
+    if let Some(timeout) = arguments.ask_timeout.value {
+        let timeout = duration::expression(timeout);
+        members.extend(quote_spanned! {mixed=>
+            const ASK_TIMEOUT: ::core::option::Option<::core::time::Duration> = ::core::option::Option::Some(#timeout);
+        });
+    }
     if let Some(table) = &declaration.table {
-        members.extend(table::members(table, krate));
+        members.extend(table::members(table, &quote_spanned!(mixed=> #krate::Supervisor), krate));
     }
     members.extend(children::members(&declaration.children, krate));
     let actor = quote!(#ident #ty_generics);

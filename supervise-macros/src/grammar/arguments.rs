@@ -26,6 +26,8 @@ arguments! {
             "How many messages `#[stash_while]` may set aside; one more fails the actor. Default: any number.";
         "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"5s\"",
             "How long a running handler may continue after a stop request. Default: 5 s.";
+        "ask_timeout" => ask_timeout: Duration = duration, "ask_timeout = \"5s\"",
+            "How long an ask of the actor waits for the reply, unless the asker says how long. Default: what the system says.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -59,7 +61,7 @@ arguments! {
     /// The arguments of `#[handler(..)]`.
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
-            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later. Default: never.";
+            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later, unless it asks with `.retried()`. Default: never.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",
@@ -150,5 +152,5 @@ strategy_table! {
     "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
         "How long every plain `Restart` waits. Default: not at all.", backoffs_list;
     "log" => log: Log = log, "log = ..",
-        "How decisions are logged. Default: `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all.", log_levels_list;
+        "How decisions are logged. Default: `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all. `by_attempt(3)`: the first three failures in a row as warnings, the others as errors.", log_levels_list;
 }

@@ -69,6 +69,7 @@ impl ::core::fmt::Debug for FeedMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = ::supervise::Envelope<FeedMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["peek", "read"];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,
@@ -86,12 +87,14 @@ impl ::supervise::Actor for Feed {
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 FeedMessage::Peek {} => {
+                    ::supervise::__private::enter(__ctx, 1u16);
                     let () = Self::peek(self);
                     ::supervise::__private::reply::<_, ()>(__ctx, ());
                     ::core::result::Result::Ok(())
                 }
                 #[cfg(unix)]
                 FeedMessage::Read {} => {
+                    ::supervise::__private::enter(__ctx, 2u16);
                     match Self::read(self) {
                         ::core::result::Result::Ok(reply) => {
                             ::supervise::__private::reply::<_, ()>(__ctx, reply);

@@ -116,6 +116,13 @@ impl ::core::fmt::Debug for FeedMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = ::supervise::Envelope<FeedMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &[
+        "fetch",
+        "read",
+        "check",
+        "close",
+        "count",
+    ];
     async fn handle(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,
@@ -129,6 +136,7 @@ impl ::supervise::Actor for Feed {
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
         match ::supervise::__private::open(__ctx, message) {
             FeedMessage::Fetch { id } => {
+                ::supervise::__private::enter(__ctx, 1u16);
                 let id = ::supervise::__private::sendable::<MatchId>(id);
                 match ::supervise::__private::handler_future(
                         Self::fetch(self, id, __ctx),
@@ -177,6 +185,7 @@ impl ::supervise::Actor for Feed {
             match ::supervise::__private::open(__ctx, message) {
                 #[cfg(unix)]
                 FeedMessage::Read {} => {
+                    ::supervise::__private::enter(__ctx, 2u16);
                     match <io::Result<
                         u8,
                     > as ::supervise::__private::ResultLike>::into_result(
@@ -201,16 +210,19 @@ impl ::supervise::Actor for Feed {
                     }
                 }
                 FeedMessage::Check { strict } => {
+                    ::supervise::__private::enter(__ctx, 3u16);
                     let ::supervise::Reply(reply) = Self::check(self, strict);
                     ::supervise::__private::reply::<_, Result<u8, No>>(__ctx, reply);
                     ::core::result::Result::Ok(())
                 }
                 FeedMessage::Close {} => {
+                    ::supervise::__private::enter(__ctx, 4u16);
                     let () = Self::close(self);
                     ::supervise::__private::reply::<_, ()>(__ctx, ());
                     ::core::result::Result::Ok(())
                 }
                 FeedMessage::Count {} => {
+                    ::supervise::__private::enter(__ctx, 5u16);
                     let reply = Self::count(self);
                     ::supervise::__private::reply::<_, u64>(__ctx, reply);
                     ::core::result::Result::Ok(())
@@ -255,6 +267,12 @@ impl ::supervise::Actor for Feed {
             }
             _ => ::core::option::Option::None,
         }
+    }
+    fn reattach(
+        message: &mut ::supervise::Envelope<FeedMessage>,
+        reply: ::supervise::ReplySlot,
+    ) {
+        ::supervise::__private::reattach(message, reply);
     }
 }
 #[allow(deprecated)]

@@ -29,6 +29,9 @@ impl<K: Key> Database<K> {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Database_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl<K: Key> ::supervise::AllHandlersStandInOneImplBlock for Database<K> {}
+#[allow(deprecated)]
 ///The messages of [`Database`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -42,26 +45,26 @@ pub enum DatabaseMessage<K: Key> {
 #[allow(deprecated)]
 #[automatically_derived]
 impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+    fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         #[allow(unused_imports)]
         use ::supervise::__private::{IsDebug as _, NotDebug as _};
         match *self {
             DatabaseMessage::Put { ref key, ref value } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Put",
                     &[
-                        ("key", (&&::supervise::__private::Shown(key)).shown()),
-                        ("value", (&&::supervise::__private::Shown(value)).shown()),
+                        ("key", (&&::supervise::__private::Shown(key)).__shown()),
+                        ("value", (&&::supervise::__private::Shown(value)).__shown()),
                     ],
                 )
             }
             #[cfg(unix)]
             DatabaseMessage::Forget { ref key } => {
                 ::supervise::__private::debug(
-                    f,
+                    __f,
                     "Forget",
-                    &[("key", (&&::supervise::__private::Shown(key)).shown())],
+                    &[("key", (&&::supervise::__private::Shown(key)).__shown())],
                 )
             }
         }
@@ -71,6 +74,7 @@ impl<K: Key> ::core::fmt::Debug for DatabaseMessage<K> {
 #[automatically_derived]
 impl<K: Key> ::supervise::Actor for Database<K> {
     type Message = ::supervise::Envelope<DatabaseMessage<K>>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["put", "forget"];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<DatabaseMessage<K>>,
@@ -88,6 +92,7 @@ impl<K: Key> ::supervise::Actor for Database<K> {
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 DatabaseMessage::Put { key, value } => {
+                    ::supervise::__private::enter(__ctx, 1u16);
                     let key = ::supervise::__private::sendable::<K>(key);
                     let value = ::supervise::__private::sendable::<Vec<u8>>(value);
                     match Self::put(self, key, value) {
@@ -101,13 +106,14 @@ impl<K: Key> ::supervise::Actor for Database<K> {
                                     PutError,
                                 >(error);
                                 (&&&&::supervise::__private::Tier::of(&error))
-                                    .failure(error)
+                                    .__failure(error)
                             })
                         }
                     }
                 }
                 #[cfg(unix)]
                 DatabaseMessage::Forget { key } => {
+                    ::supervise::__private::enter(__ctx, 2u16);
                     let key = ::supervise::__private::sendable::<K>(key);
                     let () = Self::forget(self, key);
                     ::supervise::__private::reply::<_, ()>(__ctx, ());
@@ -156,6 +162,7 @@ impl<K: Key> DatabaseRef<K> {
 #[automatically_derived]
 impl<K: Key, __P> ::supervise::FailuresDecidedBy<__P> for Database<K>
 where
+    Database<K>: ::supervise::DeclarationDecidedBy<__P>,
     __P: ::supervise::Decides<PutError>,
 {}
 ports::Storage! {

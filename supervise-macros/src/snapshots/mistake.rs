@@ -59,6 +59,7 @@ impl ::core::fmt::Debug for FeedMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = ::supervise::Envelope<FeedMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["fetch"];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,

@@ -117,6 +117,8 @@ pub(crate) enum Reset {
 pub(crate) enum Log {
     Off,
     At(LogLevel),
+    /// Up to so many failures in a row as warnings, then as errors.
+    ByAttempt(u32),
 }
 
 /// What reaches the supervisor's own supervisor.

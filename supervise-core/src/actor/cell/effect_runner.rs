@@ -23,13 +23,14 @@ use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
+use crate::actor::reply;
 use crate::actor::request::AskError;
-use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
-use crate::failure::Failure;
+use crate::base::{ActorName, Timers, contained, drop_contained, later};
+use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
-use crate::observe::DeadLetterReason;
+use crate::observe::{About, DeadLetterReason, Observer};
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
 };
 
 /// The part of a cell that continues to work while a handler borrows the rest.
@@ -74,11 +75,13 @@ struct Rare<M> {
     deferred: Option<Interrupt<M>>,
     /// The notification that the actor gets next.
     gone: Option<Terminated>,
+    /// Why the instance will be dropped. Only of an actor that [keeps reply slots](Actor::KEEPS_REPLIES).
+    doom: Option<Failure>,
 }
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, configuration: None, slots: Vec::new(), deferred: None, gone: None }
+        Self { settings, configuration: None, slots: Vec::new(), deferred: None, gone: None, doom: None }
     }
 }
 
@@ -90,7 +93,17 @@ enum Question {
     RestartEnded,
 }
 
+/// What a decision rests on, for those who are told of it.
+struct Basis {
+    strategy: Strategy,
+    /// The place of the rule that matched.
+    rule: Option<u16>,
+    now: Time,
+}
+
 impl<A: Actor> WhileParked for EffectRunner<A> {
+    const KEEPS_REPLIES: bool = A::KEEPS_REPLIES;
+
     fn parked(&mut self) {
         self.parked = true;
         self.step_while_parked(Input::Parked);
@@ -143,6 +156,37 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
+    /// The actor has failed, or restarts for another one's failure. The first cause counts.
+    pub(super) fn doomed_by(&mut self, cause: &Failure) {
+        self.rare().doom.get_or_insert_with(|| cause.clone());
+    }
+
+    /// Rules 4.8 and 19.4.
+    #[cold]
+    fn resumed(&mut self) {
+        if let Some(aside) = &mut self.aside {
+            aside.retries.forget();
+        }
+        self.forget_doom();
+    }
+
+    /// The instance goes on, or there is a new one.
+    pub(super) fn forget_doom(&mut self) {
+        if A::KEEPS_REPLIES
+            && let Some(rare) = &mut self.rare
+        {
+            rare.doom = None;
+        }
+    }
+
+    /// What the askers learn whose slots are dropped with the instance, or by its last hook.
+    ///
+    /// Rule 19.4.
+    pub(super) fn why_replies_are_dropped(&self) -> AskError {
+        let doom = self.rare.as_ref().and_then(|rare| rare.doom.clone());
+        doom.map_or(AskError::Stopped, AskError::Failed)
+    }
+
     fn me(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
@@ -170,37 +214,54 @@ impl<A: Actor> EffectRunner<A> {
             self.parked = false;
             self.abort = false;
         }
+        if A::KEEPS_REPLIES
+            && let Input::Returned(Returned::Err(cause)) = &input
+        {
+            self.doomed_by(cause);
+        }
         let mut effects = effects_buffer();
         self.accepts = self.cell.core.step(input, &mut effects);
-        while let Some(question) = self.perform(&mut effects, drop_instance) {
-            self.answer(question, &mut effects);
+        let mut basis = None;
+        while let Some(question) = self.perform(&mut effects, basis.as_deref(), drop_instance) {
+            basis = self.answer(question, &mut effects);
         }
         put_back(effects);
     }
 
     /// The step that answers a question of the protocol.
     #[cold]
-    fn answer(&mut self, question: Question, effects: &mut Effects) {
-        let mut given = None;
+    fn answer(&mut self, question: Question, effects: &mut Effects) -> Option<Box<Basis>> {
+        let (mut given, mut rule) = (None, None);
         // Another creation may be delayed without a declared backoff (rule 5.3).
         let (verdict, creates) = match question {
-            Question::Decide(child, cause) => (self.decide(child, &cause, &mut given), cause.is_initialization()),
+            Question::Decide(child, cause) => {
+                (self.decide(child, &cause, &mut given, &mut rule), cause.is_initialization())
+            }
             Question::RestartEnded => (Ok(Directive::Restart), true),
         };
         let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
-        // Only a delay needs a random number, and only a delay or a limit needs the time.
+        let heard = system.observer().hears_failures();
+        // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
         let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
         let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
         let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
-        let now = if delays || creates || limited { system.now() } else { Time::ZERO };
+        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy, now, draw, heard: system.observer().is_heard() };
-        self.accepts = self.cell.core.step(Input::Decided(&ruling), effects);
+        let ruling = Ruling { verdict, strategy, now, draw, heard };
+        let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
+        let basis = heard.then(|| Box::new(Basis { strategy: *strategy, rule, now }));
+        self.accepts = accepts;
+        basis
     }
 
     /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
-    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
+    fn perform(
+        &mut self,
+        effects: &mut Effects,
+        basis: Option<&Basis>,
+        drop_instance: &mut dyn FnMut(),
+    ) -> Option<Question> {
         let mut question = None;
         // The order of the effects, from the end: popping the last one costs less than draining.
         effects.reverse();
@@ -226,7 +287,14 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
-                Effect::DropInstance => drop_instance(),
+                Effect::DropInstance => {
+                    if A::KEEPS_REPLIES {
+                        reply::dropping(self.why_replies_are_dropped(), &mut *drop_instance);
+                        self.forget_doom();
+                    } else {
+                        drop_instance();
+                    }
+                }
                 Effect::CloseUserLane => self.close_user_lane(false),
                 Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
@@ -241,12 +309,10 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::Note(note) => {
                     // Rule 4.8. Done now, because the actor may be stopped before it handles its next message.
-                    if matches!(note, Note::Resumed)
-                        && let Some(aside) = &mut self.aside
-                    {
-                        aside.retries.forget();
+                    if matches!(note, Note::Resumed) {
+                        self.resumed();
                     }
-                    self.note(note);
+                    self.note(note, basis);
                 }
                 Effect::Call(call) => self.call = Some(call),
             }
@@ -317,23 +383,36 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`.
-    fn decide(&self, child: ChildId, cause: &Failure, given: &mut Option<Strategy>) -> Result<Directive, Failure> {
+    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`, and a table the place of the rule that
+    /// matched into `rule`.
+    fn decide(
+        &self,
+        child: ChildId,
+        cause: &Failure,
+        given: &mut Option<Strategy>,
+        rule: &mut Option<u16>,
+    ) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
             Some(policy) => {
-                let (directive, strategy) = (policy.decide)(cause, &info)?;
+                let (ruled, strategy) = (policy.decide)(cause, &info)?;
                 *given = Some(strategy);
-                Ok(directive)
+                Ok(ruled)
             }
             None => match self.configuration() {
-                Some(values) => A::decide_by(values, cause, &info),
-                None => A::decide(cause, &info),
+                Some(values) => A::rule_by(values, cause, &info),
+                None => A::rule(cause, &info),
             },
         });
-        decided.unwrap_or_else(|payload| Err(Failure::panic(payload)))
+        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
+            Ok((directive, matched)) => {
+                *rule = matched;
+                Ok(directive)
+            }
+            Err(failure) => Err(failure.left(Some(During::Decider))),
+        }
     }
 
     fn strategy(&self) -> &Strategy {
@@ -367,28 +446,61 @@ impl<A: Actor> EffectRunner<A> {
         self.rare.as_ref()?.settings.as_deref()
     }
 
-    fn note(&self, note: Note<Failure>) {
+    fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
         let core = &self.cell.core;
         if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
-            cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
+            let child = core.protocol().child(*child).cloned();
+            cause.escalated(|| child.map_or_else(|| core.path(), |child| child.path()));
         }
         let observer = core.system.observer();
-        if !observer.is_heard() {
-            return;
+        if observer.hears(&note) {
+            self.tell(observer, note, basis);
         }
-        let mut strategy = *self.strategy();
-        let mut attempt = 0;
-        if let Note::Decided { child, directive, outcome, .. } = &note {
-            let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
-            (strategy.limit, attempt) = core.protocol().budget(*child, &strategy, directive, refused);
-        }
-        let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &strategy, attempt);
     }
 
-    fn path_of(&self, child: ChildId) -> Option<ActorPath> {
-        let (name, _) = self.cell.core.protocol().child_info(child)?;
-        self.cell.core.path().child(&name).ok()
+    #[cold]
+    fn tell(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        let (strategy, rule, now) = match basis {
+            Some(basis) => (basis.strategy, basis.rule, basis.now),
+            None => (*self.strategy(), None, Time::ZERO),
+        };
+        let mut about = About {
+            actor: core.path(),
+            uid: core.uid,
+            child: None,
+            strategy,
+            rule: core.description().table().rule_named(rule),
+            standing: None,
+            attempt: 0,
+        };
+        if matches!(note, Note::Started { again: true } | Note::Restarted(_))
+            && let Some(parent) = &core.parent
+        {
+            // The parent counts. Neither lock is held while this one waits for it.
+            about.attempt = parent.core().protocol().failures_in_row(core.id);
+        }
+        if let Some(id) = note.child() {
+            let protocol = core.protocol();
+            let child = protocol.child(id).cloned();
+            about.standing = match &note {
+                Note::Decided { directive, outcome, .. } => {
+                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
+                    if standing.is_some() {
+                        about.strategy.limit = directive.limit();
+                    }
+                    standing.or_else(|| protocol.standing(id, &strategy, now))
+                }
+                _ => protocol.standing(id, &strategy, now),
+            };
+            about.attempt = protocol.failures_in_row(id);
+            drop(protocol);
+            if let Some(child) = child {
+                (about.uid, about.child) = (child.core().uid, Some(child.path()));
+            }
+        }
+        observer.note(about, note);
     }
 
     // ---- the end -------------------------------------------------------------------------------------------------
@@ -440,7 +552,7 @@ impl<A: Actor> EffectRunner<A> {
                 control @ Entry::Control(_) => self.reaches_nobody(control),
             }
         }
-        // Closed meanwhile where the runtime goes away.
+        // The lane was closed in the meantime, because the runtime is going away.
         for message in self.cell.mailbox.put_back(messages).err().into_iter().flatten() {
             self.reaches_nobody(Entry::Message(message));
         }
@@ -465,8 +577,10 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            // Dropping the visit tells the caller that there is no answer.
-            Entry::Control(Control::Visit(visit)) => drop_contained(visit),
+            // When the visit is dropped, its caller learns that there is no answer.
+            Entry::Control(Control::Visit(visit)) => {
+                reply::drop_because(AskError::Stopped, visit);
+            }
             Entry::Control(
                 Control::Terminated(_)
                 | Control::PoisonPill

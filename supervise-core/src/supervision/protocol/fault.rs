@@ -144,11 +144,30 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         // The note of the decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
         let outcome = self.answer(&report, directive, ruling, effects);
+        if ruling.heard {
+            self.count_in_row(child, outcome, ruling);
+        }
         // An escalation is recorded in the failure, so it is noted even without a subscriber.
         if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
         }
+    }
+
+    /// Counts a failure for those who are told of it.
+    ///
+    /// Rule 10.6.
+    fn count_in_row(&mut self, child: ChildId, outcome: Outcome, ruling: &Ruling<'_, C>) {
+        if outcome == Outcome::AlreadyAnswered {
+            return;
+        }
+        let Some(child) = self.child_mut(child) else { return };
+        let history = child.history_mut();
+        let delayed = match outcome {
+            Outcome::Restarting { delay: Some(delay), .. } => Some((delay, history.backoff.count())),
+            _ => None,
+        };
+        history.row.failed(ruling.strategy, ruling.now, delayed);
     }
 
     /// Carries a directive out, and returns the outcome.
@@ -254,10 +273,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     fields.add_pending_resume(id);
                 }
             }
-            EarlierRestart::Scheduled(Delayed { schedule, pending_resumes }) => {
+            EarlierRestart::Scheduled(delayed) => {
                 if let Some(child) = self.child_mut(id) {
-                    let pending_resumes = pending_resumes + 1;
-                    child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                    let pending_resumes = delayed.pending_resumes + 1;
+                    child.history_mut().delayed = Some(Delayed { pending_resumes, ..delayed });
                 }
             }
             EarlierRestart::Sent => self.send_to(id, SystemMessage::Resume(None), effects),

@@ -34,7 +34,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(child) = self.child_mut(culprit) {
             let count = &mut child.history_mut().backoff;
             let delay = count.failed_to_start(runs, &CREATION_BACKOFF, ruling.now, ruling.draw);
-            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), delay, effects);
+            let wait = (ruling.now, delay);
+            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), wait, effects);
         }
         Outcome::Resumed
     }
@@ -84,7 +85,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         });
         let children = reach.children.len();
         match delay {
-            Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects),
+            Some(delay) => {
+                self.schedule_restart(Answer::Restart, culprit, cause, reach, (ruling.now, delay), effects);
+            }
             None => self.restart_now(culprit, cause, &reach, effects),
         }
         if first_start
@@ -120,16 +123,17 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         culprit: ChildId,
         cause: &C,
         reach: Reach,
-        delay: Duration,
+        (now, delay): (Time, Duration),
         effects: &mut Vec<Effect<R, C>>,
     ) {
+        let due = now.saturating_add(delay);
         let schedule = self.children.get_or_insert_default().new_schedule();
         for &id in reach.children.iter() {
             if let Some(pending_resumes) = self.take_over(id, culprit, effects)
                 && let Some(child) = self.child_mut(id)
                 && !child.is_dying()
             {
-                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes, due });
             }
         }
         let with_group = reach.is_group();

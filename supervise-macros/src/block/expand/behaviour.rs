@@ -2,11 +2,12 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use syn::ext::IdentExt;
 use syn::{Path, Type};
 
 use super::message::never_arm;
 use super::{call, hooks, message};
-use crate::block::model::{Block, Fallible, Handler, Reply};
+use crate::block::model::{Block, Fallible, Handler, Later, Outcome, Reply};
 use crate::generics::derivation;
 use crate::spans::{self, located};
 
@@ -16,6 +17,10 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     let mixed = Span::mixed_site();
     let envelope = message::envelope(block);
     let mut members = quote_spanned!(mixed=> type Message = #envelope;);
+    members.extend(names(block));
+    if block.keeps_replies {
+        members.extend(quote_spanned!(mixed=> const KEEPS_REPLIES: ::core::primitive::bool = true;));
+    }
     members.extend(handlers(block));
     for hook in &block.hooks {
         members.extend(hooks::hook_method(block, hook));
@@ -40,17 +45,32 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     derivation(generics, as_actor, actor, members)
 }
 
+/// The handlers' names as written. Those that a `#[cfg]` leaves out have a name too, so that the others keep their numbers.
+fn names(block: &Block) -> TokenStream {
+    let mut names = TokenStream::new();
+    for handler in &block.handlers {
+        let name = handler.ident.unraw().to_string();
+        names.extend(quote_spanned!(Span::mixed_site()=> #name,));
+    }
+    if names.is_empty() {
+        return names;
+    }
+    quote_spanned! {Span::mixed_site()=>
+        const HANDLERS: &'static [&'static ::core::primitive::str] = &[#names];
+    }
+}
+
 /// `handle` for async handlers, `handle_now` for the others.
 fn handlers(block: &Block) -> TokenStream {
     let (mut waiting, mut prompt, mut later) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
-    for handler in &block.handlers {
+    for (number, handler) in (1_u16..).zip(&block.handlers) {
         if handler.is_async {
-            waiting.extend(arm(block, handler));
+            waiting.extend(arm(block, handler, number));
             let give_back =
                 quote_spanned!(Span::mixed_site()=> return ::core::ops::ControlFlow::Continue(message));
             later.extend(message::named_arm(block, handler, &give_back));
         } else {
-            prompt.extend(arm(block, handler));
+            prompt.extend(arm(block, handler, number));
         }
     }
     let mut methods = TokenStream::new();
@@ -133,8 +153,8 @@ pub(super) fn tiers(krate: &Path) -> TokenStream {
     }
 }
 
-/// The arm for one handler. Our own names begin with `__`, because the user chooses the names of the fields.
-fn arm(block: &Block, handler: &Handler) -> TokenStream {
+/// The arm for one handler, which says its number. Our own names begin with `__`, because the user chooses the names of the fields.
+fn arm(block: &Block, handler: &Handler, number: u16) -> TokenStream {
     let Block { krate, message, .. } = block;
     let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
     let mixed = Span::mixed_site();
@@ -155,6 +175,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     quote_spanned! {mixed=>
         #cfgs
         #message::#variant { #fields } => {
+            #krate::__private::enter(__ctx, #number);
             #checked
             #answer
         }
@@ -176,6 +197,7 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
         ::core::result::Result::Ok(())
     };
     match &handler.reply {
+        Reply::Later(later) => answered_later(later, &call, &ty, krate),
         // The returned value may be `#[must_use]`.
         Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
@@ -190,6 +212,26 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
         Reply::Wrapped(_) => quote_spanned!(mixed=> let #krate::Reply(reply) = #call; #answered),
         Reply::Fallible(fallible) => {
             matched(fallible, &call, &reply, &quote_spanned!(mixed=> { #answered }), krate)
+        }
+    }
+}
+
+/// Gives the method the reply slot. What it returns is not the reply.
+fn answered_later(later: &Later, call: &TokenStream, ty: &TokenStream, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let at = spans::of(&later.ty);
+    let taken = spans::path_at(krate, at);
+    let taken = quote_spanned!(at=> #taken::__private::reply_to::<_, #ty>);
+    let slot = quote_spanned!(mixed=> let __reply = #taken(__ctx););
+    let fine = quote_spanned!(mixed=> ::core::result::Result::Ok(()));
+    match &later.outcome {
+        Outcome::Nothing => quote_spanned!(mixed=> #slot let () = #call; #fine),
+        Outcome::Fallible(fallible) => {
+            let fine = quote_spanned!(mixed=> #fine,);
+            // rustc reports an alias of a `Result` with a value here.
+            let nothing = quote_spanned!(Span::mixed_site().located_at(spans::of(&fallible.returned))=> ());
+            let matched = matched(fallible, call, &nothing, &fine, krate);
+            quote_spanned!(mixed=> #slot #matched)
         }
     }
 }

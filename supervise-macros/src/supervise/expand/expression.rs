@@ -46,6 +46,7 @@ impl Expression for Log {
     fn expression(&self, krate: &Path) -> TokenStream {
         match self {
             Self::Off => quote!(#krate::Log::Off),
+            Self::ByAttempt(warnings) => quote!(#krate::Log::ByAttempt(#warnings)),
             Self::At(level) => {
                 let level = level.expression(krate);
                 quote!(#krate::Log::At(#level))
@@ -176,7 +177,7 @@ impl RuleLimit {
 impl Expression for Answer {
     fn expression(&self, krate: &Path) -> TokenStream {
         match self.configured {
-            // `configuration` is a parameter of the generated `decide_by`.
+            // `configuration` is a parameter of the generated `rule_by`.
             Some(number) => quote_spanned!(Span::mixed_site()=> configuration.answer(#number)),
             None => self.resolved(krate),
         }

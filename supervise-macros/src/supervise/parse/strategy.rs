@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Group, Ident, Span, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{LitFloat, LitInt};
 
@@ -78,11 +78,31 @@ pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Erro
     value(setting, example, number)
 }
 
-/// Reads `log = warn`.
+/// The level that depends on how many failures there were in a row.
+const BY_ATTEMPT: &str = "by_attempt";
+
+/// Reads `log = warn` or `log = by_attempt(3)`.
 pub(crate) fn log(setting: &Setting, example: &'static str, errors: &mut Errors) -> syn::Result<Log> {
+    if let Some(value) = &setting.value
+        && let Some(TokenTree::Ident(name)) = value.clone().into_iter().next()
+        && name == BY_ATTEMPT
+    {
+        return setting.value(by_attempt, "log = by_attempt(3)").map(Log::ByAttempt);
+    }
     match word(setting, example, errors)? {
         LogLevel::Off => Ok(Log::Off),
         level => Ok(Log::At(level)),
+    }
+}
+
+/// Reads `by_attempt(3)`.
+fn by_attempt(input: ParseStream<'_>) -> syn::Result<u32> {
+    let name = Ident::parse(input)?;
+    let expected = "expected how many failures in a row are warnings, such as `by_attempt(3)`";
+    let number = input.parse::<Group>().ok().and_then(|group| syn::parse2::<LitInt>(group.stream()).ok());
+    match number.and_then(|number| number.base10_parse().ok()) {
+        Some(warnings) => Ok(warnings),
+        None => Err(syn::Error::new(name.span(), expected)),
     }
 }
 

@@ -174,7 +174,7 @@ fn creating() -> Actor {
 /// An actor that runs, with so many children.
 fn running(children: u32) -> Actor {
     let mut actor = creating();
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
     for _ in 0..children {
         spawn(&mut actor);
     }

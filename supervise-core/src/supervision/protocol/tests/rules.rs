@@ -1,7 +1,7 @@
 //! Rules with a limit of their own. Rule 7.11.
 
 use super::*;
-use crate::supervision::{Backoff, Count, Limit, OnLimit, Terms};
+use crate::supervision::{Backoff, Count, OnLimit, Terms};
 
 const TWICE: Directive = Directive::RestartOn(Terms::of_rule(0).max_retries(2));
 const ONCE: Directive = Directive::RestartOn(Terms::of_rule(1).max_retries(1));
@@ -96,21 +96,21 @@ fn a_creation_under_a_rule_with_a_limit_is_not_delayed() {
     assert_eq!(does, [decided(A, Why::Starting('x'), TWICE, GRANTED), Send(A, Restart(Why::Starting('x')))]);
 }
 
-/// What the log shows: the limit that refused, and the attempt under it.
+/// What the log shows: the limit that refused.
 #[test]
 fn the_limit_that_refused_is_known() {
     let of_strategy = ONE_FOR_ONE.max_retries(1);
-    let budget = |actor: &Actor, directive, refused| {
-        let (Limit { max_retries, .. }, attempt) = actor.budget(id(A), &of_strategy, &directive, refused);
-        (max_retries, attempt)
+    let standing = |actor: &Actor, directive, refused| {
+        let standing = actor.standing_of_rule(id(A), &of_strategy, &directive, refused, Duration::ZERO);
+        standing.map(|standing| (standing.used, standing.of))
     };
     let mut actor = running(1);
     outcomes(&mut actor, &of_strategy, &[(A, TWICE)]);
-    assert_eq!(budget(&actor, TWICE, false), (Some(2), 1));
+    assert_eq!(standing(&actor, TWICE, false), Some((1, 2)));
     outcomes(&mut actor, &of_strategy, &[(A, TWICE)]);
-    assert_eq!(budget(&actor, TWICE, true), (Some(1), 2), "the rule granted it");
-    assert_eq!(budget(&actor, Directive::Restart, true), (Some(1), 2));
+    assert_eq!(standing(&actor, TWICE, true), None, "the rule granted it");
+    assert_eq!(standing(&actor, Directive::Restart, true), None);
     let mut actor = running(1);
     outcomes(&mut actor, &ONE_FOR_ONE, &[(A, ONCE), (A, ONCE)]);
-    assert_eq!(budget(&actor, ONCE, true), (Some(1), 2));
+    assert_eq!(standing(&actor, ONCE, true), Some((1, 1)));
 }
