@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
+use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::AnyActor;
 use crate::actor::definition::{
@@ -44,6 +45,8 @@ struct Rare<A: Actor> {
     /// What comes instead of `Terminated`.
     watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
     works: Works<A>,
+    /// What the table of this instance takes from its settings.
+    configuration: Option<Arc<Configuration>>,
     /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
     lent: Option<Arc<dyn ErasedSlot>>,
 }
@@ -447,7 +450,7 @@ impl<A: Actor> Context<A> {
 
     fn rare(&mut self) -> &mut Rare<A> {
         self.rare.get_or_insert_with(|| {
-            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), lent: None })
+            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), configuration: None, lent: None })
         })
     }
 
@@ -476,6 +479,15 @@ impl<A: Actor> Context<A> {
         if let Some(rare) = &mut self.rare {
             rare.works.cancel_all();
         }
+    }
+
+    pub(crate) fn set_configuration(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
+    }
+
+    /// What the table of this instance takes from its settings, if it takes anything.
+    pub(crate) fn configuration(&self) -> Option<&Arc<Configuration>> {
+        self.rare.as_ref()?.configuration.as_ref()
     }
 
     /// Clears the state of the instance, and the messages of watches that ended with it.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::actor::actor_ref::TypedRef;
 use crate::actor::child::Declare;
+use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
 use crate::actor::description::{ActorType, DeciderTable};
@@ -56,6 +57,11 @@ pub trait Supervisor: Sized + 'static {
     /// Which children a failure affects, and how many restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
 
+    /// The strategy as the attribute writes it, if the strategy or a rule depends on the instance, by `self`:
+    /// [`configure`](Self::configure) resolves such values. [`STRATEGY`](Self::STRATEGY) and [`TABLE`](Self::TABLE) have what does
+    /// not depend on it.
+    const CONFIGURED: Option<&'static str> = None;
+
     /// The declared children, in start order. `#[child]` fields of a struct fill it in.
     const CHILDREN: &'static [ChildSpec] = &[];
 
@@ -94,6 +100,28 @@ pub trait Supervisor: Sized + 'static {
     /// As [`decide`](Self::decide).
     fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
         Ok((Self::decide(failure, child)?, None))
+    }
+
+    /// Resolves the values of the table that depend on the instance. Runs on the actor's turn, after the factory and before anything
+    /// of the instance starts, at the first start and at each restart; only if [`CONFIGURED`](Self::CONFIGURED) says so.
+    ///
+    /// Rule [7.12](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.12).
+    ///
+    /// # Errors
+    ///
+    /// If a value is not allowed. The actor cannot start then.
+    fn configure(&self) -> Result<Configuration, InvalidSettings> {
+        Ok(Configuration::new(Self::STRATEGY, []))
+    }
+
+    /// As [`rule`](Self::rule), with what [`configure`](Self::configure) has resolved.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    fn rule_by(configuration: &Configuration, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        let _ = configuration;
+        Self::rule(failure, child)
     }
 
     /// Whether refs of the type `actor` reach actors of this type: its own refs do, and for a [pattern](crate::pattern)

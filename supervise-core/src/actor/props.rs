@@ -16,7 +16,7 @@ use crate::supervision::{ChildInfo, Directive, Strategy};
 
 pub(crate) type AnyFactory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
 /// Decides a child's failure: the directive, the rule that matched, and the strategy under which the directive is carried out.
-type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send>;
+pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for the errors of the
 /// factory, and `T` for the table by which the actor supervises its children: that of its type, unless another one is
@@ -42,7 +42,7 @@ pub(crate) struct Settings {
 pub(crate) struct Policy {
     pub(crate) strategy: Strategy,
     /// The rules of `decide` as data, for people and tools.
-    table: DeciderTable,
+    pub(crate) table: DeciderTable,
     pub(crate) decide: UserValue<Decider>,
 }
 

@@ -296,7 +296,8 @@ impl<'a> TreeNode<'a> {
         self.node().description.type_name()
     }
 
-    /// Its strategy: which children a failure affects, and how many restarts are granted.
+    /// Its strategy: which children a failure affects, and how many restarts are granted. Without the values that depend on the
+    /// supervisor's instance (rule 7.12).
     pub fn strategy(self) -> Strategy {
         self.node().description.strategy()
     }

@@ -10,6 +10,7 @@
 //! - [`Children`]: the handle. A look-up reads the table directly, from any thread, and asks no actor.
 //! - `seat`: the place of one key. Its lock orders the end of one occupant and the start of the next.
 //! - `table`: the seats by key, and no user code under its lock.
+//! - `declared`: keyed children as a field with `#[child(..)]`.
 //! - `registry`: the actor that supervises the children with the table of its parent, and finds the idle ones.
 //!
 //! 1. Locks are taken in this order: seat, table, the protocol of the registry. Keys are compared, hashed, shown and
@@ -18,8 +19,9 @@
 //! 3. Messages for a child that will have a successor stay in the child's own mailbox, within its bound, until the
 //!    successor has started. There is no other buffer.
 //!
-//! Rules 18.1 to 18.8.
+//! Rules 18.1 to 18.9.
 
+mod declared;
 mod registry;
 mod seat;
 mod table;
@@ -33,10 +35,13 @@ use self::registry::{CloseAtEnd, Registry};
 use self::seat::Seat;
 use self::table::Table;
 use crate::actor::{
-    Actor, Built, Cell, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy, TypedRef,
+    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
+    SupervisedBy, Supervisor, TypedRef,
 };
 use crate::base::ActorPath;
+use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
+use crate::supervision::ChildInfo;
 
 /// A key by which a child is known.
 ///
@@ -272,10 +277,27 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
             let at_its_end = CloseAtEnd(Arc::clone(&table));
             move || Registry::new(Arc::clone(&at_its_end.0))
         });
+        let props = supervising_by(props, ctx.configuration());
         let registry = Cell::spawn_under(&parent, NewName::Given(name.as_ref()), props)?;
         table.belongs_to(registry.to_any());
         Ok(Children { table: Some(table) })
     }
+}
+
+/// The type of the parent of keyed children.
+pub(crate) const fn type_of_parent<K: ChildKey, C: Actor, P: Supervisor>() -> ActorType {
+    ActorType::of::<Registry<K, C, P>>()
+}
+
+/// The children are supervised by the table of their owner, with the values that its instance has resolved.
+fn supervising_by<K: ChildKey, C: Actor, P: Supervisor>(
+    props: Props<Registry<K, C, P>>,
+    configuration: Option<&Arc<Configuration>>,
+) -> Props<Registry<K, C, P>> {
+    let Some(values) = configuration.cloned() else { return props };
+    let strategy = *values.strategy();
+    let decide = move |failure: &Failure, child: &ChildInfo| Ok((P::rule_by(&values, failure, child)?, strategy));
+    props.with_policy::<P>(strategy, P::TABLE, decide).marked()
 }
 
 impl<K, C: Actor, E> fmt::Debug for ChildrenProps<K, C, E> {

@@ -302,7 +302,7 @@ impl<C: Actor> Plan<C> {
     fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
         let (directive, rule) = (self.decide)(failure, child)?;
         let directive = match (self.trigger, directive) {
-            (Trigger::Failure, Directive::Restart | Directive::RestartAfter(_)) => {
+            (Trigger::Failure, directive) if directive.restarts() => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop
             }

@@ -301,7 +301,7 @@ impl<C: Actor> Plan<C> {
         let directive = match (self.restart, directive) {
             (_, Directive::Escalate) if !wanted => Directive::Stop,
             (RestartType::Permanent, Directive::Stop) if wanted => Directive::Restart,
-            (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
+            (RestartType::Temporary, directive) if directive.restarts() => Directive::Stop,
             (_, directive) => directive,
         };
         Ok(((directive, rule), if wanted { self.strategy } else { alone(self.strategy) }))

@@ -55,6 +55,7 @@ impl Backoff {
     /// # Panics
     ///
     /// If `min` is zero or longer than `max`.
+    #[track_caller]
     pub const fn exponential(min: Duration, max: Duration) -> Self {
         assert!(!min.is_zero(), "the shortest delay of a backoff must be longer than zero");
         assert!(min.as_nanos() <= max.as_nanos(), "the shortest delay of a backoff must not exceed the longest");
@@ -67,6 +68,7 @@ impl Backoff {
     /// # Panics
     ///
     /// If either is zero.
+    #[track_caller]
     pub const fn linear(window: Duration, initial: Duration) -> Self {
         assert!(!initial.is_zero() && !window.is_zero(), "a backoff's window and step must be longer than zero");
         Self { growth: Growth::Linear { initial, window }, reset: Reset::After(window) }
@@ -77,6 +79,7 @@ impl Backoff {
     /// # Panics
     ///
     /// If `jitter` is not within `0.0..=1.0`, or the growth is linear.
+    #[track_caller]
     pub const fn jitter(mut self, jitter: f64) -> Self {
         assert!(jitter >= 0.0 && jitter <= 1.0, "the jitter of a backoff lies between 0.0 and 1.0");
         match &mut self.growth {

@@ -17,6 +17,7 @@ use super::user_code::WhileParked;
 use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
+use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
@@ -66,6 +67,8 @@ pub(super) struct EffectRunner<A: Actor> {
 struct Rare<M> {
     /// The settings given at the spawn, which replace those that the actor type declares.
     settings: Option<Box<Settings>>,
+    /// What the table of the current instance takes from its settings.
+    configuration: Option<Arc<Configuration>>,
     /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
     /// The rest of an inline turn, which a worker takes over.
@@ -78,7 +81,7 @@ struct Rare<M> {
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, slots: Vec::new(), deferred: None, gone: None, doom: None }
+        Self { settings, configuration: None, slots: Vec::new(), deferred: None, gone: None, doom: None }
     }
 }
 
@@ -240,9 +243,10 @@ impl<A: Actor> EffectRunner<A> {
         let system = &self.cell.core.system;
         let heard = system.observer().hears_failures();
         // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
-        let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
-        let timed = delays || creates || heard || !strategy.limit.is_unlimited();
-        let now = if timed { system.now() } else { Time::ZERO };
+        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
+        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
+        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
+        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy, now, draw, heard };
         let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
@@ -354,11 +358,11 @@ impl<A: Actor> EffectRunner<A> {
     /// The [`Declare`] with which a new instance declares a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        let slots = &mut self.rare().slots;
+        let Rare { slots, configuration, .. } = self.rare();
         if slots.is_empty() {
             *slots = vec![None; A::CHILDREN.len()];
         }
-        Declare::new(slots.get_mut(at), survivor)
+        Declare::new(slots.get_mut(at), survivor, configuration.clone())
     }
 
     /// Whether a new instance has declared a field.
@@ -397,7 +401,10 @@ impl<A: Actor> EffectRunner<A> {
                 *given = Some(strategy);
                 Ok(ruled)
             }
-            None => A::rule(cause, &info),
+            None => match self.configuration() {
+                Some(values) => A::rule_by(values, cause, &info),
+                None => A::rule(cause, &info),
+            },
         });
         match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
             Ok((directive, matched)) => {
@@ -409,7 +416,22 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     fn strategy(&self) -> &Strategy {
-        self.policy().map_or(const { &A::STRATEGY }, |policy| &policy.strategy)
+        match (self.policy(), self.configuration()) {
+            (Some(policy), _) => &policy.strategy,
+            (None, Some(values)) => values.strategy(),
+            (None, None) => const { &A::STRATEGY },
+        }
+    }
+
+    fn configuration(&self) -> Option<&Configuration> {
+        self.rare.as_ref()?.configuration.as_deref()
+    }
+
+    /// Takes the values of a new instance.
+    ///
+    /// Rule 7.12.
+    pub(super) fn configure(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
     }
 
     fn policy(&self) -> Option<&Policy> {
@@ -461,7 +483,17 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(id) = note.child() {
             let protocol = core.protocol();
             let child = protocol.child(id).cloned();
-            about.standing = protocol.standing(id, &strategy, now);
+            about.standing = match &note {
+                Note::Decided { directive, outcome, .. } => {
+                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
+                    if standing.is_some() {
+                        about.strategy.limit = directive.limit();
+                    }
+                    standing.or_else(|| protocol.standing(id, &strategy, now))
+                }
+                _ => protocol.standing(id, &strategy, now),
+            };
             about.attempt = protocol.failures_in_row(id);
             drop(protocol);
             if let Some(child) = child {

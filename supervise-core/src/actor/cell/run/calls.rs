@@ -1,11 +1,13 @@
 //! The calls into user code that the protocol makes: the factory, the declarations of fields, and the hooks.
 
+use std::sync::Arc;
+
 use super::{Next, Runner, UserCode, UserCodeResult};
 use crate::actor::cell::effect_runner::EffectRunner;
 use crate::actor::cell::user_code::Broken;
 use crate::actor::definition::Actor;
 use crate::actor::reply;
-use crate::base::contained;
+use crate::base::{UserValue, contained};
 use crate::failure::{During, Failure};
 use crate::supervision::{Call, Input, Returned};
 
@@ -109,9 +111,26 @@ impl<A: Actor> Runner<A> {
             return Ok(Ok(()));
         }
         match contained(&mut *self.factory) {
+            Ok(Ok(instance)) if A::CONFIGURED.is_some() => self.configure(instance),
             Ok(built) => Ok(built.map(|instance| self.instance = Some(instance))),
             Err(payload) => Err(Broken::Panicked(payload)),
         }
+    }
+
+    /// Resolves what the table takes from the new instance, and keeps the instance if that is allowed.
+    fn configure(&mut self, instance: A) -> UserCodeResult {
+        let instance = UserValue::new(instance);
+        match contained(|| instance.configure()) {
+            Ok(Ok(configuration)) => {
+                let configuration = Arc::new(configuration);
+                self.ctx.set_configuration(Arc::clone(&configuration));
+                self.effects.configure(configuration);
+            }
+            Ok(Err(invalid)) => return Ok(Err(Failure::new(invalid))),
+            Err(payload) => return Err(Broken::Panicked(payload)),
+        }
+        self.instance = Some(instance.into_inner());
+        Ok(Ok(()))
     }
 
     /// Lets the instance declare the child of a field.
