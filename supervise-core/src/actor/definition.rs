@@ -287,7 +287,7 @@ pub trait Actor: Supervisor + Send {
     label = "this factory's value is not an actor",
     note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
     note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`",
-    note = "a pool or a backoff supervisor gives `Props`: spawn them with `spawn_with(\"name\", props)`, under an actor in its `#[pre_start]`"
+    note = "a pool or a backoff supervisor is spawned with `spawn_with(\"name\", pool.props())`, in an actor's `#[pre_start]` or on the system"
 )]
 pub trait Built: Send {
     /// The actor that the factory builds.
@@ -339,7 +339,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](DecidesInOneSpelling) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
@@ -357,7 +357,7 @@ pub trait Decides<E: ?Sized> {}
     label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
-pub trait DecidesInOneSpelling<E: ?Sized> {}
+pub trait HasOneRuleFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule 3.9.

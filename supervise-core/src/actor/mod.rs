@@ -41,8 +41,8 @@ pub use self::context::{AlreadyWatched, Context};
 pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
-    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesInOneSpelling,
-    DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
+    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
+    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleFor, InitializationFailed, NeverFails,
     NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub(crate) use self::description::ActorDescription;
