@@ -55,11 +55,11 @@ pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
     Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Context, DEFAULT_STOP_TIMEOUT, DecidedBy,
     DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, DeclarationDecidedBy, Declare, DefaultTable,
-    Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, InitializationFailed, MessageFor,
-    NeverFails, NeverRestarts, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled,
-    RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable,
-    SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef,
-    Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
+    EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, InitializationFailed,
+    MessageFor, NeverFails, NeverRestarts, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule,
+    Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
+    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
+    TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};

@@ -97,6 +97,7 @@ impl<A: Actor> Context<A> {
     /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2),
     /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
+        self.cell.core.stops_itself();
         self.me_any().send_system(System::Terminate);
     }
 

@@ -178,7 +178,10 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
         let pushed = guard.push(request.message);
         if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed, true) } {
             self.0 = AskState::Done;
-            return Poll::Ready(Err(refused.reason().into()));
+            return Poll::Ready(Err(match refused.reason() {
+                SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
+                SendErrorReason::MailboxFull => AskError::MailboxFull,
+            }));
         }
         if inline && let AskState::Waiting(answer) = &mut self.0 {
             Pin::new(answer).poll(cx)
@@ -280,9 +283,14 @@ pub enum AskError {
     /// The message made the actor fail.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
-    /// The actor stopped before it answered.
+    /// The actor stopped before it answered: somebody stopped it, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
+    /// The actor stopped before it answered, because of a failure that this message need not have caused: it could not start, its
+    /// supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
+    /// Rule [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
+    #[error("the actor has stopped because of a failure: {0}")]
+    StoppedByFailure(#[source] Failure),
     /// The bounded mailbox had no room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
@@ -293,6 +301,22 @@ pub enum AskError {
     /// nothing was sent.
     #[error("{0} asked itself: the answer would wait for the handler that waits for it")]
     AskedItself(Box<ActorPath>),
+}
+
+impl AskError {
+    /// Whether the actor has stopped, whatever the reason: [`Stopped`](Self::Stopped) or
+    /// [`StoppedByFailure`](Self::StoppedByFailure). A retry cannot help.
+    pub fn has_stopped(&self) -> bool {
+        matches!(self, Self::Stopped | Self::StoppedByFailure(_))
+    }
+
+    /// The actor's failure, if one is the reason: [`Failed`](Self::Failed) or [`StoppedByFailure`](Self::StoppedByFailure).
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
+            Self::Stopped | Self::MailboxFull | Self::Timeout(_) | Self::AskedItself(_) => None,
+        }
+    }
 }
 
 impl From<SendErrorReason> for AskError {

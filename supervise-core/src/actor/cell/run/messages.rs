@@ -62,6 +62,7 @@ impl<A: Actor> Runner<A> {
                 if let Some(seat) = core.seat() {
                     seat.passivating(core.uid);
                 }
+                core.stops_itself();
                 self.ctx.me_any().stop();
                 Next::Again
             }
@@ -265,7 +266,7 @@ impl<A: Actor> Runner<A> {
             }
             Err(Broken::Aborted) => {
                 if let Some(asker) = asker {
-                    asker.fail(AskError::Stopped);
+                    asker.fail(self.effects.cell.core.end_reason().into_ask_error());
                 }
                 self.message_failed(None);
                 self.step(Input::Returned(Returned::Aborted));
