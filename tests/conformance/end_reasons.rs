@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use supervise::pattern::BackoffSupervisor;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
 use supervise::{AnyActorRef, Backoff, Directive, EndReason, HowEnded, Props, Stage, Strategy};
@@ -272,7 +273,8 @@ async fn end_05_an_actor_cannot_start(system: &TestSystem) {
     cannot_start(system, probe.next().await).await;
     assert!(alone.actor_ref().has_ended());
     let refs = probe.handle();
-    let shop = system.spawn("shop", move || Shop { refs: refs.clone(), database: Child::default() }).unwrap();
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
+    let shop = child(&keeper, "shop", move || Shop { refs: refs.clone(), database: Child::default() }).await;
     let customer = shop.open().ask().unwrap();
     cannot_start(system, probe.next().await).await;
     assert!(matches!(customer.await, Err(AskError::StoppedByFailure(_))));
@@ -382,4 +384,133 @@ async fn end_07_a_stop_comes_before_a_failure_or_a_restart(system: &TestSystem) 
     worker.actor_ref().stop();
     assert!(matches!(waiting.await, Err(AskError::Stopped)));
     assert_eq!(why(system, &worker).await, "it was stopped");
+}
+
+/// A child that its backoff supervisor or pool replaces ended for its failure. A backoff supervisor that gives up ends for the last one.
+/// Rules 8.8, 13.4, 13.5.
+#[supervise::test]
+async fn end_08_the_children_of_patterns(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let backoff = Backoff::exponential(secs(1), secs(1));
+    let give_up = BackoffSupervisor::on_failure("child", || Worker, backoff).max_retries(1);
+    let supervisor = system.spawn_with("supervisor", give_up.props()).unwrap();
+    let one = supervisor.actor_ref().current_child().await.unwrap().unwrap();
+    supervisor.work(secs(0), Err(Boom("one"))).await.unwrap_err();
+    assert_eq!(why(system, &one).await, "it failed: one");
+    system.advance(secs(2)).await;
+    supervisor.work(secs(0), Err(Boom("two"))).await.unwrap_err();
+    assert_eq!(why(system, &supervisor).await, "it failed, and the restart limit was reached: two");
+    assert!(matches!(supervisor.work(secs(0), Ok(())).await, Err(AskError::StoppedByFailure(_))));
+    // Its child ended by itself.
+    let ends = BackoffSupervisor::on_failure("child", || Worker, backoff);
+    let supervisor = system.spawn_with("ends", ends.props()).unwrap();
+    supervisor.end().tell().unwrap();
+    assert_eq!(why(system, &supervisor).await, "it stopped itself");
+    // One that could not start.
+    let never = BackoffSupervisor::on_failure("child", no_worker, backoff);
+    let supervisor = system.spawn_with("never", never.props()).unwrap();
+    assert_eq!(why(system, &supervisor).await, "it could not start: no port");
+}
+
+fn no_worker() -> Result<Worker, Boom> {
+    Err(Boom("no port"))
+}
+
+/// Has one worker for each name.
+#[actor]
+#[supervise(on(_) = Stop)]
+struct Desk {
+    #[child(|_| |_: &String| Worker)]
+    workers: Children<String, Worker>,
+}
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn worker(&mut self, name: String) -> WorkerRef {
+        self.workers.get_or_spawn(name).unwrap()
+    }
+}
+
+/// Who has a ref to a keyed child that was passivated sends to its successor; the child itself has ended.
+/// Rules 8.8, 18.4, 18.5.
+#[supervise::test]
+async fn end_08_keyed_children(system: &TestSystem) {
+    system.allow_failures();
+    system.allow_dead_letters();
+    let desk = system.spawn("desk", || Desk { workers: Children::default() }).unwrap();
+    let idle = desk.worker("idle".to_owned()).await.unwrap();
+    idle.passivate().tell().unwrap();
+    assert_eq!(why(system, &idle).await, "it stopped itself");
+    idle.work(secs(0), Ok(())).await.expect("its successor works");
+    let bad = desk.worker("bad".to_owned()).await.unwrap();
+    let failing = bad.work(secs(1), Err(Boom("ink"))).ask().unwrap();
+    let waiting = bad.work(secs(1), Ok(())).ask().unwrap();
+    failing.await.unwrap_err();
+    assert!(matches!(waiting.await, Err(AskError::StoppedByFailure(failure)) if failure.to_string() == "ink"));
+    assert_eq!(why(system, &bad).await, "it failed: ink");
+}
+
+/// Each of many watchers is told why, and all are told of one failure.
+/// Rules 8.1, 8.8.
+#[supervise::test]
+async fn end_09_many_watchers(system: &TestSystem) {
+    system.allow_failures();
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
+    let worker = child(&keeper, "worker", || Worker).await;
+    let news = system.probe();
+    for _ in 0..1_000 {
+        let handle = news.handle();
+        let mourner = system.spawn_anonymous(move || Mourner { news: handle.clone() }).unwrap();
+        mourner.watch(worker.actor_ref().to_any()).await.unwrap();
+    }
+    worker.work(secs(0), Err(Boom("gone"))).await.unwrap_err();
+    let told = news.all().await;
+    assert_eq!(told.len(), 1_000);
+    let first = told[0].1.failure().unwrap();
+    assert!(told.iter().all(|(_, reason)| reason.failure().unwrap().is_same(first)));
+}
+
+/// Watches its parent, and says who that is.
+#[actor]
+struct Heir {
+    parent: ProbeHandle<AnyActorRef>,
+    told: ProbeHandle<(HowEnded, EndReason)>,
+}
+
+#[actor]
+impl Heir {
+    #[pre_start]
+    fn start(&mut self, ctx: &mut Context<Self>) {
+        if let Some(parent) = ctx.parent() {
+            ctx.watch_any(parent);
+            self.parent.note(parent.clone());
+        }
+    }
+
+    #[watch]
+    fn gone(&mut self, gone: Terminated) {
+        self.told.note((gone.how(), gone.reason()));
+    }
+}
+
+/// A child ends before its parent, so it is not told of its end. Others are that have the ref from it.
+/// Rules 6.2, 8.5, 20.6.
+#[supervise::test]
+async fn end_10_a_parent_is_watched(system: &TestSystem) {
+    let (refs, told) = (system.probe(), system.probe());
+    let (parent, heard) = (refs.handle(), told.handle());
+    let keeper = keeper(system, Strategy::one_for_one());
+    child(&keeper, "heir", move || Heir { parent: parent.clone(), told: heard.clone() }).await;
+    let parent = refs.next().await;
+    assert_eq!(parent, keeper.actor_ref().to_any());
+    let news = system.probe();
+    let handle = news.handle();
+    let mourner = system.spawn("mourner", move || Mourner { news: handle.clone() }).unwrap();
+    mourner.watch(parent.clone()).await.unwrap();
+    keeper.actor_ref().stop();
+    let (how, reason) = news.next().await;
+    assert_eq!((how, reason.to_string()), (HowEnded::Graceful, "it was stopped".to_owned()));
+    assert!(told.all().await.is_empty(), "it has ended before");
 }

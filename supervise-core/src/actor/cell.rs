@@ -34,6 +34,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Wake;
+use std::time::Duration;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::control::{ActorMailbox, Control};
@@ -235,7 +236,16 @@ impl<M: Send + 'static> Cell<M> {
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
 
-    /// This cell handles nothing more. Gives what waits, or none if that stays for the successor.
+    /// Asks of this cell have a limit in time: their own, or that of the system. Called before anything can reach this cell.
+    #[cold]
+    fn limit_asks(&self, own: Option<Duration>) {
+        if let Some(limit) = own {
+            self.core.set_ask_timeout(limit);
+        }
+        self.mailbox.guard();
+    }
+
+    /// This cell handles no further message. Returns the waiting messages, unless they stay for the successor.
     #[cold]
     fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
         let mut user = Lane::new();

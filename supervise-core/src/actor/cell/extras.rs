@@ -1,12 +1,15 @@
 //! What few cells need: who waits for the stop request, the seat of a child that has a key, and why the cell ends.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::{Core, Seat};
+use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::end_reason::EndReason;
+use crate::actor::waits_for::Waits;
 
 /// What few actors need. Appears with the first of it.
 pub(super) enum Extras {
@@ -18,11 +21,14 @@ pub(super) enum Extras {
 /// See [`Extras::Boxed`].
 #[derive(Default)]
 pub(super) struct Rare {
-    /// For those who wait for the stop request.
+    /// For futures that wait for the stop request.
     stopping: Notify,
-    /// Of a child that has a key.
-    seat: Option<Arc<dyn Seat>>,
-    /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
+    /// The seat, if the actor is a child that has a key.
+    seat: OnceLock<Arc<dyn Seat>>,
+    waits: Waits,
+    /// How long asks wait, if this actor says so.
+    ask_timeout: OnceLock<Duration>,
+    /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
     forwards: AtomicBool,
     /// How many futures and blocking closures run for a child that has a key.
     answers_due: AtomicUsize,
@@ -139,7 +145,7 @@ impl Core {
     pub(super) fn announce_stop(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.stopping.notify_waiters();
-            if let Some(seat) = &rare.seat {
+            if let Some(seat) = rare.seat.get() {
                 seat.leaving(self.uid);
             }
         }
@@ -147,24 +153,52 @@ impl Core {
 
     /// Before anybody can reach this cell.
     pub(super) fn take_seat(&self, seat: Arc<dyn Seat>) {
-        let _first = self.extras.set(Extras::Boxed(Box::new(Rare { seat: Some(seat), ..Rare::default() })));
+        if let Some(rare) = self.rare() {
+            let _first = rare.seat.set(seat);
+        }
+    }
+
+    /// The asks that this actor's code awaits. `None`: it has stopped itself.
+    #[cfg(any(debug_assertions, feature = "testkit"))]
+    pub(crate) fn waits(&self) -> Option<&Waits> {
+        self.rare().map(|rare| &rare.waits)
+    }
+
+    /// Whom this actor's code waits for, as far as this build knows it.
+    pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
+        self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
+    }
+
+    /// Before anybody can reach this cell.
+    pub(super) fn set_ask_timeout(&self, limit: Duration) {
+        if let Some(rare) = self.rare() {
+            let _first = rare.ask_timeout.set(limit);
+        }
+    }
+
+    /// How long an ask waits that says nothing of its own.
+    ///
+    /// Rule 19.6.
+    pub(crate) fn ask_timeout(&self) -> Option<Duration> {
+        let own = self.rare_so_far().and_then(|rare| rare.ask_timeout.get());
+        own.copied().or(self.system.ask_timeout())
     }
 
     /// The seat of a child that has a key.
     pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
-        self.rare_so_far()?.seat.as_ref()
+        self.rare_so_far()?.seat.get()
     }
 
-    /// The seat whose next occupants get what is sent to this cell, which has left it.
+    /// The seat that this cell has left and whose next occupants get its messages.
     pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
         let rare = self.rare_so_far()?;
-        if rare.forwards.load(Ordering::Acquire) { rare.seat.clone() } else { None }
+        if rare.forwards.load(Ordering::Acquire) { rare.seat.get().cloned() } else { None }
     }
 
     /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
     /// a key can be passivated. Answers whether it was noted.
     pub(crate) fn answer_is_due(&self) -> bool {
-        let Some(rare) = self.rare_so_far().filter(|rare| rare.seat.is_some()) else { return false };
+        let Some(rare) = self.rare_so_far().filter(|rare| rare.seat.get().is_some()) else { return false };
         rare.answers_due.fetch_add(1, Ordering::Relaxed);
         true
     }
@@ -181,7 +215,7 @@ impl Core {
         self.rare_so_far().is_some_and(|rare| rare.answers_due.load(Ordering::Relaxed) > 0)
     }
 
-    /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.
+    /// From now on, messages that find this cell closed go to the current occupant of its seat.
     pub(crate) fn forward(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.forwards.store(true, Ordering::Release);
