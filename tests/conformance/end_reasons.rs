@@ -392,7 +392,7 @@ async fn end_07_a_stop_comes_before_a_failure_or_a_restart(system: &TestSystem) 
 async fn end_08_the_children_of_patterns(system: &TestSystem) {
     system.allow_failures();
     system.allow_dead_letters();
-    let backoff = Backoff::exponential(secs(1), secs(1));
+    let backoff = Backoff::exponential(secs(1), secs(60));
     let give_up = BackoffSupervisor::on_failure("child", || Worker, backoff).max_retries(1);
     let supervisor = system.spawn_with("supervisor", give_up.props()).unwrap();
     let one = supervisor.actor_ref().current_child().await.unwrap().unwrap();

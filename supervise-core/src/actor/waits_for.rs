@@ -163,10 +163,9 @@ mod kept {
         pub(crate) fn end(&mut self) {
             if let Some(edge) = self.0.take()
                 && let Some(from) = edge.from.upgrade()
+                && let Some(waits) = from.core().waits()
             {
-                if let Some(waits) = from.core().waits() {
-                    waits.leave(&edge);
-                }
+                waits.leave(&edge);
             }
         }
     }
