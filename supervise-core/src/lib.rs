@@ -55,7 +55,7 @@ pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
     Ask, AskError, AskTimeout, AskWithin, Built, ByHand, ByRequest, Child, Configuration, Context,
     DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DeclarationDecidedBy, Declare,
-    DefaultTable, Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, HasOneRuleFor,
+    DefaultTable, EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, HasOneRuleFor,
     InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, ProtocolRef, RefOf,
     Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
     SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,

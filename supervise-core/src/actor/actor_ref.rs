@@ -18,6 +18,7 @@ use crate::actor::cell::{
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
+use crate::actor::end_reason::EndReason;
 use crate::actor::envelope::MessageFor;
 use crate::actor::request::{AskError, SendError, SendErrorReason};
 use crate::base::{ActorPath, Uid, drop_contained};
@@ -71,6 +72,12 @@ impl<A> ActorRef<A> {
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
         self.any().has_ended()
+    }
+
+    /// Why the actor ended, or `None` while it has not ended.
+    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.to_any().end_reason()
     }
 }
 
@@ -415,6 +422,12 @@ impl AnyActorRef {
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
         self.0.has_ended()
+    }
+
+    /// Why the actor ended, or `None` while it has not ended.
+    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.has_ended().then(|| self.core().end_reason())
     }
 
     pub(crate) fn core(&self) -> &Core {

@@ -103,6 +103,7 @@ impl<A: Actor> Context<A> {
     /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2),
     /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
+        self.cell.core.stops_itself();
         self.me_any().send_system(System::Terminate);
     }
 
@@ -352,11 +353,14 @@ impl<A: Actor> Context<A> {
     /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
     /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
     ///
+    /// To watch one's own parent, pass [`parent()`](Self::parent). An actor ends before its parent, so it is not told of that end
+    /// (rule [6.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.2)); others to which it gives the ref are.
+    ///
     /// # Panics
     ///
     /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
     /// [`unwatch_any`](Self::unwatch_any) it first.
-    pub fn watch_any(&mut self, subject: &AnyActorRef)
+    pub fn watch_any(&self, subject: &AnyActorRef)
     where
         A: Watches<AnyActor>,
     {
@@ -376,7 +380,7 @@ impl<A: Actor> Context<A> {
         self.watch_as(subject, WatchKind::Notify);
     }
 
-    fn watch_only_as(&mut self, subject: &AnyActorRef, kind: WatchKind) {
+    fn watch_only_as(&self, subject: &AnyActorRef, kind: WatchKind) {
         let earlier = self.watch_as(subject, kind);
         // Rule 8.7.
         assert!(
@@ -388,7 +392,7 @@ impl<A: Actor> Context<A> {
     }
 
     /// Returns the kind of an earlier watch.
-    fn watch_as(&mut self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
+    fn watch_as(&self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
         let me = self.me_any();
         if *subject == me {
             return None;

@@ -14,6 +14,7 @@ mod death_watch;
 mod definition;
 mod description;
 pub(crate) mod dispatch;
+mod end_reason;
 mod envelope;
 mod extensions;
 mod factory;
@@ -47,6 +48,7 @@ pub use self::definition::{
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
+pub use self::end_reason::EndReason;
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;

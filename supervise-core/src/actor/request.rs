@@ -254,7 +254,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let pushed = guard.push(request.message);
         if let Err(refused) = how.pushed(to, pushed) {
             self.0 = AskState::Done;
-            return Poll::Ready(Err(refused.reason().into()));
+            return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
         if inline && let AskState::Waiting(answer) = &mut self.0 {
             Pin::new(answer).poll(cx)
@@ -278,11 +278,20 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let guard = to.enter();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
-            return Poll::Ready(Err(refused.reason().into()));
+            return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
         let within = AskWithin::new(Ask(AskState::Waiting(answer)), to, name, limit);
         self.0 = AskState::Limited(Box::new(within));
         self.poll_unlimited(cx)
+    }
+}
+
+/// Why an ask of `to` was not even sent.
+#[cold]
+fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
+    match reason {
+        SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
+        SendErrorReason::MailboxFull => AskError::MailboxFull,
     }
 }
 
@@ -362,9 +371,14 @@ pub enum AskError {
     /// The message made the actor fail.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
-    /// The actor stopped before it answered.
+    /// The actor stopped before it answered: somebody stopped it, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
+    /// The actor stopped before it answered, because of a failure that this message need not have caused: it could not start, its
+    /// supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
+    /// Rule [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
+    #[error("the actor has stopped because of a failure: {0}")]
+    StoppedByFailure(#[source] Failure),
     /// Nobody answers: whoever had the reply slot ([`ReplyTo`]) dropped it.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
@@ -389,6 +403,27 @@ pub enum AskError {
 fn chain(circle: &[ActorPath]) -> String {
     let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
     names.join(" waits for ")
+}
+
+impl AskError {
+    /// Whether the actor has stopped, whatever the reason: [`Stopped`](Self::Stopped) or
+    /// [`StoppedByFailure`](Self::StoppedByFailure). A retry cannot help.
+    pub fn has_stopped(&self) -> bool {
+        matches!(self, Self::Stopped | Self::StoppedByFailure(_))
+    }
+
+    /// The actor's failure, if one is the reason: [`Failed`](Self::Failed) or [`StoppedByFailure`](Self::StoppedByFailure).
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
+            Self::Stopped
+            | Self::Unanswered
+            | Self::MailboxFull
+            | Self::Timeout(_)
+            | Self::AskedItself(_)
+            | Self::AskedInCircle(_) => None,
+        }
+    }
 }
 
 impl From<SendErrorReason> for AskError {

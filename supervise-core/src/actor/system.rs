@@ -21,6 +21,7 @@ use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
+use crate::actor::end_reason::EndReason;
 use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
@@ -490,6 +491,7 @@ impl SystemCore {
     /// Rule 9.3.
     pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
         observe::root_failed(&failure);
+        root.core().ends_because(EndReason::Failed(failure.clone()));
         let _first = self.failure.set(failure);
         root.send_system(System::Terminate);
     }

@@ -13,7 +13,7 @@ use crate::supervision::{HowEnded, WatchKind};
 
 impl ActorSystem {
     /// Waits until an actor has ended, or returns at once if it has already ended. A restart does not count.
-    /// `post_stop` has run by then, but the actor's name may still be taken.
+    /// `post_stop` has run by then, but the actor's name may still be taken. [`ActorRef::end_reason`] says why it ended.
     ///
     /// # Cancel safety
     ///

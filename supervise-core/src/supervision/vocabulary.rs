@@ -109,6 +109,13 @@ pub enum SystemMessage<R, C> {
     RestartPrepared(ChildId),
 }
 
+impl<R, C> SystemMessage<R, C> {
+    /// Whether the receiver goes on after a failure.
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(self, Self::Resume(_) | Self::Restart(_) | Self::RestartTogether(_) | Self::PrepareRestart(_))
+    }
+}
+
 /// An input of the protocol: something that happened to a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input<'a, R, C> {
@@ -203,6 +210,8 @@ pub enum Effect<R, C> {
     Disarm(Timer),
     /// Complete the futures that wait for the actor's stop request.
     AnnounceStop,
+    /// Nobody has requested the stop that follows: a significant child ended.
+    EndsByItself,
     /// Drop the parked future; answered by [`Returned::Aborted`].
     Abort,
     /// Drop the instance and everything that belongs to it.

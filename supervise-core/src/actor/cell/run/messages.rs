@@ -63,6 +63,7 @@ impl<A: Actor> Runner<A> {
                 if let Some(seat) = core.seat() {
                     seat.passivating(core.uid);
                 }
+                core.stops_itself();
                 self.ctx.me_any().stop();
                 Next::Again
             }
@@ -277,7 +278,7 @@ impl<A: Actor> Runner<A> {
             }
             Err(Broken::Aborted) => {
                 if let Some(asker) = self.impatient(asker) {
-                    asker.fail(AskError::Stopped);
+                    asker.fail(self.effects.cell.core.end_reason().into_ask_error());
                 }
                 self.settle_replies(EffectRunner::why_replies_are_dropped);
                 self.message_failed(None);
