@@ -53,13 +53,13 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskTimeout, AskWithin, Built, ByHand, ByRequest, Child, Context, DEFAULT_STOP_TIMEOUT,
-    DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, DeclarationDecidedBy, Declare,
-    DefaultTable, Envelope, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, MessageFor,
-    NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, RuntimeGone, SendError,
-    SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy,
-    SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked,
-    UndeclaredChild, WatchableBy, Watches, WorkId,
+    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, Context,
+    DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling,
+    DeclarationDecidedBy, Declare, DefaultTable, Envelope, EscalationsDecidedBy, FailsWith, FailuresDecidedBy,
+    InitializationFailed, MessageFor, NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request,
+    Rule, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
+    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
+    TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{Failure, FailureKind, PermanentEnded, Stage};

@@ -32,6 +32,8 @@ pub mod docs {
         pub mod registry {}
         #[doc = include_str!("../docs/cookbook/replies.md")]
         pub mod replies {}
+        #[doc = include_str!("../docs/cookbook/flow.md")]
+        pub mod flow {}
         #[doc = include_str!("../docs/cookbook/routing.md")]
         pub mod routing {}
         #[doc = include_str!("../docs/cookbook/tcp.md")]

@@ -16,7 +16,7 @@ use crate::actor::definition::{
 };
 use crate::actor::envelope::MessageFor;
 use crate::actor::props::Props;
-use crate::actor::reply::ErasedSlot;
+use crate::actor::reply::{BatchSlot, ErasedSlot};
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
 use crate::actor::waits_for;
@@ -383,6 +383,15 @@ impl<A: Actor> Context<A> {
             slot.tie().handled_by(&self.me_any().0);
         }
         self.held = reply;
+    }
+
+    /// Keeps the slots of messages that are handled at once.
+    pub(crate) fn hold_batch(&mut self, slots: Vec<Option<Arc<dyn ErasedSlot>>>) {
+        if waits_for::KNOWN {
+            let me = self.me_any();
+            slots.iter().flatten().for_each(|slot| slot.tie().handled_by(&me.0));
+        }
+        self.held = slots.iter().any(Option::is_some).then(|| Arc::new(BatchSlot::new(slots)) as _);
     }
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {

@@ -5,6 +5,7 @@
 //! Methods that generated code calls with a dot begin with `__`: a trait of the user that every type implements may have methods of
 //! any other name.
 
+mod batch;
 pub mod migration_hints;
 mod plain_reply;
 
@@ -20,6 +21,7 @@ use crate::actor::{
 use crate::base::drop_contained;
 use crate::failure::Failure;
 
+pub use batch::*;
 pub use plain_reply::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.

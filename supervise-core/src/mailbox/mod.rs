@@ -213,10 +213,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Whether there is room for one more message. The message that the cell has just begun to handle may still count.
     fn has_room(&self, lanes: &Lanes<M, C, S, R>) -> bool {
         lanes.bound.as_ref().is_none_or(|bound| {
-            // If messages may be displaced, the cell takes one at a time, and takes only the one that it begins to
-            // handle.
-            let taken = if self.displaces { 0 } else { self.in_hand.load(Ordering::Relaxed) };
-            lanes.user.messages() + taken + bound.let_in < bound.capacity
+            lanes.user.messages() + self.in_hand.load(Ordering::Relaxed) + bound.let_in < bound.capacity
         })
     }
 
@@ -268,9 +265,15 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         message
     }
 
-    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry if messages may
-    /// be displaced. Returns whether the lane is now empty.
+    /// [`take_user_beside`](Self::take_user_beside) nothing.
+    #[cfg(test)]
     pub(crate) fn take_user(&self, batch: &mut Lane<M, C>) -> bool {
+        self.take_user_beside(0, batch)
+    }
+
+    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry if messages may
+    /// be displaced. Returns whether the lane is now empty. The cell has `kept` messages that it does not begin to handle.
+    pub(crate) fn take_user_beside(&self, kept: usize, batch: &mut Lane<M, C>) -> bool {
         let mut lanes = self.lock();
         let all = if self.displaces && lanes.bound.is_some() {
             match lanes.user.pop() {
@@ -283,8 +286,10 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             lanes.user.swap(batch);
             true
         };
+        // If messages may be displaced, the cell takes only the one that it begins to handle.
+        let taken = if self.displaces { 0 } else { batch.messages() };
         // Under the lock, so that moving a message into the batch does not look like room.
-        self.in_hand.store(batch.messages(), Ordering::Relaxed);
+        self.in_hand.store(taken + kept, Ordering::Relaxed);
         all
     }
 
@@ -296,6 +301,19 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             self.let_senders_in();
         }
         batch.take_first()
+    }
+
+    /// Sets how many messages the cell has taken and has not begun to handle. This may make room.
+    pub(crate) fn set_in_hand(&self, count: usize) {
+        self.in_hand.store(count, Ordering::Relaxed);
+        if self.senders_wait() {
+            self.let_senders_in();
+        }
+    }
+
+    /// How many messages may wait, if there is a bound.
+    pub(crate) fn capacity(&self) -> Option<usize> {
+        self.lock().bound.as_ref().map(|bound| bound.capacity)
     }
 
     /// Whether a sender waits for room: one atomic load.

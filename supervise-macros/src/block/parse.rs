@@ -1,12 +1,13 @@
 //! Reads `#[actor]` on an impl block into a [`Block`].
 
+pub(crate) mod batch;
 mod forgotten;
 pub(crate) mod handler;
 mod hook;
 pub(crate) mod message;
 mod reply;
 pub(crate) mod syntax;
-mod types;
+pub(crate) mod types;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};

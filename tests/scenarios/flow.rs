@@ -1,0 +1,3 @@
+//! Batches, draining, retrying at once, circuit breakers.
+
+mod batch;
