@@ -1,3 +1,4 @@
 //! Batches, draining, retrying at once, circuit breakers.
 
 mod batch;
+mod drain;

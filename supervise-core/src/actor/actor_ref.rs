@@ -61,6 +61,17 @@ impl<A> ActorRef<A> {
         self.to_any().poison();
     }
 
+    /// Stops the actor when it has handled what waits, and takes no further message: whoever sends one is told at once that the
+    /// actor has stopped. A [`poison`](Self::poison) takes messages until the end, and makes dead letters of those that came after
+    /// it. What arrives by itself meanwhile (a timer, the outcome of a future) is handled if it comes before the last
+    /// message is. Like [`stop`](Self::stop), this is a stop by request
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    ///
+    /// A [pattern](crate::pattern) has passed its messages on when it has handled them: its children stop as by `stop`.
+    pub fn stop_when_drained(&self) {
+        self.to_any().stop_when_drained();
+    }
+
     /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.
     pub fn kill(&self) {
         self.to_any().kill();
@@ -401,6 +412,11 @@ impl AnyActorRef {
     pub fn poison(&self) {
         // If the actor has already ended, there is nothing to do.
         let _gone = self.0.push_control(Control::PoisonPill);
+    }
+
+    /// Stops the actor when it has handled what waits, and takes no further message. See [`ActorRef::stop_when_drained`].
+    pub fn stop_when_drained(&self) {
+        self.0.drain(Control::PoisonPill);
     }
 
     /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.

@@ -95,6 +95,13 @@ impl<A: Actor> Context<A> {
         self.me_any().send_system(System::Terminate);
     }
 
+    /// Stops this actor when it has handled what waits, and takes no further message, not even from itself: the sender is told at
+    /// once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    pub fn stop_when_drained(&mut self) {
+        self.me_any().0.drain(Control::StopSelf);
+    }
+
     /// Ends this actor because it is not needed now, when it has handled what was sent before. If it is one of [keyed
     /// children](crate::Children), what is sent to it from then on waits for its successor, in order (rule 18.3). Elsewhere it
     /// stops as by a [`poison`](ActorRef::poison) of its own.

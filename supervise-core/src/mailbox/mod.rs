@@ -17,6 +17,7 @@
 //!
 //! Rules 1.2 and 1.6.
 
+mod drain;
 mod lane;
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
@@ -90,8 +91,10 @@ struct Lanes<M, C, S, R> {
     woken: bool,
     /// Whether the user lane is closed.
     closed: bool,
+    /// Whether messages are refused although the lane is open.
+    refuses: bool,
     system_closed: bool,
-    /// A push must take the slow path: the mailbox is closed or has a bound, or its askers have a limit in time.
+    /// A push must take the slow path: the mailbox is closed, refuses messages or has a bound, or its askers have a limit in time.
     guarded: bool,
     bound: Option<Box<Bound>>,
 }
@@ -122,6 +125,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             for_user: false,
             woken: false,
             closed: false,
+            refuses: false,
             system_closed: false,
             guarded: bound.is_some(),
             bound,
@@ -158,6 +162,9 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     // A separate function, so that unbounded mailboxes do not pay for it.
     #[inline(never)]
     fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, C, S, R>>, message: M) -> Pushed<M, R> {
+        if lanes.refuses {
+            return Pushed::Closed(message);
+        }
         if self.admits(&lanes) {
             return Pushed::Taken(lanes.enqueue(message));
         }
@@ -197,7 +204,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
         let waker = guest.clone();
         let mut lanes = self.lock();
-        if lanes.closed {
+        if lanes.turns_away() {
             return Pushed::Closed(message);
         }
         if self.admits(&lanes) {

@@ -488,6 +488,7 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(
                 Control::Terminated(_)
                 | Control::PoisonPill
+                | Control::StopSelf
                 | Control::Passivate
                 | Control::Tick(_)
                 | Control::Outcome(_),

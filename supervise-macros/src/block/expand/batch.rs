@@ -122,7 +122,9 @@ pub(super) fn reply(reply: &Reply, krate: &Path) -> TokenStream {
     if matches!(reply, Reply::Unit | Reply::Later(_)) {
         return reply.ty(krate);
     }
-    if let Some(each) = batch::replies(reply).and_then(batch::each) {
+    if let Some(replies) = batch::replies(reply) {
+        // Another type is a mistake, and was reported.
+        let each = batch::each(replies).unwrap_or(replies);
         return quote!(#each);
     }
     let (at, ty) = (reply.span(), reply.ty(krate));

@@ -60,6 +60,10 @@ impl<A: Actor> Runner<A> {
                 self.ctx.me_any().stop();
                 Next::Again
             }
+            Control::StopSelf => {
+                self.ctx.stop_self();
+                Next::Again
+            }
             Control::Passivate => {
                 let core = &self.effects.cell.core;
                 if let Some(seat) = core.seat() {
