@@ -223,6 +223,11 @@ impl<A: Actor> Context<A> {
         }
     }
 
+    /// Ends the delay after which a child would be restarted, and restarts it now. See [`ActorRef::retry_now`].
+    pub fn retry_now<R: TypedRef>(&mut self, child: &R) {
+        child.actor_ref().retry_now();
+    }
+
     /// Unwatches all children and requests their stop, the last one first. `pre_restart` does this by default.
     pub fn stop_children(&mut self) {
         // Most actors that restart have no children.
