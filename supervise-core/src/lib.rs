@@ -53,7 +53,7 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, Context,
+    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen, Context,
     DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling,
     DeclarationDecidedBy, Declare, DefaultTable, Envelope, EscalationsDecidedBy, FailsWith, FailuresDecidedBy,
     InitializationFailed, MessageFor, NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request,

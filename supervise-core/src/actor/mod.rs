@@ -49,7 +49,7 @@ pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
-pub use self::request::{Ask, AskError, AskTimeout, AskWithin, Request, SendError, SendErrorReason};
+pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
 pub use self::work::{Task, TaskOutput, WorkId};
