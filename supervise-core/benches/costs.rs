@@ -50,21 +50,21 @@ const fn raw(name: &'static str) -> Workload {
 const WORKLOADS: [Workload; 15] = [
     raw("raw tell"),
     ours("tell", 0.0, 230),
-    ours("tell, async handler", 0.0, 452),
+    ours("tell, async handler", 0.0, 450),
     raw("raw send, bounded"),
-    ours("send, bounded", 0.0, 305),
+    ours("send, bounded", 0.0, 303),
     raw("raw ask"),
-    ours("ask", 1.0, 2_650),
-    ours("ask, inline handler", 1.0, 1_290),
+    ours("ask", 1.0, 2_625),
+    ours("ask, inline handler", 1.0, 1_285),
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 667),
     // Beside its allocations, its part of those that grow its parent's tables.
-    ours("spawn", 2.0, 5_850),
+    ours("spawn", 2.0, 5_690),
     raw("raw spawn and stop"),
-    ours("spawn and stop", 2.0, 5_900),
+    ours("spawn and stop", 2.0, 5_745),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
-    ours("restart by Err", 2.0, 8_100),
+    ours("restart by Err", 2.0, 7_900),
 ];
 
 fn main() -> ExitCode {

@@ -39,7 +39,7 @@ mod failure;
 #[doc(hidden)]
 pub mod generated;
 #[doc(hidden)]
-pub use generated::migration_hints;
+pub use generated::{AllHandlersStandInOneImplBlock, migration_hints};
 mod inspect;
 mod keyed;
 mod mailbox;
@@ -53,20 +53,21 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen, Context,
-    DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling,
-    DeclarationDecidedBy, Declare, DefaultTable, Envelope, EscalationsDecidedBy, FailsWith, FailuresDecidedBy,
-    InitializationFailed, MessageFor, NeverFails, NeverRestarts, Props, RefOf, Reply, ReplySlot, ReplyTo, Request,
-    Rule, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow,
-    StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable,
-    TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
+    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen, Configuration,
+    Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling,
+    DeclarationDecidedBy, Declare, DefaultTable, Envelope, EscalationsDecidedBy, Factory, FailsWith,
+    FailuresDecidedBy, InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props,
+    ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason,
+    SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
+    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
+    WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
-pub use failure::{Failure, FailureKind, PermanentEnded, Stage};
-pub use inspect::{InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
+pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
+pub use inspect::{Glimpse, InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
 pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
-pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events};
+pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, LastFailure};
 pub use shutdown::{CoordinatedShutdown, NotStopped, ShutdownTask, TaskOutcome};
 pub use shutdown_plan::{
     AddTaskError, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason, ShutdownSettings,
@@ -74,5 +75,6 @@ pub use shutdown_plan::{
 };
 pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel,
-    OnLimit, Outcome, Reset, RestartType, Scope, Strategy, Window, default_decider, stopping_decider,
+    OnLimit, Outcome, Reset, RestartType, Scope, Standing, Strategy, Terms, Window, default_decider,
+    stopping_decider,
 };

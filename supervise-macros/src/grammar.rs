@@ -12,6 +12,9 @@ pub(crate) mod words;
 #[macro_use]
 pub(crate) mod arguments;
 
+#[macro_use]
+pub(crate) mod reserved;
+
 use proc_macro2::{Ident, TokenStream};
 
 use crate::errors::Errors;

@@ -6,6 +6,8 @@
 //! | `declaration` | `#[actor]` on a struct or enum |
 //! | `block` | `#[actor]` on an impl block |
 //! | `supervise` | `#[supervise]` |
+//! | `protocol` | `#[protocol]`, and `implements(..)` of a block |
+//! | `value` | what may be a literal, a constant or a setting of the supervisor |
 //! | the others | what several attributes need |
 //!
 //! `declaration`, `block` and `supervise` have three stages each: `parse` reads tokens into a model, `model` holds plain
@@ -26,6 +28,8 @@ mod duration;
 mod errors;
 mod generics;
 mod markdown;
+#[cfg(feature = "protocol")]
+mod protocol;
 #[cfg(test)]
 mod robustness;
 mod settings;
@@ -38,6 +42,7 @@ mod syntax;
 mod test;
 #[cfg(test)]
 mod unfinished;
+mod value;
 
 use proc_macro2::TokenStream;
 use syn::DeriveInput;
@@ -65,6 +70,9 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = child_arguments!()]
 ///
+/// A field of type `Child<Pool<..>>` or `Child<BackoffSupervisor<..>>` has a closure that returns props, and a field of type
+/// `Children<K, A>` one that returns a template of the key. Keyed children take `name` and `idle` only.
+///
 /// `#[child(given)]` on a field of type `Child<..>` says that the constructor gets it from another actor's field.
 ///
 /// ## Attributes of methods
@@ -74,6 +82,8 @@ use syn::parse::{Parse, ParseStream};
 /// ## `#[handler(..)]`
 ///
 #[doc = handler_arguments!()]
+///
+#[doc = concat!("A handler cannot be called ", reserved_list!(), ": every ref has these methods.")]
 #[proc_macro_attribute]
 pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_actor(arguments.into(), &item.into()).into()
@@ -92,6 +102,8 @@ pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) 
 #[doc = parts_list!()]
 ///
 /// ## Arguments of a strategy
+///
+/// A number or a duration may be an expression, over constants or over the supervisor's settings: `within = self.settings.window`.
 ///
 #[doc = strategy_arguments!()]
 ///
@@ -127,6 +139,25 @@ pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStre
 #[proc_macro_derive(Actor)]
 pub fn derive_actor(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     declaration::derived(&item.into()).into()
+}
+
+/// # Reference
+///
+/// ## `#[protocol(..)]` on a trait
+///
+#[doc = protocol_arguments!()]
+#[cfg(feature = "protocol")]
+#[proc_macro_attribute]
+pub fn protocol(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    protocol::attribute(arguments.into(), &item.into()).into()
+}
+
+/// Joins a protocol with an actor's handlers. The macro of the protocol calls it.
+#[cfg(feature = "protocol")]
+#[doc(hidden)]
+#[proc_macro]
+pub fn implement(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    protocol::implement::implement(input.into()).into()
 }
 
 /// Makes attributes of methods and fields known outside `#[actor]`, where they are mistakes.
@@ -200,7 +231,7 @@ fn not_an_actor(rest: &TokenStream) -> syn::Error {
     )
 }
 
-/// Runs a test on a paused clock with a private system: see `supervise::testkit`.
+/// Runs a test on a paused clock with a private system: see `supervise::testkit`. Needs the feature `testkit`.
 #[proc_macro_attribute]
 pub fn test(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     test::attribute(&arguments.into(), item.into()).into()

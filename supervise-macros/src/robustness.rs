@@ -33,6 +33,7 @@ const SETTINGS: &[&str] = &[
     "",
     "mailbox = bounded(100, overflow = drop_oldest), stop_timeout = \"2s\", stash = 3",
     "crate = path::to::it",
+    "implements(Storage, path::to::Source<Self, 3>), crate = it",
 ];
 
 const TABLES: &[&str] = &[
@@ -41,6 +42,20 @@ const TABLES: &[&str] = &[
      on(Box<dyn Error + Send>) = Default, on(InitializationFailed) = Stop, on(Db::Query(1..=9) | Db::Gone) = Resume, \
      on(<T as Source>::Error) = Restart(linear_backoff(window = 1s, initial = 1s)), on(_) = Stop",
 ];
+
+#[cfg(feature = "protocol")]
+const TRAITS: &[&str] = &[
+    "#[async_trait] pub trait Storage<K: Send + 'static, const N: usize>: Named + Send where K: Clone { \
+     async fn put(&self, key: K, _: [u8; N]) -> Result<(), PutError>; fn forget(&self, r#type: &'static str) -> Sent; \
+     async fn twice(&self, keys: &[K]) -> u8 where Self: Sized { 1 } }",
+    "#[async_trait(?Send)] unsafe trait Clock<'a>: Clone { type Hour; const A: u8; #[cfg(unix)] async fn hour<T>(&mut self, \
+     (a, b): (u8, &str), c: impl Fn()) where T: Copy; fn open() -> Self; fn actor(&self); m!(); }",
+];
+
+#[cfg(feature = "protocol")]
+const JOINED: &[&str] = &["[(0usize ask put (, key: K) (-> Result<(), E>)) (1usize tell forget () ())] [twice] \
+     [::supervise] [a::Storage<K>] [Database] [DatabaseRef<K>] [<K: Key>] [where K: Send] \
+     [([#[cfg(unix)]] put (, key: K) (, key) usable) ([] forget () () mistaken) ([] twice () () usable)]"];
 
 /// Tokens that mean something somewhere.
 const WORDS: &[&str] = &[
@@ -307,6 +322,24 @@ fn tables_hold() {
     let item = any::<()>().prop_map(|()| TokenText("struct Parent<T: Source>(T);".to_owned()));
     hold(mutated(TABLES), item, |table, item| {
         crate::expand_actor(TokenStream::new(), &quote::quote!(#[supervise(#table)] #item))
+    });
+}
+
+#[cfg(feature = "protocol")]
+#[test]
+fn protocols_hold() {
+    hold(mutated(&["", "crate = path::to::it"]), mutated(TRAITS), |arguments, item| {
+        crate::protocol::attribute(arguments, &item)
+    });
+}
+
+/// Only our own macros call this one, so that it must not panic, whatever else it says.
+#[cfg(feature = "protocol")]
+#[test]
+fn joining_holds() {
+    hold(mutated(JOINED), mutated(&["struct Nothing;"]), |joined, item| {
+        crate::protocol::implement::implement(joined);
+        item
     });
 }
 

@@ -4,7 +4,7 @@
 use expect_test::{ExpectFile, expect_file};
 use proc_macro2::TokenStream;
 
-/// Expands each `#[actor]` item of `source`, formats the whole and compares.
+/// Expands each `#[actor]` and `#[protocol]` item of `source`, formats the whole and compares.
 fn check(source: &str, expected: &ExpectFile) {
     let file = syn::parse_file(source).expect("the input is Rust");
     let expanded: TokenStream = file
@@ -17,13 +17,18 @@ fn check(source: &str, expected: &ExpectFile) {
             tokens.next();
             let attribute = match tokens.next() {
                 Some(proc_macro2::TokenTree::Group(group)) => group.stream(),
-                other => panic!("every item begins with `#[actor]`, not with {other:?}"),
+                other => panic!("every item begins with our attribute, not with {other:?}"),
             };
             let arguments = attribute.into_iter().nth(1).map(|group| match group {
                 proc_macro2::TokenTree::Group(group) => group.stream(),
                 other => panic!("unexpected {other}"),
             });
-            crate::expand_actor(arguments.unwrap_or_default(), &tokens.collect())
+            let arguments = arguments.unwrap_or_default();
+            match item {
+                #[cfg(feature = "protocol")]
+                syn::Item::Trait(_) => crate::protocol::attribute(arguments, &tokens.collect()),
+                _ => crate::expand_actor(arguments, &tokens.collect()),
+            }
         })
         .collect();
     let file = syn::parse2(expanded).expect("the output is Rust");
@@ -215,4 +220,58 @@ fn a_table_with_a_mistake_leaves_the_type_and_its_ref() {
         "#[actor] #[supervise(on(Panics) = Restrat)] struct Parent { name: String }",
         &expect_file!["snapshots/table_mistake.rs"],
     );
+}
+
+#[cfg(feature = "protocol")]
+#[test]
+fn a_protocol() {
+    check(
+        r"
+        #[protocol]
+        #[async_trait]
+        /// Keeps.
+        pub(crate) trait Storage<K: Send + 'static>: Named {
+            /// Puts.
+            async fn put(&self, key: K, value: Vec<u8>) -> Result<(), PutError>;
+            fn forget(&self, key: K) -> Result<(), SendErrorReason>;
+            async fn twice(&self) -> Result<(), PutError> { todo }
+        }
+        ",
+        &expect_file!["snapshots/protocol.rs"],
+    );
+}
+
+#[cfg(feature = "protocol")]
+#[test]
+fn a_block_that_implements_protocols() {
+    check(
+        r"
+        #[actor(implements(ports::Storage<K>, Named))]
+        impl<K: Key> Database<K> {
+            #[handler]
+            fn put(&mut self, key: K, value: Vec<u8>) -> Result<(), PutError> { todo }
+            #[cfg(unix)]
+            #[handler]
+            fn forget(&mut self, key: K) {}
+        }
+        ",
+        &expect_file!["snapshots/implements.rs"],
+    );
+}
+
+#[cfg(feature = "protocol")]
+#[test]
+fn a_protocol_and_an_actor_joined() {
+    let joined = crate::protocol::implement::implement(quote::quote! {
+        [(0usize ask put (, key: K, value: Vec<u8>) (-> Result<(), PutError>)) (1usize tell forget (, key: K) (-> Sent))]
+        [twice]
+        [::supervise] [ports::Storage<K>] [Database] [DatabaseRef<K>] [<K: Key>] [where K: Send]
+        [
+            ([] put (, key: K, value: Vec<u8>) (, key, value) usable)
+            ([#[cfg(unix)]] forget (, key: K) (, key) usable)
+            ([] rows () () usable)
+        ]
+    });
+    let file = syn::parse2(joined).expect("the output is Rust");
+    expect_file!["snapshots/joined.rs"].assert_eq(&prettyplease::unparse(&file));
 }

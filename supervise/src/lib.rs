@@ -12,6 +12,9 @@
 //! - [`docs::guides`] is for people who come from Akka, Erlang, Proto.Actor, ractor, kameo, actix or plain tokio.
 //! - [`docs::architecture`] explains the code base to contributors.
 
+// By name, so that rustc says which feature is off. It does not look behind a glob.
+#[cfg(feature = "testkit")]
+pub use supervise_core::testkit;
 pub use supervise_core::*;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
@@ -30,10 +33,15 @@ pub mod docs {
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
+        #[doc = include_str!("../docs/cookbook/configuration.md")]
+        pub mod configuration {}
         #[doc = include_str!("../docs/cookbook/replies.md")]
         pub mod replies {}
         #[doc = include_str!("../docs/cookbook/flow.md")]
         pub mod flow {}
+        #[cfg(feature = "protocol")]
+        #[doc = include_str!("../docs/cookbook/protocols.md")]
+        pub mod protocols {}
         #[doc = include_str!("../docs/cookbook/routing.md")]
         pub mod routing {}
         #[doc = include_str!("../docs/cookbook/tcp.md")]
@@ -137,9 +145,14 @@ pub mod docs {
 /// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation. The sibling's field has
 /// `#[child(given)]`, because a field of type `Child<..>` that nothing fills in does not compile.
 ///
+/// A field may also hold a pattern, `Child<Pool<Reader>>` or `Child<BackoffSupervisor<Reader>>`, whose closure returns the props:
+/// `#[child(|this| Pool::round_robin(this.workers, || Reader).props())]` ([rule 14.7](docs::semantics#rule-14.7)). Or it holds keyed
+/// children: `#[child(|_| |customer: &u64| Session::new(*customer), idle = "5m")] sessions: Children<u64, Session>`
+/// ([rule 18.9](docs::semantics#rule-18.9)).
+///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
 ///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
-///   `one_for_one` the parent goes on meanwhile, otherwise it waits. Without a backoff, that is an initialization failure of the
+///   `one_for_one` the parent continues in the meantime, otherwise it waits. Without a backoff, that is an initialization failure of the
 ///   parent, and the children before it are stopped ([rule 14.1](docs::semantics#rule-14.1)).
 /// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
@@ -153,17 +166,23 @@ pub mod docs {
 ///
 /// The attributes of methods are in the [reference](#reference).
 ///
+/// An actor has one such block, because an enum cannot be declared in parts. Ordinary methods may also stand in `impl` blocks without
+/// the attribute, in any file: a handler with a long body calls one of them.
+///
 /// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
-/// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
-/// method on the actor itself.
+/// The generated ref is as visible as the actor's type, and so are its methods, one for each handler. `pub` on a handler, or its
+/// absence, is about the method on the actor itself.
 ///
 /// # Messages
 ///
 /// `#[actor]` generates an enum with a variant for each handler, whose fields are the handler's arguments. It is an ordinary enum
 /// without hidden fields: build it, match it, and let it derive what you need. Its `Debug` shows the arguments that implement
 /// `Debug`, unless the handler is `sensitive`.
+///
+/// The enum of `Order` is called `OrderMessage`. If a type of yours has that name, rustc says that "the name `OrderMessage` is defined
+/// multiple times" (E0428): give the enum another name, as here.
 ///
 /// ```
 /// use std::time::Duration;
@@ -236,6 +255,13 @@ pub use supervise_macros::actor;
 /// `InitializationFailed` does above an actor with declared children ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
 /// what the function decides. [`docs::checks`] says what is checked and what is not.
 ///
+/// # Values from constants and settings
+///
+/// A limit, a window or a backoff may be an expression, over constants (`max_retries = MAX`) or over the supervisor's own settings
+/// (`max_retries = self.settings.retries`). Such settings are read when an instance starts. A value that is not allowed fails the
+/// start with [`InvalidSettings`] ([rule 7.12](docs::semantics#rule-7.12)). `Restart(max_retries = 5, within = "1m")` limits one rule
+/// beside the strategy ([rule 7.11](docs::semantics#rule-7.11)). [`docs::cookbook::configuration`] is a program with both.
+///
 /// # A table for several supervisors
 ///
 /// On a unit struct that is not an actor, the attribute makes a [`SupervisionTable`]. Actors, pools, backoff supervisors and the
@@ -271,6 +297,71 @@ pub use supervise_macros::actor;
 #[cfg(feature = "macros")]
 pub use supervise_macros::supervise;
 
+#[cfg(feature = "protocol")]
+pub use async_trait::async_trait;
+
+/// Makes a trait a protocol: what one may ask an actor, without its type. Feature `protocol`.
+///
+/// The attribute stands above `#[async_trait]`, which the prelude has. It makes a ref of the protocol, named like the trait and `Ref`. The ref is
+/// cheap to clone, `Send + Sync + 'static`, has the trait's methods, and is made `From` whatever implements the trait: an ordinary struct, or
+/// the ref of an actor whose impl block says `implements(..)`.
+///
+/// ```
+/// use supervise::prelude::*;
+///
+/// #[protocol]
+/// #[async_trait]
+/// trait Clock {
+///     async fn hour(&self) -> Result<u8, AskError>;
+///     fn set(&self, hour: u8) -> Result<(), AskError>;
+/// }
+///
+/// #[actor]
+/// struct Tower { hour: u8 }
+///
+/// #[actor(implements(Clock))]
+/// impl Tower {
+///     #[handler]
+///     fn hour(&self) -> u8 { self.hour }
+///
+///     #[handler]
+///     fn set(&mut self, hour: u8) { self.hour = hour; }
+/// }
+///
+/// struct AlwaysNoon;
+///
+/// #[async_trait]
+/// impl Clock for AlwaysNoon {
+///     async fn hour(&self) -> Result<u8, AskError> { Ok(12) }
+///     fn set(&self, _hour: u8) -> Result<(), AskError> { Ok(()) }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("town");
+/// let clock = ClockRef::from(system.spawn("tower", || Tower { hour: 1 })?);
+/// clock.set(2)?;
+/// assert_eq!(clock.hour().await?, 2);
+/// assert_eq!(clock.actor().map(|actor| actor.name()), Some("tower"));
+/// assert_eq!(ClockRef::from(AlwaysNoon).hour().await?, 12);
+/// # system.terminate().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// - An `async` method asks, any other tells ([rule 20.2](docs::semantics#rule-20.2)). A method with a body is not a message.
+/// - Every method returns a `Result`, because every actor may stop or fail: an `async` one with an error that is `From<AskError>`, any other a
+///   `Result<(), E>` with an `E` that is `From<SendErrorReason>`. A caller that got no error could not be told
+///   ([rule 20.3](docs::semantics#rule-20.3)).
+/// - The methods take `&self` and owned values, and have no generic parameters. The trait may have type parameters, but no associated types or
+///   constants.
+/// - The attribute adds `Send + Sync + 'static` to the trait, and a method `actor`, which an adapter may implement
+///   ([rule 20.5](docs::semantics#rule-20.5)). It also makes a macro of the trait's name, which is for `implements(..)`.
+///
+#[cfg_attr(feature = "protocol", doc = "[`docs::cookbook::protocols`] shows more.")]
+#[cfg(feature = "protocol")]
+pub use supervise_macros::protocol;
+
 #[cfg(all(feature = "macros", feature = "testkit"))]
 pub use supervise_macros::test;
 
@@ -287,6 +378,9 @@ pub mod prelude {
     #[cfg(feature = "macros")]
     pub use crate::{actor, supervise};
 
+    #[cfg(feature = "protocol")]
+    pub use crate::{async_trait, protocol};
+
     // Known everywhere so that rustc can say where they belong.
     #[cfg(feature = "macros")]
     #[doc(hidden)]
@@ -300,4 +394,9 @@ pub mod prelude {
 pub mod __private {
     pub use supervise_core::generated::*;
     pub use supervise_core::migration_hints::MigrationHints;
+
+    #[cfg(feature = "protocol")]
+    pub use async_trait::async_trait;
+    #[cfg(feature = "protocol")]
+    pub use supervise_macros::implement;
 }

@@ -231,7 +231,7 @@ pub(crate) async fn how_ended<R: TypedRef>(system: &TestSystem, actor: &R) -> Ho
     let path = actor.actor_ref().path();
     system
         .expect("its end", |event| match event {
-            Event::Stopped { actor, how } if *actor == path => Some(*how),
+            Event::Stopped { actor, how, .. } if *actor == path => Some(*how),
             _ => None,
         })
         .await

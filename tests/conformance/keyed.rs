@@ -85,6 +85,12 @@ impl Session {
         tokio::time::sleep(time).await;
     }
 
+    /// Notes an order when `time` has passed, beside the handlers.
+    #[handler]
+    fn order_later(&self, order: u32, time: Duration, ctx: &mut Context<Self>) {
+        ctx.pipe(tokio::time::sleep(time), move |me, ()| me.order(order));
+    }
+
     #[handler]
     fn leave(&self, ctx: &mut Context<Self>) {
         ctx.passivate();
@@ -264,6 +270,26 @@ async fn key_04_a_child_that_handles_or_keeps_a_message_is_not_idle(system: &Tes
     system.advance(IDLE).await;
     assert!(sessions.is_empty());
     assert_eq!(probe.next().await, "1.1 stops");
+}
+
+/// Rule 18.6.
+#[supervise::test]
+async fn key_22_a_child_that_waits_for_an_answer_beside_its_handlers_is_not_idle(system: &TestSystem) {
+    let probe = system.probe();
+    let (_shop, sessions) = customers(system, &Plan::new(&probe)).await;
+    let (waiting, restarted) = (sessions.get_or_spawn(1).unwrap(), sessions.get_or_spawn(2).unwrap());
+    waiting.order_later(7, IDLE * 3).tell().unwrap();
+    restarted.order_later(8, IDLE * 3).tell().unwrap();
+    assert!(restarted.fail().await.is_err());
+    system.expect_restarts(&restarted, 1).await;
+    system.advance(IDLE * 5 / 2).await;
+    assert_eq!(probe.next().await, "2.2 stops");
+    assert_eq!(probe.next().await, "2.3 stops", "its answer was cancelled with its first instance");
+    assert_eq!(sessions.len(), 1);
+    system.advance(IDLE * 2).await;
+    assert_eq!(probe.next().await, "1.1 7");
+    assert_eq!(probe.next().await, "1.1 stops");
+    assert!(sessions.is_empty());
 }
 
 /// Rules 18.3, 18.4.

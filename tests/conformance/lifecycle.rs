@@ -401,7 +401,7 @@ async fn lif_13_a_life_without_failure_starts_once_and_ends_once(system: &TestSy
     let path = actor.actor_ref().path();
     let life = system
         .take_all(|event| match event {
-            Event::Started { actor } | Event::Stopped { actor, .. } => *actor == path,
+            Event::Started { actor, .. } | Event::Stopped { actor, .. } => *actor == path,
             Event::Restarted { .. } | Event::Resumed { .. } | Event::Decided { .. } => true,
             _ => false,
         })

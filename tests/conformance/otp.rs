@@ -381,8 +381,8 @@ async fn otp_61_a_restart_is_reported_with_supervisor_reason_and_offender(system
     let [report] = &errors[..] else { panic!("one report: {errors:?}") };
     for part in [
         "supervisor=supervise://test/user/keeper ",
-        "child=supervise://test/user/keeper/offender ",
-        "directive=Restart",
+        "actor=supervise://test/user/keeper/offender ",
+        "outcome=\"restart\"",
         "a reason",
     ] {
         assert!(report.contains(part), "{part} in {report}");

@@ -181,7 +181,7 @@ async fn pro_22_all_for_one_resumes_only_the_culprit(system: &TestSystem) {
     let (culprit, sibling, probe) = all_for_one(system, Directive::Resume).await;
     let resumed = system.take_all(|event| matches!(event, Event::Resumed { .. })).await;
     assert!(
-        matches!(&resumed[..], [Event::Resumed { actor }] if *actor == culprit.actor_ref().path()),
+        matches!(&resumed[..], [Event::Resumed { actor, .. }] if *actor == culprit.actor_ref().path()),
         "{resumed:?}"
     );
     for actor in [&culprit, &sibling] {

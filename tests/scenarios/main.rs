@@ -15,6 +15,7 @@ mod inline;
 mod messages;
 mod parallel;
 mod port;
+mod protocols;
 mod redelivery;
 mod replies;
 mod runtime;

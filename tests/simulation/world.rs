@@ -443,9 +443,9 @@ impl World {
         let plan = Rc::clone(&self.plan);
         let role = &plan.roles[self.cell(id).role];
         let mut effects = std::mem::take(&mut self.scratch);
-        let mut next = Some(input);
-        while let Some(input) = next.take() {
-            Self::ask_both(self.cell_mut(id), input, &mut effects)?;
+        let mut verdict = None;
+        Self::ask_both(self.cell_mut(id), input, &mut effects)?;
+        loop {
             Watchdog::inspect(self, id, &effects)?;
             for effect in effects.drain(..) {
                 if self.loud {
@@ -454,17 +454,19 @@ impl World {
                 match effect {
                     Effect::Decide(child, cause) => {
                         Watchdog::may_decide(self, id, child, cause)?;
-                        let verdict = self.verdict(id, cause, role, choices);
-                        next = Some(Input::Decided(self.ruling(verdict, role)));
+                        verdict = Some(self.verdict(id, cause, role, choices));
                     }
                     Effect::RestartEnded(child) => {
                         Watchdog::may_renew(self, id, child)?;
-                        next = Some(Input::Decided(self.ruling(Ok(Directive::Restart), role)));
+                        verdict = Some(Ok(Directive::Restart));
                     }
                     Effect::Report { cause, restarts, runs } => self.report(id, cause, restarts, runs),
                     other => self.perform(id, other),
                 }
             }
+            let Some(verdict) = verdict.take() else { break };
+            let ruling = self.ruling(verdict, role);
+            Self::ask_both(self.cell_mut(id), Input::Decided(&ruling), &mut effects)?;
         }
         self.scratch = effects;
         self.refresh(id);

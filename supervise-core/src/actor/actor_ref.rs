@@ -12,7 +12,9 @@ use std::task::{Poll, Waker, ready};
 
 use tokio::task::coop::consume_budget;
 
-use crate::actor::cell::{AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, with_effects};
+use crate::actor::cell::{
+    AnyCell, Cell, CellProtocol, Core, Effects, System, TypedCell, effects_buffer, put_back,
+};
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
@@ -28,8 +30,8 @@ use crate::supervision::{Effect, HowEnded, Marked};
 /// Two refs are equal if they point to the same incarnation. `#[actor]` wraps this type in the actor's own ref type,
 /// which has a method for each handler; the methods that all refs share are here.
 pub struct ActorRef<A> {
-    /// The cell of the actor, or of a pattern that stands in for it. There is no bound on `A`, so that rustc reports a
-    /// mistake in an actor where it is, and not wherever its ref is named.
+    /// The cell of the actor, or of a pattern that stands in for it. `A` has no bound, so that rustc reports a mistake
+    /// in an actor at the actor, and not at each place that names its ref.
     cell: Arc<dyn TypedCell<A>>,
 }
 
@@ -127,14 +129,14 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// Whether the actor has been active since the last look, or has anything to do.
+    /// Whether the actor has been active since the last look, has anything to do, or waits for an answer.
     pub(crate) fn take_touched(&self) -> bool {
-        self.mailbox().take_touched() || self.pending() > 0
+        self.mailbox().take_touched() || self.pending() > 0 || self.core().awaits_answer()
     }
 
     /// Lets the actor passivate when it has handled what was sent before.
     pub(crate) fn passivate(&self) {
-        // Nobody is there to be passivated.
+        // If the actor has ended, there is nothing to do.
         let _gone = self.to_any().0.push_control(Control::Passivate);
     }
 
@@ -218,7 +220,7 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// Whoever takes what is sent to this actor, which has left its seat.
+    /// The actor that gets the messages for this one, which has left its seat.
     fn successor(&self) -> Option<Self> {
         self.core().successors()?.occupant()?.typed()
     }
@@ -452,18 +454,18 @@ impl AnyActorRef {
 
     /// Gives this actor's protocol a command and carries out its effects, which must all be messages.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut CellProtocol, &mut Effects) -> T) -> T {
-        with_effects(|effects| {
-            let answer = command(&mut self.core().protocol(), effects);
-            for effect in effects.drain(..) {
-                match effect {
-                    Effect::Send(to, message) => to.send_system(message),
-                    Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
-                    Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
-                    other => unreachable!("a command has no such effect: {other:?}"),
-                }
+        let mut effects = effects_buffer();
+        let answer = command(&mut self.core().protocol(), &mut effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Send(to, message) => to.send_system(message),
+                Effect::Watch(subject) => subject.send_system(System::Watch(self.clone())),
+                Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.clone())),
+                other => unreachable!("a command has no such effect: {other:?}"),
             }
-            answer
-        })
+        }
+        put_back(effects);
+        answer
     }
 
     /// Puts a message on the system lane. If the actor has ended, a watcher gets its answer here.

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// (rule [23.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.1)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
-    pub(crate) handler: u32,
+    pub(crate) handler: u16,
     pub(crate) size: NonZeroUsize,
     pub(crate) linger: Option<Duration>,
 }
@@ -15,7 +15,7 @@ pub struct Batching {
 impl Batching {
     /// At most `size` messages of the handler with this number are handled at once; a size of 0 counts as 1. The number only tells the
     /// actor's handlers apart. The messages are handled when no other message waits.
-    pub const fn new(handler: u32, size: usize) -> Self {
+    pub const fn new(handler: u16, size: usize) -> Self {
         let size = match NonZeroUsize::new(size) {
             Some(size) => size,
             None => NonZeroUsize::MIN,

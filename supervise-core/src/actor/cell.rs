@@ -31,7 +31,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
@@ -49,7 +49,7 @@ use crate::actor::system::SystemCore;
 use crate::actor::waits_for::Waits;
 use crate::base::{ActorName, ActorPath, Hold, Uid};
 use crate::failure::Failure;
-use crate::mailbox::{Lane, Mailbox, MailboxKind};
+use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
@@ -66,23 +66,30 @@ pub(crate) type Effects = Vec<Effect<AnyActorRef, Failure>>;
 
 thread_local! {
     /// Effects live for one step, and their buffer is reused. If steps nest, because dropping a value stops another
-    /// actor, the inner step makes its own buffer.
-    static ROOM: Local<Effects> = const { Local::new(Vec::new()) };
+    /// actor, the inner step makes its own buffer. In a box, because each step takes it and puts it back.
+    static ROOM: Local<Option<Box<Effects>>> = const { Local::new(None) };
 }
 
 /// The largest buffer that is kept, in effects.
 const KEPT_ROOM: usize = 64;
 
-/// Runs `code` with a buffer for effects, which it must leave empty.
-pub(crate) fn with_effects<T>(code: impl FnOnce(&mut Effects) -> T) -> T {
+/// An empty buffer for the effects of one step, to be [put back](put_back) when they have been carried out.
+///
+/// One function that takes a closure would be safer, but each step would copy its input into the closure.
+#[expect(clippy::unnecessary_box_returns, reason = "it is kept in a box")]
+#[inline]
+pub(crate) fn effects_buffer() -> Box<Effects> {
     // The thread-local is gone only while the thread ends.
-    let mut effects = ROOM.try_with(Local::take).unwrap_or_default();
-    let answer = code(&mut effects);
+    ROOM.try_with(Local::take).ok().flatten().unwrap_or_default()
+}
+
+/// Keeps a buffer, which must be empty, for the next step.
+#[inline]
+pub(crate) fn put_back(effects: Box<Effects>) {
     debug_assert!(effects.is_empty(), "all effects are carried out");
     if effects.capacity() <= KEPT_ROOM {
-        let _late = ROOM.try_with(|room| room.set(effects));
+        let _late = ROOM.try_with(|room| room.set(Some(effects)));
     }
-    answer
 }
 
 /// A cell's protocol, locked. Causes that it releases are dropped after the lock.
@@ -129,15 +136,17 @@ pub(crate) struct Core {
 /// What few actors need.
 #[derive(Default)]
 struct Extras {
-    /// For those who wait for the stop request.
+    /// For futures that wait for the stop request.
     stopping: Notify,
-    /// Of a child that has a key.
+    /// The seat, if the actor is a child that has a key.
     seat: OnceLock<Arc<dyn Seat>>,
     waits: Waits,
     /// How long asks wait, if this actor says so.
     ask_timeout: OnceLock<Duration>,
-    /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
+    /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
     forwards: AtomicBool,
+    /// How many futures and blocking closures run for a child that has a key.
+    answers_due: AtomicUsize,
 }
 
 /// A cell of any type.
@@ -151,6 +160,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn has_ended(&self) -> bool;
     /// How many messages wait. Also a hint.
     fn waiting(&self) -> usize;
+    /// What the mailbox is like now.
+    fn vitals(&self) -> Vitals;
     /// Parks the task after a turn, or returns it if there is more to do.
     fn park(&self, task: Task) -> Result<(), Task>;
     fn unpark(&self) -> Option<Task>;
@@ -187,6 +198,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn waiting(&self) -> usize {
         self.mailbox.waiting()
+    }
+
+    fn vitals(&self) -> Vitals {
+        self.mailbox.vitals()
     }
 
     fn park(&self, task: Task) -> Result<(), Task> {
@@ -247,7 +262,7 @@ impl<M: Send + 'static> Cell<M> {
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
 
-    /// Asks of this cell have a limit in time: their own, or that of the system. Before anybody can reach this cell.
+    /// Asks of this cell have a limit in time: their own, or that of the system. Called before anything can reach this cell.
     #[cold]
     fn limit_asks(&self, own: Option<Duration>) {
         if let Some(limit) = own {
@@ -256,7 +271,7 @@ impl<M: Send + 'static> Cell<M> {
         self.mailbox.guard();
     }
 
-    /// This cell handles nothing more. Gives what waits, or none if that stays for the successor.
+    /// This cell handles no further message. Returns the waiting messages, unless they stay for the successor.
     #[cold]
     fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
         let mut user = Lane::new();
@@ -347,7 +362,8 @@ impl Core {
         LockedProtocol { protocol: self.protocol.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
     }
 
-    /// One step of the protocol. Returns whether the next user message may be handled.
+    /// One step of the protocol. Returns whether the next user message may be handled. Here and not in the generic runner, so that it
+    /// is compiled once and not for each actor type.
     fn step(&self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) -> bool {
         let mut protocol = self.protocol();
         protocol.step(input, effects);
@@ -419,13 +435,33 @@ impl Core {
         self.extras.get()?.seat.get()
     }
 
-    /// The seat whose next occupants get what is sent to this cell, which has left it.
+    /// The seat that this cell has left and whose next occupants get its messages.
     pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
         let extras = self.extras.get()?;
         if extras.forwards.load(Ordering::Acquire) { extras.seat.get().cloned() } else { None }
     }
 
-    /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.
+    /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
+    /// a key can be passivated. Answers whether it was noted.
+    pub(crate) fn answer_is_due(&self) -> bool {
+        let Some(extras) = self.extras.get().filter(|extras| extras.seat.get().is_some()) else { return false };
+        extras.answers_due.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Takes one note of [`answer_is_due`](Self::answer_is_due) back.
+    pub(crate) fn answer_is_there(&self) {
+        if let Some(extras) = self.extras.get() {
+            extras.answers_due.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the child waits for an answer.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.extras.get().is_some_and(|extras| extras.answers_due.load(Ordering::Relaxed) > 0)
+    }
+
+    /// From now on, messages that find this cell closed go to the current occupant of its seat.
     pub(crate) fn forward(&self) {
         if let Some(extras) = self.extras.get() {
             extras.forwards.store(true, Ordering::Release);

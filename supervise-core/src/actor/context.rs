@@ -9,12 +9,15 @@ use std::time::Duration;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
+use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
+use crate::actor::death_watch::AnyActor;
 use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
-    WatchableBy,
+    WatchableBy, Watches,
 };
 use crate::actor::envelope::MessageFor;
+use crate::actor::factory::Factory;
 use crate::actor::props::Props;
 use crate::actor::reply::{BatchSlot, ErasedSlot};
 use crate::actor::request::AskError;
@@ -42,6 +45,8 @@ struct Rare<A: Actor> {
     /// What comes instead of `Terminated`.
     watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
     works: Works<A>,
+    /// What the table of this instance takes from its settings.
+    configuration: Option<Arc<Configuration>>,
     /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
     lent: Option<Arc<dyn ErasedSlot>>,
 }
@@ -56,6 +61,12 @@ struct WatchMessage<M: 'static> {
 impl<A: Actor> Context<A> {
     pub(crate) fn new(cell: Arc<Cell<A::Message>>) -> Self {
         Self { cell, held: None, rare: None, aborted: false, timers: None }
+    }
+
+    /// Says which handler or hook runs from now on: see [`During`](crate::During).
+    #[inline]
+    pub(crate) fn enter(&self, code: u16) {
+        self.cell.mailbox.enter_code(code);
     }
 
     // ---- itself --------------------------------------------------------------------------------------------------
@@ -142,7 +153,7 @@ impl<A: Actor> Context<A> {
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -157,7 +168,7 @@ impl<A: Actor> Context<A> {
     /// If this actor is stopping.
     pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -346,15 +357,34 @@ impl<A: Actor> Context<A> {
 
     /// Ends a watch. A notification that is on its way is not delivered.
     pub fn unwatch<R: TypedRef>(&mut self, subject: &R) {
-        let subject = subject.actor_ref().to_any();
-        if let Some(rare) = &mut self.rare {
-            rare.watch_messages.remove(&subject);
-        }
-        self.me_any().command(|protocol, effects| protocol.unwatch(&subject, effects));
+        self.unwatch_any(&subject.actor_ref().to_any());
     }
 
-    /// Watches an actor of any type.
-    pub(crate) fn watch_any(&mut self, subject: &AnyActorRef) {
+    /// Watches an actor of a type that is not known here, such as the one behind a protocol's ref. When it ends, the `#[watch]` handler
+    /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
+    /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
+    ///
+    /// # Panics
+    ///
+    /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
+    /// [`unwatch_any`](Self::unwatch_any) it first.
+    pub fn watch_any(&mut self, subject: &AnyActorRef)
+    where
+        A: Watches<AnyActor>,
+    {
+        self.watch_only_as(subject, WatchKind::Notify);
+    }
+
+    /// Ends a watch of an actor of any type, as [`unwatch`](Self::unwatch) does.
+    pub fn unwatch_any(&mut self, subject: &AnyActorRef) {
+        if let Some(rare) = &mut self.rare {
+            rare.watch_messages.remove(subject);
+        }
+        self.me_any().command(|protocol, effects| protocol.unwatch(subject, effects));
+    }
+
+    /// Watches an actor, whose end [`Actor::terminated`] handles.
+    pub(crate) fn watch_unchecked(&mut self, subject: &AnyActorRef) {
         self.watch_as(subject, WatchKind::Notify);
     }
 
@@ -441,7 +471,7 @@ impl<A: Actor> Context<A> {
 
     fn rare(&mut self) -> &mut Rare<A> {
         self.rare.get_or_insert_with(|| {
-            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), lent: None })
+            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), configuration: None, lent: None })
         })
     }
 
@@ -459,8 +489,8 @@ impl<A: Actor> Context<A> {
         self.rare.as_mut()?.works.take(work, &me)
     }
 
-    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody, and what it began would
-    /// run for nobody.
+    /// Runs before `pre_restart` and `post_stop`, and after them, because timers and work that such a hook starts have no instance
+    /// to serve.
     ///
     /// Rules 4.7 and 17.1.
     pub(crate) fn cancel_timers_and_work(&mut self) {
@@ -470,6 +500,15 @@ impl<A: Actor> Context<A> {
         if let Some(rare) = &mut self.rare {
             rare.works.cancel_all();
         }
+    }
+
+    pub(crate) fn set_configuration(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
+    }
+
+    /// What the table of this instance takes from its settings, if it takes anything.
+    pub(crate) fn configuration(&self) -> Option<&Arc<Configuration>> {
+        self.rare.as_ref()?.configuration.as_ref()
     }
 
     /// Clears the state of the instance, and the messages of watches that ended with it.

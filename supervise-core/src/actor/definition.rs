@@ -12,11 +12,12 @@ use std::time::Duration;
 use crate::actor::actor_ref::TypedRef;
 use crate::actor::batching::Batching;
 use crate::actor::child::Declare;
+use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
 use crate::actor::description::{ActorType, DeciderTable};
 use crate::actor::envelope::ReplySlot;
-use crate::failure::Failure;
+use crate::failure::{During, Failure};
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
 
@@ -24,9 +25,13 @@ use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_deci
 /// seconds.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What a table says about a failure: the directive, and the place of the rule that matched.
+pub type Ruled = (Directive, Option<u16>);
+
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
-/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table.
+/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table: to decide by a
+/// function, write `#[supervise(one_for_one, decider = Self::judge)]` and not an impl of your own, which would be a second one (E0119).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
@@ -52,6 +57,11 @@ pub trait Supervisor: Sized + 'static {
 
     /// Which children a failure affects, and how many restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
+
+    /// The strategy as the attribute writes it, if the strategy or a rule depends on the instance, by `self`:
+    /// [`configure`](Self::configure) resolves such values. [`STRATEGY`](Self::STRATEGY) and [`TABLE`](Self::TABLE) have what does
+    /// not depend on it.
+    const CONFIGURED: Option<&'static str> = None;
 
     /// The declared children, in start order. `#[child]` fields of a struct fill it in.
     const CHILDREN: &'static [ChildSpec] = &[];
@@ -81,6 +91,40 @@ pub trait Supervisor: Sized + 'static {
         Ok(default_decider(failure))
     }
 
+    /// Decides like [`decide`](Self::decide), and names the rule of [`TABLE`](Self::TABLE) that matched by its place, counted from
+    /// 0: `None` if no rule did, or if the table has none. The runtime calls only this.
+    ///
+    /// `#[supervise]` writes it from the rules, and `decide` follows from it, so each guard runs once.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        Ok((Self::decide(failure, child)?, None))
+    }
+
+    /// Resolves the values of the table that depend on the instance. Runs on the actor's turn, after the factory and before anything
+    /// of the instance starts, at the first start and at each restart; only if [`CONFIGURED`](Self::CONFIGURED) says so.
+    ///
+    /// Rule [7.12](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.12).
+    ///
+    /// # Errors
+    ///
+    /// If a value is not allowed. The actor cannot start then.
+    fn configure(&self) -> Result<Configuration, InvalidSettings> {
+        Ok(Configuration::new(Self::STRATEGY, []))
+    }
+
+    /// As [`rule`](Self::rule), with what [`configure`](Self::configure) has resolved.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    fn rule_by(configuration: &Configuration, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        let _ = configuration;
+        Self::rule(failure, child)
+    }
+
     /// Whether refs of the type `actor` reach actors of this type: its own refs do, and for a [pattern](crate::pattern)
     /// also the refs of the actor type that it stands in for.
     #[doc(hidden)]
@@ -93,14 +137,22 @@ pub trait Supervisor: Sized + 'static {
 /// escalates the failure.
 ///
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
+///
+/// ractor has a trait of this name, with the types `Msg`, `State` and `Arguments` (E0437 here). In this crate the type itself is the
+/// state, the factory has the arguments, and each message is a method with `#[handler]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
-    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)"
+    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)",
+    note = "an attribute above `#[actor]` may have removed the block: handlers are `async` without `#[async_trait]`"
 )]
 pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
+
+    /// The names of the handlers, as the block writes them: for the log, and for code that looks at the actor. An actor that is
+    /// written by hand may leave it empty.
+    const HANDLERS: &'static [&'static str] = &[];
 
     /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), those of its own askers or of others. If it fails, or
     /// ends, the askers of those that it drops learn why. `#[actor]` sets it where the impl block mentions `ReplyTo`.
@@ -143,7 +195,7 @@ pub trait Actor: Supervisor + Send {
     /// one failure of this actor.
     fn handle_batch(
         &mut self,
-        handler: u32,
+        handler: u16,
         batch: Vec<Self::Message>,
         ctx: &mut Context<Self>,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
@@ -181,6 +233,7 @@ pub trait Actor: Supervisor + Send {
         let _ = (cause, message);
         async move {
             ctx.stop_children();
+            ctx.enter(During::PostStop.number());
             self.post_stop(ctx).await
         }
     }
@@ -192,6 +245,7 @@ pub trait Actor: Supervisor + Send {
         cause: &Failure,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         let _ = cause;
+        ctx.enter(During::PreStart.number());
         self.pre_start(ctx)
     }
 

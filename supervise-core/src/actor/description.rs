@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-use crate::actor::definition::Supervisor;
+use crate::actor::definition::{Actor, Supervisor};
 use crate::supervision::{ChildSpec, Directive, Strategy};
 
 /// A decider table as data, for people and tools. Only [`Supervisor::decide`] decides what happens after a failure.
@@ -24,6 +24,19 @@ pub enum DeciderTable {
     AtRunTime,
 }
 
+impl DeciderTable {
+    /// What matched, in a word, if the table names it by `place`: the pattern of the rule, `default` for the default decider, the name
+    /// of a function. `None`: no rule matched, or the decider was passed at run time.
+    pub(crate) fn rule_named(&self, place: Option<u16>) -> Option<&'static str> {
+        match *self {
+            Self::Default => Some("default"),
+            Self::Rules(rules) => rules.get(usize::from(place?)).map(|rule| rule.pattern),
+            Self::Function(name) => Some(name),
+            Self::AtRunTime => None,
+        }
+    }
+}
+
 /// One rule of a [`DeciderTable`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -32,17 +45,25 @@ pub struct Rule {
     pub pattern: &'static str,
     /// The answer. `None`: the [default decider](crate::default_decider) decides.
     pub directive: Option<Directive>,
+    /// The answer as the attribute writes it, if its values depend on the supervisor's instance.
+    pub configured: Option<&'static str>,
 }
 
 impl Rule {
     /// A rule that answers a failure that matches `pattern` with `directive`.
     pub const fn new(pattern: &'static str, directive: Directive) -> Self {
-        Self { pattern, directive: Some(directive) }
+        Self { pattern, directive: Some(directive), configured: None }
+    }
+
+    /// A rule that answers a failure that matches `pattern` with `directive`, whose values depend on the supervisor's instance.
+    /// `text` is how the attribute writes them.
+    pub const fn configured(pattern: &'static str, directive: Directive, text: &'static str) -> Self {
+        Self { pattern, directive: Some(directive), configured: Some(text) }
     }
 
     /// A rule that leaves a failure that matches `pattern` to the [default decider](crate::default_decider).
     pub const fn by_default(pattern: &'static str) -> Self {
-        Self { pattern, directive: None }
+        Self { pattern, directive: None, configured: None }
     }
 }
 
@@ -56,23 +77,33 @@ struct TypeDescription {
     name: fn() -> &'static str,
     answers_to: fn(TypeId) -> bool,
     strategy: Strategy,
+    configured: Option<&'static str>,
     table: DeciderTable,
     children: &'static [ChildSpec],
     child_types: &'static [ActorType],
+    handlers: &'static [&'static str],
+}
+
+const fn supervisor_of<A: Supervisor>() -> TypeDescription {
+    TypeDescription {
+        id: TypeId::of::<A>,
+        name: type_name::<A>,
+        answers_to: A::answers_to,
+        strategy: A::STRATEGY,
+        configured: A::CONFIGURED,
+        table: A::TABLE,
+        children: A::CHILDREN,
+        child_types: A::CHILD_TYPES,
+        handlers: &[],
+    }
 }
 
 fn describe<A: Supervisor>() -> &'static TypeDescription {
-    const {
-        &TypeDescription {
-            id: TypeId::of::<A>,
-            name: type_name::<A>,
-            answers_to: A::answers_to,
-            strategy: A::STRATEGY,
-            table: A::TABLE,
-            children: A::CHILDREN,
-            child_types: A::CHILD_TYPES,
-        }
-    }
+    const { &supervisor_of::<A>() }
+}
+
+fn describe_running<A: Actor>() -> &'static TypeDescription {
+    const { &TypeDescription { handlers: A::HANDLERS, ..supervisor_of::<A>() } }
 }
 
 impl ActorType {
@@ -124,6 +155,15 @@ impl ActorDescription {
         Self::from(ActorType::of::<A>())
     }
 
+    /// That of an actor that runs, with its handlers.
+    pub(crate) fn running<A: Actor>() -> Self {
+        Self::from(ActorType(describe_running::<A>))
+    }
+
+    pub(crate) fn handlers(&self) -> &'static [&'static str] {
+        self.of.description().handlers
+    }
+
     /// The same description with another strategy and table than the type's, if `policy` is given.
     pub(crate) fn supervising(self, policy: Option<(Strategy, DeciderTable)>) -> Self {
         Self { policy: policy.map(Box::new), ..self }
@@ -144,6 +184,11 @@ impl ActorDescription {
 
     pub(crate) fn strategy(&self) -> Strategy {
         self.policy.as_ref().map_or(self.of.description().strategy, |policy| policy.0)
+    }
+
+    /// The strategy as its attribute writes it, if it depends on the instance.
+    pub(crate) fn configured(&self) -> Option<&'static str> {
+        if self.policy.is_some() { None } else { self.of.description().configured }
     }
 
     pub(crate) fn table(&self) -> DeciderTable {

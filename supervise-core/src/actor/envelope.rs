@@ -36,7 +36,7 @@ impl<M> Envelope<M> {
         &self.message
     }
 
-    /// The message without its asker, who learns that nobody answers.
+    /// The message without its asker. The asker learns that there is no answer.
     pub fn into_message(self) -> M {
         self.message
     }
@@ -47,12 +47,12 @@ impl<M> Envelope<M> {
         (self.message, self.reply)
     }
 
-    /// Fills in who asks, for a copy.
+    /// Sets the asker's slot of a copy.
     pub(crate) fn reattach(&mut self, reply: ReplySlot) {
         self.reply = reply;
     }
 
-    /// Fills in who asks. For [`Request`].
+    /// Sets the asker's slot. For [`Request`].
     #[inline]
     pub(crate) fn attach<T: Send + 'static>(&mut self, reply: ReplyTo<T>) {
         self.reply = ReplySlot(reply.erase());
@@ -93,7 +93,7 @@ impl<M: fmt::Debug> fmt::Debug for Envelope<M> {
 pub struct ReplySlot(Option<Arc<dyn ErasedSlot>>);
 
 impl ReplySlot {
-    /// Whether the message was asked. `true` also when the asker has given up meanwhile.
+    /// Whether the message was asked. Also `true` if the asker has given up in the meantime.
     pub const fn is_asked(&self) -> bool {
         self.0.is_some()
     }

@@ -48,7 +48,7 @@ impl Actor for Guardian {
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
         match self {
             Self::User | Self::Watcher { .. } => {}
-            Self::System { user: watched } | Self::Root { system: watched } => ctx.watch_any(watched),
+            Self::System { user: watched } | Self::Root { system: watched } => ctx.watch_unchecked(watched),
         }
         Ok(())
     }

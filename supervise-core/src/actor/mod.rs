@@ -8,6 +8,7 @@ mod actor_timers;
 mod batching;
 mod cell;
 mod child;
+pub(crate) mod configuration;
 mod context;
 mod control;
 mod death_watch;
@@ -16,8 +17,10 @@ mod description;
 pub(crate) mod dispatch;
 mod envelope;
 mod extensions;
+mod factory;
 mod guardian;
 mod props;
+mod protocol_ref;
 mod reply;
 mod request;
 mod system;
@@ -33,20 +36,24 @@ pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
 pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
 pub use self::cell::{SpawnError, StashOverflow};
+pub(crate) use self::child::AnyDeclaration;
 pub use self::child::{Child, Declare, UndeclaredChild};
+pub use self::configuration::{Configuration, InvalidSettings};
 pub use self::context::{AlreadyWatched, Context};
 pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesInOneSpelling,
     DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
-    NeverRestarts, RefOf, SupervisedBy, Supervisor, WatchableBy, Watches,
+    NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
+pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
+pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
 pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};

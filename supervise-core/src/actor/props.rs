@@ -5,17 +5,18 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::actor::cell::CellProtocol;
-use crate::actor::definition::{Actor, Built, NeverFails};
+use crate::actor::definition::{Actor, Built, NeverFails, Ruled};
 use crate::actor::description::{ActorDescription, DeciderTable};
+use crate::actor::factory::Factory;
 use crate::actor::table::{TotalTable, Unchecked};
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, Directive, Strategy};
 
-pub(crate) type Factory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
-/// Decides a child's failure: the directive, and the strategy under which it is carried out.
-type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send>;
+pub(crate) type AnyFactory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
+/// Decides a child's failure: the directive, the rule that matched, and the strategy under which the directive is carried out.
+pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for the errors of the
 /// factory, and `T` for the table by which the actor supervises its children: that of its type, unless another one is
@@ -23,7 +24,7 @@ type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy),
 ///
 /// All other settings are those that the actor's type declares.
 pub struct Props<A: Actor, C = NeverFails, T = A> {
-    pub(crate) factory: UserValue<Factory<A>>,
+    pub(crate) factory: UserValue<AnyFactory<A>>,
     pub(crate) mailbox: MailboxKind,
     pub(crate) settings: Option<Box<Settings>>,
     marks: PhantomData<fn() -> (C, T)>,
@@ -41,21 +42,21 @@ pub(crate) struct Settings {
 pub(crate) struct Policy {
     pub(crate) strategy: Strategy,
     /// The rules of `decide` as data, for people and tools.
-    table: DeciderTable,
+    pub(crate) table: DeciderTable,
     pub(crate) decide: UserValue<Decider>,
 }
 
 impl<A: Actor, C> Props<A, C> {
     /// Makes props from a factory. It runs once for the first instance and once for each restart, on the actor's own
     /// turn.
-    pub fn new<B>(mut factory: impl FnMut() -> B + Send + 'static) -> Self
+    pub fn new<B>(mut factory: impl Factory<Product = B> + Send + 'static) -> Self
     where
         B: Built<Actor = A, Cause = C>,
     {
-        Self::from_factory(Box::new(move || factory().built()))
+        Self::from_factory(Box::new(move || factory.make().built()))
     }
 
-    pub(crate) fn from_factory(factory: Factory<A>) -> Self {
+    pub(crate) fn from_factory(factory: AnyFactory<A>) -> Self {
         Self { factory: UserValue::new(factory), mailbox: A::MAILBOX, settings: None, marks: PhantomData }
     }
 }
@@ -88,7 +89,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// what it escalates where the actor is spawned.
     #[must_use]
     pub fn supervised_by<S: TotalTable>(self) -> Props<A, C, S> {
-        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::decide(failure, child)?, S::STRATEGY)))
+        self.with_policy(S::STRATEGY, S::TABLE, |failure, child| Ok((S::rule(failure, child)?, S::STRATEGY)))
     }
 
     /// Replaces the compiled table by a strategy and a decider that are chosen at run time, from configuration for example. The compiler
@@ -101,7 +102,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         strategy: Strategy,
         decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + 'static,
     ) -> Props<A, C, Unchecked> {
-        let decide = move |failure: &Failure, child: &ChildInfo| Ok((decide(failure, child)?, strategy));
+        let decide = move |failure: &Failure, child: &ChildInfo| Ok(((decide(failure, child)?, None), strategy));
         self.with_policy(strategy, DeciderTable::AtRunTime, decide)
     }
 
@@ -110,7 +111,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self,
         strategy: Strategy,
         table: DeciderTable,
-        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Directive, Strategy), Failure> + Send + 'static,
+        decide: impl Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send + 'static,
     ) -> Props<A, C, S> {
         let mut props = self.marked();
         let policy = Policy { strategy, table, decide: UserValue::new(Box::new(decide)) };
@@ -137,7 +138,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// Describes an actor with these props: its type, and how it supervises.
     pub(crate) fn description(&self) -> ActorDescription {
         let policy = self.policy().map(|policy| (policy.strategy, policy.table));
-        ActorDescription::of::<A>().supervising(policy)
+        ActorDescription::running::<A>().supervising(policy)
     }
 
     /// The protocol of an actor with these props, whose parent is suspended `inherited` times.

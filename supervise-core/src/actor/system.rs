@@ -22,6 +22,7 @@ use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
 use crate::actor::extensions::Extensions;
+use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
 use crate::actor::props::Props;
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
@@ -117,7 +118,7 @@ impl ActorSystem {
     /// If the name is invalid or taken, or the system is terminating.
     pub fn spawn<B, F>(&self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
     {
         self.spawn_with(name, Props::new(factory))
@@ -130,7 +131,7 @@ impl ActorSystem {
     /// If the system is terminating.
     pub fn spawn_anonymous<B, F>(&self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: FnMut() -> B + Send + 'static,
+        F: Factory<Product = B> + Send + 'static,
         B: Built,
     {
         Cell::spawn_under(&self.user_guardian(), NewName::MadeUp, Props::new(factory).marked()).map(Into::into)
@@ -360,7 +361,7 @@ impl ActorSystemBuilder {
             if let Some(system) = ends.upgrade() {
                 let _first = system.failure.set(failure.clone());
             }
-            Ok((StoppingTable::decide(failure, child)?, StoppingTable::STRATEGY))
+            Ok((StoppingTable::rule(failure, child)?, StoppingTable::STRATEGY))
         };
         let props = Props::new(move || Guardian::Root { system: watched.clone() })
             .with_policy::<StoppingTable>(StoppingTable::STRATEGY, StoppingTable::TABLE, decide)

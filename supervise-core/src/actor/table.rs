@@ -3,7 +3,7 @@
 //! What a table decides and what it escalates is known at compile time, through [`Decides`], [`DecidesAll`] and
 //! [`EscalationsDecidedBy`]. Rule 3.8.
 
-use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts};
+use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Ruled};
 use crate::actor::description::{DeciderTable, Rule};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stopping_decider};
@@ -34,6 +34,15 @@ pub trait SupervisionTable: 'static {
     ///
     /// An error fails the supervisor itself, with that error in place of the child's.
     fn decide(failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure>;
+
+    /// Decides, and names the rule that matched: see [`Supervisor::rule`](crate::Supervisor::rule).
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    fn rule(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        Ok((Self::decide(failure, child)?, None))
+    }
 }
 
 /// A table that decides every failure, because it has an `on(_)` or no rules at all.
@@ -77,6 +86,10 @@ impl SupervisionTable for StoppingTable {
 
     fn decide(failure: &Failure, _: &ChildInfo) -> Result<Directive, Failure> {
         Ok(stopping_decider(failure))
+    }
+
+    fn rule(failure: &Failure, _: &ChildInfo) -> Result<Ruled, Failure> {
+        Ok((stopping_decider(failure), Some(0)))
     }
 }
 

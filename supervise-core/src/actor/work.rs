@@ -45,20 +45,20 @@ pub use self::task::{Task, TaskOutput};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkId(u64);
 
-/// What user code came to. It waits in a channel, so it may be dropped anywhere.
+/// The outcome of user code. It waits in a channel, so it may be dropped anywhere.
 type Outcome<T> = Result<UserValue<T>, Failure>;
 
 /// Tells a value from a failure.
 type Judge<O, T> = fn(O) -> Result<T, Failure>;
 
-/// What the mark of an outcome brings.
+/// What a mark leads to.
 struct Brought<M> {
     message: Option<Result<M, Failure>>,
-    /// The work brings nothing more.
+    /// The work has no further outcome.
     is_last: bool,
 }
 
-/// Where the outcomes of one piece of work come from. Dropping it cancels the work.
+/// The source of the outcomes of one piece of work. Dropping it cancels the work.
 trait Source<A: Actor>: Send {
     /// The mark of an outcome came up. The user's code that makes the message runs in here, contained.
     fn next(&mut self, me: &A::Ref) -> Brought<A::Message>;
@@ -133,17 +133,23 @@ impl<A: Actor> Works<A> {
         F: FnOnce(&A::Ref, T) -> A::Message + Send + 'static,
     {
         let (sender, outcome) = oneshot::channel();
+        let due = AnswerDue::of(&actor);
         let marks = self.marks(actor);
         let id = marks.id;
         let cancel = marks.clone().drive(async move {
             let output = contained_async(future).await;
-            // Nobody takes the outcome of work that was cancelled.
+            // If the work was cancelled, the receiver is gone.
             let _cancelled = sender.send(judged(output, judge));
             marks.put();
         });
         self.running.insert(
             id,
-            Box::new(Once { _cancel: cancel, outcome, into_message: Some(UserValue::new(into_message)) }),
+            Box::new(Once {
+                _cancel: cancel,
+                _due: due,
+                outcome,
+                into_message: Some(UserValue::new(into_message)),
+            }),
         );
         id
     }
@@ -162,6 +168,7 @@ impl<A: Actor> Works<A> {
         F: FnOnce(&A::Ref, T) -> A::Message + Send + 'static,
     {
         let (sender, outcome) = oneshot::channel();
+        let due = AnswerDue::of(&actor);
         let marks = self.marks(actor);
         let id = marks.id;
         let cancel = marks.clone().block(move || {
@@ -171,7 +178,12 @@ impl<A: Actor> Works<A> {
         });
         self.running.insert(
             id,
-            Box::new(Once { _cancel: cancel, outcome, into_message: Some(UserValue::new(into_message)) }),
+            Box::new(Once {
+                _cancel: cancel,
+                _due: due,
+                outcome,
+                into_message: Some(UserValue::new(into_message)),
+            }),
         );
         id
     }
@@ -183,7 +195,7 @@ impl<A: Actor> fmt::Debug for Works<A> {
     }
 }
 
-/// What user code gave, or its panic.
+/// The value that user code returned, or its panic.
 fn judged<O, T>(output: Result<O, Payload>, judge: Judge<O, T>) -> Outcome<T> {
     match output {
         Ok(output) => judge(output).map(UserValue::new),
@@ -229,10 +241,28 @@ impl Marks {
     }
 }
 
+/// While this exists, a child that has a key is not idle: it waits for an answer. Rule 18.6.
+struct AnswerDue(Option<AnyActorRef>);
+
+impl AnswerDue {
+    fn of(actor: &AnyActorRef) -> Self {
+        Self(actor.core().answer_is_due().then(|| actor.clone()))
+    }
+}
+
+impl Drop for AnswerDue {
+    fn drop(&mut self) {
+        if let Some(actor) = &self.0 {
+            actor.core().answer_is_there();
+        }
+    }
+}
+
 /// A future or a closure.
 struct Once<T: 'static, F: 'static> {
     // Dropped first.
     _cancel: Cancel,
+    _due: AnswerDue,
     outcome: oneshot::Receiver<Outcome<T>>,
     into_message: Option<UserValue<F>>,
 }

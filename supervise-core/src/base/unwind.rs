@@ -38,6 +38,7 @@ pub(crate) fn contained<T>(code: impl FnOnce() -> T) -> Result<T, Payload> {
 /// Runs `code` without logging its panic. Returns whether `code` returned. For the logging code itself, where a log
 /// line about the panic could panic again.
 pub(crate) fn contained_silently(mut code: impl FnMut()) -> bool {
+    // Compiled once, and not for each line that is logged.
     fn once(code: &mut dyn FnMut()) -> bool {
         contained(code).map_err(|payload| drop_silently(payload.into_inner())).is_ok()
     }

@@ -7,12 +7,15 @@
 //!
 //! Rule 2.1.
 
+mod during;
+
 use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+pub use self::during::During;
 use crate::base::{ActorPath, Payload, UserValue};
 use crate::supervision;
 
@@ -26,6 +29,8 @@ pub struct Failure(Arc<Known<dyn Reason>>);
 struct Known<C: ?Sized> {
     /// The path of the actor that failed first. Set when its supervisor escalates the failure.
     origin: OnceLock<ActorPath>,
+    /// The code that failed. Set when the failure leaves it, before anybody else has the failure.
+    during: Option<During>,
     cause: C,
 }
 
@@ -82,7 +87,7 @@ impl Failure {
     }
 
     fn of(cause: impl Reason + 'static) -> Self {
-        Self(Arc::new(Known { origin: OnceLock::new(), cause }))
+        Self(Arc::new(Known { origin: OnceLock::new(), during: None, cause }))
     }
 
     /// Makes a failure from a caught panic's payload.
@@ -149,7 +154,7 @@ impl Failure {
 
     /// Whether the failure left the actor without an instance: a start or a restart failed.
     pub fn is_initialization(&self) -> bool {
-        self.stage() != Stage::Running
+        self.0.cause.staged().is_some()
     }
 
     /// The failure for which the failed restart was made. If several restarts have failed in a row, it is the failure
@@ -185,6 +190,23 @@ impl Failure {
     /// the tree or the whole system went down.
     pub fn origin(&self) -> Option<&ActorPath> {
         self.root().origin.get()
+    }
+
+    /// Which code failed. `None` if none did: the actor was killed, broke a death pact, or its stash was full.
+    ///
+    /// If an actor returns a failure that it was told of, this is the code that failed first.
+    pub fn during(&self) -> Option<During> {
+        self.root().during
+    }
+
+    /// Notes the code that it leaves. Code that passes on what somebody else knows does not overwrite it.
+    pub(crate) fn left(mut self, during: Option<During>) -> Self {
+        if let Some(mine) = Arc::get_mut(&mut self.0)
+            && mine.during.is_none()
+        {
+            mine.during = during;
+        }
+        self
     }
 
     /// Notes the origin, when the supervisor escalates the failure. Later escalations do not overwrite it.

@@ -1,4 +1,4 @@
-//! What a failure keeps, and what becomes of it: bounded, whatever has happened before.
+//! What a failure keeps is bounded, however many failures there were before.
 
 use std::fmt;
 use std::thread;
@@ -176,7 +176,7 @@ fn an_escalation_through_any_number_of_levels_adds_nothing() {
                 let strategy = Strategy::one_for_one();
                 let verdict = Ok(Directive::Escalate);
                 let ruling = Ruling { verdict, strategy: &strategy, now: Time::ZERO, draw: 0.0, heard: true };
-                let effects = step(&mut above, Input::Decided(ruling));
+                let effects = step(&mut above, Input::Decided(&ruling));
                 let up = effects.into_iter().find_map(|effect| match effect {
                     Effect::Report { cause, .. } => Some(cause),
                     _ => None,

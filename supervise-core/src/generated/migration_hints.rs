@@ -5,7 +5,9 @@
 
 use std::io;
 
-use crate::actor::{Actor, ActorSystem, Answer, Context, MessageFor, RefOf, SendError, SendErrorReason, TypedRef};
+use crate::actor::{
+    Actor, ActorSystem, Answer, Context, MessageFor, RefOf, Request, SendError, SendErrorReason, TypedRef, WorkId,
+};
 
 /// Makes a bound that nothing satisfies. The message of the error may speak of `{Self}`.
 macro_rules! hints {
@@ -49,6 +51,10 @@ hints! {
         "`shutdown_on_signal` needs the feature `signal` of `supervise`",
         "this feature is off",
         "write `supervise = {{ version = \"..\", features = [\"signal\"] }}` in Cargo.toml";
+    HasFeatureStream:
+        "the methods for streams need the feature `stream` of `supervise`",
+        "this feature is off",
+        "write `supervise = {{ version = \"..\", features = [\"stream\"] }}` in Cargo.toml";
 }
 
 /// Implemented by `#[actor]` for the ref it generates, and for no other: a ref that dereferences to a generated one keeps its
@@ -176,6 +182,33 @@ pub trait ContextHints {
         Self: RunsClosures,
     {
         unreachable!("no context has this method")
+    }
+
+    /// `attach(..)`, where the feature `stream` is off. With it, the context's own method is found first.
+    fn attach<S, T, R, F>(&mut self, _: S, _: F) -> WorkId
+    where
+        Self: HasFeatureStream,
+        F: for<'r> FnMut(&'r RefOf<Self::Actor>, T) -> Request<'r, Self::Actor, R>,
+    {
+        unreachable!("no context has this method without the feature")
+    }
+
+    /// `try_attach(..)`, where the feature `stream` is off
+    fn try_attach<S, T, R, F>(&mut self, _: S, _: F) -> WorkId
+    where
+        Self: HasFeatureStream,
+        F: for<'r> FnMut(&'r RefOf<Self::Actor>, T) -> Request<'r, Self::Actor, R>,
+    {
+        unreachable!("no context has this method without the feature")
+    }
+
+    /// `at_end(..)`, where the feature `stream` is off
+    fn at_end<R, F>(&mut self, _: WorkId, _: F)
+    where
+        Self: HasFeatureStream,
+        F: for<'r> FnOnce(&'r RefOf<Self::Actor>) -> Request<'r, Self::Actor, R>,
+    {
+        unreachable!("no context has this method without the feature")
     }
 
     /// `link(r)`, as in Erlang

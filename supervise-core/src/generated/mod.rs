@@ -6,8 +6,11 @@
 //! any other name.
 
 mod batch;
+mod mend;
 pub mod migration_hints;
 mod plain_reply;
+mod protocol;
+mod settings;
 
 use std::error::Error;
 use std::fmt;
@@ -15,14 +18,19 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Guardian, RefOf, ReplySlot,
-    ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer, typed,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
+    Factory, FailuresDecidedBy, Guardian, Props, RefOf, ReplySlot, ReplyTo, Request, SupervisedBy, Supervisor,
+    TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
+use crate::keyed::{ChildKey, Children, ChildrenProps};
 
 pub use batch::*;
+pub use mend::*;
 pub use plain_reply::*;
+pub use protocol::*;
+pub use settings::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
@@ -30,6 +38,12 @@ pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: 
     let (message, reply) = envelope.into_parts();
     ctx.hold(reply.into_erased());
     message
+}
+
+/// Says which handler runs from now on: the `number`th of [`Actor::HANDLERS`], counted from 1.
+#[inline]
+pub fn enter<A: Actor>(ctx: &mut Context<A>, number: u16) {
+    ctx.enter(number);
 }
 
 /// Sends the handler's reply to the asker, if there is one.
@@ -238,7 +252,7 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
 pub const fn exponential_backoff() {}
 
 /// Runs the expression of a `#[child(..)]` attribute. rustc reports an expression that does not return a factory there.
-pub fn factory<P, B, F: FnMut() -> B + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+pub fn factory<P, F: Factory + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)
 }
 
@@ -259,6 +273,11 @@ pub trait NoActor {
 
 impl<A> NoActor for TypeOf<A> {}
 
+/// The type of the parent of keyed children, as a value.
+pub const fn type_of_children<K: ChildKey, C: Actor, P: Supervisor>() -> ActorType {
+    crate::keyed::type_of_parent::<K, C, P>()
+}
+
 /// A ref whose actor `P` may supervise. The bound is on the ref, which only an actor has, so that rustc reports a type
 /// that is not an actor only once.
 pub trait SupervisedRef<P> {}
@@ -273,12 +292,89 @@ pub fn declare<P, B, F>(
     field: impl FnOnce(&mut P) -> &mut Child<B::Actor>,
     factory: F,
 ) where
-    F: FnMut() -> B + Send + 'static,
+    F: Factory<Product = B> + Send + 'static,
     B: Built,
     RefOf<B::Actor>: SupervisedRef<P>,
     B::Cause: DecidedBy<P>,
 {
     declare.fill(parent, field, factory);
+}
+
+/// Runs the expression of a `#[child(..)]` attribute on a pattern. rustc reports an expression that does not return props there.
+pub fn props<P, M: GivesProps>(
+    parent: &mut P,
+    make: impl FnOnce(&mut P) -> M,
+) -> Props<M::Actor, M::Cause, M::Table> {
+    make(parent).props()
+}
+
+/// What the closure of a pattern's field returns.
+#[diagnostic::on_unimplemented(
+    message = "the closure of a pool or of a backoff supervisor must return its props, not `{Self}`",
+    label = "this closure does not return `Props`",
+    note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
+)]
+pub trait GivesProps {
+    /// The pattern.
+    type Actor: Actor;
+    /// Stands for the errors of its factory.
+    type Cause;
+    /// The table by which it supervises its own children.
+    type Table;
+    /// The props.
+    fn props(self) -> Props<Self::Actor, Self::Cause, Self::Table>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Actor, C, T> GivesProps for Props<A, C, T> {
+    type Actor = A;
+    type Cause = C;
+    type Table = T;
+
+    fn props(self) -> Self {
+        self
+    }
+}
+
+/// Declares a pattern as the child of a field, as [`declare`] declares an actor.
+pub fn declare_with<P, A, C, T>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Child<A>,
+    props: Props<A, C, T>,
+) where
+    A: Actor + FailuresDecidedBy<P>,
+    C: DecidedBy<P>,
+    T: EscalationsDecidedBy<P>,
+{
+    declare.fill_with(parent, field, props);
+}
+
+/// Runs the expression of a `#[child(..)]` attribute on keyed children. rustc reports an expression that does not return a template
+/// there.
+pub fn template<P, K, B, F>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> ChildrenProps<K, B::Actor, B::Cause>
+where
+    K: ChildKey,
+    B: Built,
+    F: Fn(&K) -> B + Send + Sync + 'static,
+{
+    Children::of(make(parent))
+}
+
+/// Declares the keyed children of a field, as [`declare`] declares a child.
+pub fn declare_children<P, K, C, E>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Children<K, C>,
+    props: ChildrenProps<K, C, E>,
+) where
+    P: Supervisor,
+    K: ChildKey,
+    C: Actor,
+    RefOf<C>: SupervisedRef<P>,
+    E: DecidedBy<P>,
+{
+    declare.fill_children(parent, field, props);
 }
 
 /// Picks the best way to turn an error into a [`Failure`], the most informative first: errors, types that can be seen

@@ -1,9 +1,11 @@
 //! Looking at a running system: the map of its tree, and finding actors by path. Nothing here changes the tree.
 
+mod look;
 mod selection;
 mod still_stopping;
 mod tree;
 
+pub use self::look::Glimpse;
 pub use self::selection::{InvalidSelection, Selection, SelectionOf};
 pub(crate) use self::still_stopping::StillStopping;
 pub use self::tree::{NodeState, Tree, TreeNode};

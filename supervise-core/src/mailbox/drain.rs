@@ -16,7 +16,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// they learn that they are refused.
     pub(crate) fn drain(&self, last: C) -> Result<Drained<R>, C> {
         let mut lanes = self.lock();
-        if lanes.closed {
+        if lanes.closed.user() {
             return Err(last);
         }
         lanes.refuses = true;
@@ -41,6 +41,6 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 impl<M, C, S, R> Lanes<M, C, S, R> {
     /// Whether a message that is sent now comes back.
     pub(super) fn turns_away(&self) -> bool {
-        self.closed || self.refuses
+        self.closed.user() || self.refuses
     }
 }

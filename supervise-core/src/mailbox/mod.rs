@@ -23,6 +23,7 @@ mod lane;
 mod loom_tests;
 mod senders;
 mod system_lane;
+mod vitals;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -31,7 +32,8 @@ use std::task::Waker;
 pub(crate) use self::lane::{Entry, Lane};
 use self::senders::{Bound, SendWaiter, Waiting};
 pub(crate) use self::system_lane::SystemLane;
-use crate::base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+pub(crate) use self::vitals::Vitals;
+use crate::base::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The kind of an actor's mailbox.
@@ -75,10 +77,11 @@ pub(crate) struct Mailbox<M, C, S, R> {
     touched: AtomicBool,
     /// Whether a later message may displace one that was pushed.
     displaces: bool,
+    /// Which handler or hook the cell entered last, as a number of its actor's. Only the cell writes it.
+    entered: AtomicU16,
     lanes: Mutex<Lanes<M, C, S, R>>,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Lanes<M, C, S, R> {
     system: SystemLane<S>,
     /// Only messages take up room.
@@ -89,14 +92,35 @@ struct Lanes<M, C, S, R> {
     for_user: bool,
     /// The runner must run again, because it was called while it ran.
     woken: bool,
-    /// Whether the user lane is closed.
-    closed: bool,
+    closed: Closed,
     /// Whether messages are refused although the lane is open.
     refuses: bool,
-    system_closed: bool,
     /// A push must take the slow path: the mailbox is closed, refuses messages or has a bound, or its askers have a limit in time.
     guarded: bool,
+    /// How many messages were pushed and neither displaced another one nor were given to a successor. It wraps.
+    pushed: u32,
     bound: Option<Box<Bound>>,
+}
+
+/// Which lanes are closed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Closed(u8);
+
+impl Closed {
+    const USER: u8 = 1;
+    const SYSTEM: u8 = 2;
+
+    fn user(self) -> bool {
+        self.0 & Self::USER != 0
+    }
+
+    fn system(self) -> bool {
+        self.0 & Self::SYSTEM != 0
+    }
+
+    fn close(&mut self, lane: u8) {
+        self.0 |= lane;
+    }
 }
 
 /// The result of pushing a message.
@@ -124,10 +148,10 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             runner: None,
             for_user: false,
             woken: false,
-            closed: false,
+            closed: Closed::default(),
             refuses: false,
-            system_closed: false,
             guarded: bound.is_some(),
+            pushed: 0,
             bound,
         };
         Self {
@@ -138,6 +162,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             accepts: AtomicBool::new(false),
             touched: AtomicBool::new(false),
             displaces: matches!(kind, MailboxKind::Bounded { overflow: Overflow::DropOldest, .. }),
+            entered: AtomicU16::new(0),
             lanes: Mutex::new(lanes),
         }
     }
@@ -186,7 +211,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Whether there is room for one more message, and no other sender waits for it.
     fn admits(&self, lanes: &Lanes<M, C, S, R>) -> bool {
-        lanes.bound.as_ref().map_or(!lanes.closed, |bound| bound.waiting.is_empty() && self.has_room(lanes))
+        lanes.bound.as_ref().map_or(!lanes.closed.user(), |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
     /// From now on every push takes the slow path, so that asks need no check of their own.
@@ -199,7 +224,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         SendWaiter { mailbox: self, ticket: None }
     }
 
-    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for somebody who
+    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for a sender that
     /// has no [place](Self::place) here.
     pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
         let waker = guest.clone();
@@ -227,7 +252,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Puts a control of the runtime at the tail of the user lane, regardless of the capacity.
     pub(crate) fn push_control(&self, control: C) -> Result<Option<R>, C> {
         let mut lanes = self.lock();
-        if lanes.closed {
+        if lanes.closed.user() {
             return Err(control);
         }
         lanes.user.push_control(control);
@@ -237,7 +262,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Returns the runner if it was parked, or the message if the lane is closed.
     pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
         let mut lanes = self.lock();
-        if lanes.system_closed {
+        if lanes.closed.system() {
             return Err(message);
         }
         lanes.system.push(message);
@@ -412,11 +437,11 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         leftovers
     }
 
-    /// Like [`close_user_lane`](Self::close_user_lane), for whoever holds a lock: the senders that wait for room are still to be
-    /// woken.
+    /// Like [`close_user_lane`](Self::close_user_lane), for a caller that holds a lock: it returns the waiting senders, which
+    /// the caller must wake.
     pub(crate) fn shut_user_lane(&self) -> (Lane<M, C>, SendersToWake) {
         let mut lanes = self.lock();
-        lanes.closed = true;
+        lanes.closed.close(Closed::USER);
         lanes.guarded = true;
         let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
         let bound = lanes.bound.take();
@@ -434,13 +459,16 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     ///
     /// # Errors
     ///
-    /// Gives them back if the lane has been closed meanwhile.
+    /// Gives them back if the lane has been closed in the meantime.
     pub(crate) fn put_back(&self, messages: VecDeque<M>) -> Result<(), VecDeque<M>> {
         let mut lanes = self.lock();
-        if lanes.closed {
+        if lanes.closed.user() {
             return Err(messages);
         }
-        self.in_hand.store(0, Ordering::Relaxed);
+        let taken = self.in_hand.swap(0, Ordering::Relaxed);
+        // Those that were set aside or come from elsewhere count as pushed once more, so that they are handled once more.
+        let more = u32::try_from(messages.len().saturating_sub(taken)).unwrap_or(u32::MAX);
+        lanes.pushed = lanes.pushed.wrapping_add(more);
         for message in messages.into_iter().rev() {
             lanes.user.push_front(message);
         }
@@ -450,13 +478,13 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Closes the system lane. Returns the entries that waited there.
     pub(crate) fn close_system_lane(&self) -> SystemLane<S> {
         let mut lanes = self.lock();
-        lanes.system_closed = true;
+        lanes.closed.close(Closed::SYSTEM);
         std::mem::replace(&mut lanes.system, SystemLane::Empty)
     }
 
     /// Whether the user lane is closed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().closed
+        self.lock().closed.user()
     }
 
     fn lock(&self) -> MutexGuard<'_, Lanes<M, C, S, R>> {
@@ -465,7 +493,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 }
 
-/// Those who waited for room in a mailbox that was closed.
+/// The senders that waited for room in a mailbox that was closed.
 #[must_use = "they wait until they are woken"]
 pub(crate) struct SendersToWake(Option<Box<Bound>>);
 
@@ -496,6 +524,7 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
         if self.lanes.guarded {
             return self.mailbox.push_guarded(self.lanes, message);
         }
+        self.lanes.pushed = self.lanes.pushed.wrapping_add(1);
         self.lanes.user.push(message);
         if !self.lanes.for_user {
             return Pushed::Taken(None);
@@ -510,8 +539,10 @@ impl<M, C, S, R> Lanes<M, C, S, R> {
         if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }
     }
 
+    #[inline]
     /// Puts the message into the lane. Returns the runner if it waited for the lane.
     fn enqueue(&mut self, message: M) -> Option<R> {
+        self.pushed = self.pushed.wrapping_add(1);
         self.user.push(message);
         self.called()
     }

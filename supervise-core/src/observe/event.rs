@@ -2,47 +2,61 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, watch};
 
 use super::dead_letter::DeadLetter;
-use crate::base::{ActorPath, Hold};
+use super::interest::{Heard, Interest, Listening};
+use crate::base::{ActorPath, Hold, Uid};
 use crate::failure::Failure;
-use crate::supervision::{Count, Directive, Hook, HowEnded, Limit, Outcome};
+use crate::supervision::{Count, Directive, Hook, HowEnded, Limit, Outcome, Standing};
 
 /// Something that happened in a system.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
     /// An actor is ready for its first message.
+    #[non_exhaustive]
     Started {
         /// The actor.
         actor: ActorPath,
     },
     /// A supervisor decided about a failed child. This event occurs once for each failure
     /// (rule [10.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.2)).
+    #[non_exhaustive]
     Decided {
         /// The supervisor that decided.
         supervisor: ActorPath,
         /// The child that failed.
         child: ActorPath,
-        /// The failure.
+        /// The child's incarnation.
+        uid: Uid,
+        /// The failure. It says [during](Failure::during) what it happened.
         failure: Failure,
         /// The decider's answer.
         directive: Directive,
+        /// The rule that matched, as the table of the supervisor writes it: `io::Error`, `_`. `default` for the default decider, the
+        /// function's name for `decider = ..`. `None`: no rule matched, or nothing is known of the decider.
+        rule: Option<&'static str>,
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
+        /// The how-manieth failure in a row it is, counted from 1 (rule
+        /// [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6)).
+        attempt: u32,
+        /// How much of the restart limit is used after the decision. `None`: there is no limit.
+        standing: Option<Standing>,
     },
     /// A restart was refused because the limit is reached. Comes right before the decision, which says what follows (rule 10.2).
+    #[non_exhaustive]
     LimitReached {
         /// Whose limit.
         supervisor: ActorPath,
-        /// Who failed once too often.
+        /// The actor that failed once too often.
         child: ActorPath,
-        /// Why. Its [`origin`](Failure::origin) is who failed first, where an actor above failed because of it.
+        /// Its failure. The [`origin`](Failure::origin) is the actor that failed first, if that was another one.
         failure: Failure,
         /// How many restarts were granted.
         limit: Limit,
@@ -50,6 +64,7 @@ pub enum Event {
         count: Count,
     },
     /// A decider failed, so its supervisor fails.
+    #[non_exhaustive]
     DeciderFailed {
         /// The supervisor whose decider failed.
         supervisor: ActorPath,
@@ -61,6 +76,7 @@ pub enum Event {
         about: Failure,
     },
     /// A supervisor has failed or is restarting itself, so it decides about a child later.
+    #[non_exhaustive]
     ReportDeferred {
         /// The supervisor that decides later.
         supervisor: ActorPath,
@@ -68,6 +84,7 @@ pub enum Event {
         child: ActorPath,
     },
     /// No supervisor decides a failure, because the failed actor has ended or its supervisor is stopping.
+    #[non_exhaustive]
     ReportDropped {
         /// The supervisor that received the report.
         supervisor: ActorPath,
@@ -75,6 +92,7 @@ pub enum Event {
         failure: Failure,
     },
     /// An actor has a new instance.
+    #[non_exhaustive]
     Restarted {
         /// The actor.
         actor: ActorPath,
@@ -82,11 +100,13 @@ pub enum Event {
         failure: Failure,
     },
     /// A failed actor continues with its instance.
+    #[non_exhaustive]
     Resumed {
         /// The actor.
         actor: ActorPath,
     },
     /// A hook failed, and its failure was ignored.
+    #[non_exhaustive]
     HookFailed {
         /// The actor.
         actor: ActorPath,
@@ -96,11 +116,13 @@ pub enum Event {
         failure: Failure,
     },
     /// A handler or hook outlived the stop timeout and was dropped at its await point.
+    #[non_exhaustive]
     Aborted {
         /// The actor.
         actor: ActorPath,
     },
     /// An actor ended.
+    #[non_exhaustive]
     Stopped {
         /// The actor.
         actor: ActorPath,
@@ -124,23 +146,34 @@ pub struct EventStream {
     /// no actor takes the lock under which tokio counts subscribers.
     sender: OnceLock<broadcast::Sender<Event>>,
     end: watch::Sender<End>,
+    heard: Arc<Heard>,
 }
 
 impl EventStream {
     /// Makes the stream of a system. `end` says how the system ended.
     pub(crate) fn new(capacity: usize, end: watch::Sender<End>) -> Self {
-        Self { capacity: capacity.max(1), sender: OnceLock::new(), end }
+        Self { capacity: capacity.max(1), sender: OnceLock::new(), end, heard: Arc::default() }
     }
 
     /// Subscribes to all events from now on.
     pub fn subscribe(&self) -> Events {
-        let sender = self.sender.get_or_init(|| broadcast::Sender::new(self.capacity));
-        Events { receiver: Receiver(Some(sender.subscribe())), end: self.end.subscribe() }
+        self.subscribe_to(Interest::ALL)
     }
 
-    /// Whether there is a subscriber.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.sender.get().is_some_and(|sender| sender.receiver_count() > 0)
+    /// Subscribes to some events from now on. What nobody subscribes to costs nothing: a subscriber of failures alone does not make
+    /// spawns dearer
+    /// (rule [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
+    ///
+    /// All subscribers share one buffer, so [`Event::Missed`] may count events that this one does not get.
+    pub fn subscribe_to(&self, interest: Interest) -> Events {
+        let sender = self.sender.get_or_init(|| broadcast::Sender::new(self.capacity));
+        let receiver = Receiver(Some(sender.subscribe()));
+        Events { receiver, end: self.end.subscribe(), listening: Heard::listen(&self.heard, interest) }
+    }
+
+    /// Whether there is a subscriber to any of these: one load.
+    pub(crate) fn hears(&self, interest: Interest) -> bool {
+        self.heard.any(interest)
     }
 
     pub(crate) fn publish(&self, event: Event) {
@@ -159,6 +192,7 @@ pub struct Events {
     receiver: Receiver,
     /// Completes when the system has ended, so that `recv` does not wait for further events.
     end: watch::Receiver<End>,
+    listening: Listening,
 }
 
 /// Holds the receiver, whose `Drop` drops the remaining events under a lock.
@@ -189,6 +223,15 @@ impl Events {
     ///
     /// No event is lost when the future is dropped.
     pub async fn recv(&mut self) -> Option<Event> {
+        loop {
+            let event = self.recv_any().await?;
+            if self.listening.hears(&event) {
+                return Some(event);
+            }
+        }
+    }
+
+    async fn recv_any(&mut self) -> Option<Event> {
         let next = {
             let mut next = pin!(self.receiver.get().recv());
             let mut end = pin!(self.end.wait_for(Option::is_some));
@@ -204,12 +247,21 @@ impl Events {
             Some(Err(RecvError::Lagged(missed))) => Some(Event::Missed(missed)),
             Some(Err(RecvError::Closed)) => None,
             // Events that were published between the two checks.
-            None => self.try_recv(),
+            None => self.try_recv_any(),
         }
     }
 
     /// The next event, if there is one already.
     pub fn try_recv(&mut self) -> Option<Event> {
+        loop {
+            let event = self.try_recv_any()?;
+            if self.listening.hears(&event) {
+                return Some(event);
+            }
+        }
+    }
+
+    fn try_recv_any(&mut self) -> Option<Event> {
         match self.receiver.get().try_recv() {
             Ok(event) => Some(event),
             Err(TryRecvError::Lagged(missed)) => Some(Event::Missed(missed)),
@@ -227,11 +279,29 @@ mod tests {
     #[test]
     fn events_are_heard_as_long_as_somebody_listens() {
         let stream = EventStream::new(1, watch::Sender::new(None));
-        assert!(!stream.is_heard());
+        assert!(!stream.hears(Interest::ALL));
         let events = stream.subscribe();
-        assert!(stream.is_heard());
+        assert!(stream.hears(Interest::DEAD_LETTERS));
         drop(events);
-        assert!(!stream.is_heard());
+        assert!(!stream.hears(Interest::ALL));
+    }
+
+    /// Rule 10.7.
+    #[test]
+    fn what_nobody_wants_is_not_heard() {
+        let stream = EventStream::new(4, watch::Sender::new(None));
+        let mut failures = stream.subscribe_to(Interest::FAILURES);
+        assert!(stream.hears(Interest::FAILURES) && !stream.hears(Interest::LIVES | Interest::RESTARTS));
+        let both = stream.subscribe_to(Interest::FAILURES | Interest::LIVES);
+        drop(stream.subscribe_to(Interest::FAILURES));
+        assert!(stream.hears(Interest::LIVES));
+        let actor = ActorPath::from_elements("quiet", ["one"].into_iter());
+        stream.publish(Event::Started { actor: actor.clone() });
+        stream.publish(Event::Aborted { actor });
+        assert!(matches!(failures.try_recv(), Some(Event::Aborted { .. })));
+        assert!(failures.try_recv().is_none());
+        drop(both);
+        assert!(stream.hears(Interest::FAILURES) && !stream.hears(Interest::LIVES));
     }
 
     /// A subscriber that never reads falls behind, and holds no more events.

@@ -3,12 +3,20 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
+use tracing::level_filters::LevelFilter;
 use tracing::{Level, debug, enabled, error, info, trace, warn};
 
+use super::About;
 use super::dead_letter::{DeadLetter, MOST_LINES, WINDOW};
+use super::text::text_of;
 use crate::base::{ActorPath, TARGET};
-use crate::failure::Failure;
-use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Strategy};
+use crate::failure::{During, Failure, Stage};
+use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Standing, Strategy};
+
+/// Whether any subscriber may want anything. This runs no code of a subscriber.
+pub(super) fn may_be_on() -> bool {
+    LevelFilter::current() != LevelFilter::OFF
+}
 
 pub(super) fn is_on() -> bool {
     enabled!(target: TARGET, Level::ERROR)
@@ -24,37 +32,52 @@ pub(super) fn is_on_at(level: LogLevel) -> bool {
     }
 }
 
-pub(super) fn note(
-    actor: &ActorPath,
-    note: &Note<Failure>,
-    child: Option<&ActorPath>,
-    strategy: &Strategy,
-    attempt: u32,
-) {
-    let path = child;
-    let child = child.map(tracing::field::display);
+/// Whether a note has a line. That depends on the strategy too, which is read later.
+pub(super) fn is_on_for(note: &Note<Failure>) -> bool {
+    match note {
+        Note::Decided { .. } | Note::DeciderFailed { .. } | Note::HookFailed(..) => is_on(),
+        Note::Aborted => is_on_at(LogLevel::Warn),
+        Note::Started { again: false } => is_on_at(LogLevel::Debug),
+        Note::Started { .. } => is_on_at(LogLevel::Info),
+        Note::Restarted(cause) if cause.failed_restarts() > 0 => is_on_at(LogLevel::Info),
+        Note::Restarted(_)
+        | Note::Resumed
+        | Note::Stopped(_)
+        | Note::ReportDeferred(_)
+        | Note::ReportDropped(..)
+        | Note::TurnedIntoCreate
+        | Note::TurnedIntoRestart => is_on_at(LogLevel::Debug),
+    }
+}
+
+/// `text` is that of the failure, for a decision.
+pub(super) fn note(about: &About, note: &Note<Failure>, text: &str) {
+    let actor = &about.actor;
+    let child = about.child.as_ref().map(tracing::field::display);
     match note {
         Note::Decided { cause, directive, outcome, .. } => {
+            let line = Line { about, cause, text, outcome };
+            let failed = about.child.as_ref().unwrap_or(actor);
             // The actor that failed first, if it was further down the tree.
-            let origin = cause.origin().map(tracing::field::display);
-            // How many restarts in a row have failed.
-            let failed_restarts = Some(cause.failed_restarts()).filter(|failed| *failed > 0);
-            let first = cause.origin().filter(|origin| Some(*origin) != path);
-            let line = Line {
-                child: path.unwrap_or(actor),
-                first,
-                cause,
-                follows: Follows { actor, outcome, strategy, attempt },
+            let origin = cause.origin().filter(|origin| *origin != failed).map(tracing::field::display);
+            let during = cause.during().map(During::name);
+            let delay = match outcome {
+                Outcome::Restarting { delay, .. } => *delay,
+                _ => None,
             };
+            let delay = delay.map(|delay| tracing::field::display(Short(delay)));
+            let used = about.standing.map(|standing| Used(standing, &about.strategy).to_string());
+            let used = used.as_deref();
             macro_rules! say {
                 ($level:ident) => {
                     $level!(
-                        target: TARGET, supervisor = %actor, child, origin, failed_restarts,
-                        failure = cause.type_name(), directive = %name_of(directive), "{line}"
+                        target: TARGET, actor = %failed, uid = %about.uid, during, failure = cause.type_name(),
+                        rule = about.rule, outcome = name_of(outcome), delay, attempt = about.attempt, used,
+                        supervisor = %actor, origin, "{line}"
                     )
                 };
             }
-            match level_of(directive, *outcome, strategy) {
+            match level_of(directive, *outcome, about) {
                 None => {}
                 Some(LogLevel::Error) => say!(error),
                 Some(LogLevel::Warn) => say!(warn),
@@ -87,8 +110,17 @@ pub(super) fn note(
         Note::ReportDeferred(_) => {
             debug!(target: TARGET, supervisor = %actor, child, "the supervisor decides this failure later");
         }
-        Note::Started => debug!(target: TARGET, %actor, "started"),
-        Note::Restarted(_) => debug!(target: TARGET, %actor, "restarted"),
+        Note::Started { again: true } if about.attempt > 0 => {
+            info!(target: TARGET, %actor, "{} started after {}", actor.name(), Failures(about.attempt));
+        }
+        Note::Started { .. } => debug!(target: TARGET, %actor, "started"),
+        Note::Restarted(cause) => match cause.failed_restarts() {
+            0 => debug!(target: TARGET, %actor, "restarted"),
+            failed => {
+                let failures = Failures(about.attempt.max(failed.saturating_add(1)));
+                info!(target: TARGET, %actor, "{} restarted after {failures}", actor.name());
+            }
+        },
         Note::Resumed => debug!(target: TARGET, %actor, "resumed"),
         Note::Stopped(how) => debug!(target: TARGET, %actor, ?how, "stopped"),
     }
@@ -176,12 +208,19 @@ pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
 }
 
 /// The level at which a decision is logged, or `None`.
-fn level_of(directive: &Directive, outcome: Outcome, strategy: &Strategy) -> Option<LogLevel> {
-    match strategy.log {
+///
+/// Rules 10.2 and 10.6.
+fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<LogLevel> {
+    match about.strategy.log {
         Log::Off => None,
         Log::At(level) => Some(level),
         // The supervisor one level up logs it, when it decides.
-        Log::Default if outcome == Outcome::Escalated => None,
+        Log::Default | Log::ByAttempt(_) if outcome == Outcome::Escalated => None,
+        Log::ByAttempt(warnings) => Some(match outcome {
+            Outcome::Resumed | Outcome::Restarting { .. } if about.attempt <= warnings => LogLevel::Warn,
+            Outcome::AlreadyAnswered => LogLevel::Warn,
+            _ => LogLevel::Error,
+        }),
         Log::Default => Some(match directive {
             Directive::Resume => LogLevel::Warn,
             _ => LogLevel::Error,
@@ -189,63 +228,67 @@ fn level_of(directive: &Directive, outcome: Outcome, strategy: &Strategy) -> Opt
     }
 }
 
-/// What the table said.
-fn name_of(directive: &Directive) -> &'static str {
-    match directive {
-        Directive::Resume => "Resume",
-        Directive::Restart | Directive::RestartAfter(_) => "Restart",
-        Directive::Stop => "Stop",
-        Directive::Escalate => "Escalate",
+/// What follows, in a word.
+fn name_of(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Resumed => "resume",
+        Outcome::Restarting { .. } => "restart",
+        Outcome::Stopped { .. } => "stop",
+        Outcome::LimitReached { .. } | Outcome::LimitEscalated => "limit",
+        Outcome::AlreadyAnswered => "answered",
+        Outcome::Escalated => "escalate",
     }
 }
 
 /// What happened to whom, and what follows.
 struct Line<'a> {
-    child: &'a ActorPath,
-    /// Who failed first, where that was somebody else.
-    first: Option<&'a ActorPath>,
+    about: &'a About,
     cause: &'a Failure,
-    follows: Follows<'a>,
+    /// Of the failure and its causes.
+    text: &'a str,
+    outcome: &'a Outcome,
 }
 
 impl Display for Line<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { child, first, cause, follows } = self;
-        write!(f, "{child} failed")?;
-        if let Some(first) = first {
-            write!(f, " because {first} did")?;
+        let Self { about, cause, text, outcome } = self;
+        let failed = about.child.as_ref().unwrap_or(&about.actor);
+        f.write_str(failed.name())?;
+        f.write_str(match cause.stage() {
+            Stage::Initialization => " could not start",
+            Stage::PostRestart => " could not restart",
+            Stage::Running => " failed",
+        })?;
+        if let Some(origin) = cause.origin().filter(|origin| *origin != failed) {
+            write!(f, " because {} failed", origin.name())?;
         }
-        write!(f, ": {}; {follows}", Chain(cause))
+        if let Some(during) = cause.during() {
+            write!(f, " in {during}")?;
+        }
+        write!(f, ": {text}; {}", Follows { about, outcome })
     }
 }
 
 /// What follows from a failure.
 struct Follows<'a> {
-    actor: &'a ActorPath,
+    about: &'a About,
     outcome: &'a Outcome,
-    strategy: &'a Strategy,
-    attempt: u32,
 }
 
 impl Display for Follows<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { actor, outcome, strategy, attempt } = self;
+        let About { actor, strategy, .. } = self.about;
         let actors = |children: usize, verb: &str| match children {
             1 => format!("it {verb}s"),
             _ => format!("{children} actors {verb}"),
         };
-        match **outcome {
+        match *self.outcome {
             Outcome::Resumed => f.write_str("it goes on"),
             Outcome::Restarting { children, delay } => {
                 f.write_str(&actors(children, "restart"))?;
                 match delay {
-                    Some(delay) => write!(f, " in {}", InWords(delay))?,
-                    None => f.write_str(" at once")?,
-                }
-                match (attempt, strategy.limit.max_retries) {
-                    (0, _) => Ok(()),
-                    (attempt, Some(most)) => write!(f, ", attempt {attempt} of {most}"),
-                    (attempt, None) => write!(f, ", attempt {attempt}"),
+                    Some(delay) => write!(f, " in {}", InWords(delay)),
+                    None => f.write_str(" at once"),
                 }
             }
             // The root has stopped a guardian.
@@ -257,10 +300,50 @@ impl Display for Follows<'_> {
                 write!(f, "its restart limit is reached ({}): {}", Budget(strategy), actors(children, "stop"))
             }
             Outcome::LimitEscalated => {
-                write!(f, "its restart limit is reached ({}): {actor} fails too", Budget(strategy))
+                write!(f, "its restart limit is reached ({}): {} fails too", Budget(strategy), actor.name())
             }
             Outcome::AlreadyAnswered => f.write_str("what was decided before answers this too"),
-            Outcome::Escalated => write!(f, "{actor} fails too"),
+            Outcome::Escalated => write!(f, "{} fails too", actor.name()),
+        }
+    }
+}
+
+/// How many failures, in words.
+struct Failures(u32);
+
+impl Display for Failures {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("1 failure"),
+            failures => write!(f, "{failures} failures"),
+        }
+    }
+}
+
+/// How much of a limit is used: `4 of 5 in 60s`.
+struct Used<'a>(Standing, &'a Strategy);
+
+impl Display for Used<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(standing, strategy) = self;
+        write!(f, "{} of {}", standing.used, standing.of)?;
+        if let Some(within) = strategy.limit.within {
+            write!(f, " in {}", Short(within))?;
+        }
+        if strategy.count == Count::Supervisor { f.write_str(", all children") } else { Ok(()) }
+    }
+}
+
+/// A duration as the attributes write it, to a tenth of a second: `250ms`, `15.2s`, `60s`.
+struct Short(Duration);
+
+impl Display for Short {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let tenths = self.0.as_millis() / 100;
+        match tenths {
+            0..10 => write!(f, "{}ms", self.0.as_millis()),
+            _ if tenths.is_multiple_of(10) => write!(f, "{}s", tenths / 10),
+            _ => write!(f, "{}.{}s", tenths / 10, tenths % 10),
         }
     }
 }
@@ -303,26 +386,12 @@ impl Display for InWords {
     }
 }
 
-/// How many causes of a failure are written. The limit is needed because an error's `source()` may lead back to itself.
-const MOST_CAUSES: usize = 32;
-
 /// A failure and its causes.
 struct Chain<'a>(&'a Failure);
 
 impl Display for Chain<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = std::error::Error::source(self.0);
-        for _ in 0..MOST_CAUSES {
-            let Some(error) = source else { return Ok(()) };
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        if source.is_some() {
-            write!(f, ": and further causes (only the first {MOST_CAUSES} are written)")
-        } else {
-            Ok(())
-        }
+        f.write_str(&text_of(self.0))
     }
 }
 
@@ -338,6 +407,13 @@ mod tests {
             written,
             ["5 ms", "250 ms", "1 s", "2.5 s", "59.9 s", "1 min", "3 min 20 s", "1 h", "1 h 5 min"]
         );
+    }
+
+    #[test]
+    fn durations_are_written_as_the_attributes_write_them() {
+        let written = [5, 999, 1_000, 15_249, 60_000, 3_600_000]
+            .map(|millis| Short(Duration::from_millis(millis)).to_string());
+        assert_eq!(written, ["5ms", "999ms", "1s", "15.2s", "60s", "3600s"]);
     }
 
     #[test]

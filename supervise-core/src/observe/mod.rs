@@ -8,10 +8,13 @@
 
 mod dead_letter;
 mod event;
+mod interest;
 #[cfg(feature = "tracing")]
 mod log;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
+mod recent;
+mod text;
 
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,59 +27,116 @@ pub use self::dead_letter::{DeadLetter, DeadLetterReason};
 use self::dead_letter::{Line, LineCount};
 pub(crate) use self::event::End;
 pub use self::event::{Event, EventStream, Events};
+pub use self::interest::Interest;
 #[cfg(not(feature = "tracing"))]
 use self::no_log as log;
-use crate::base::{ActorPath, contained, contained_silently};
+pub use self::recent::LastFailure;
+use self::recent::{LONGEST, Recent};
+use self::text::{cut, text_of};
+use crate::base::{ActorPath, Uid, contained, contained_silently};
 use crate::failure::Failure;
-use crate::supervision::{LogLevel, Note, Outcome, Strategy, Time};
+use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
 
 /// Reports what happens in one system.
 pub(crate) struct Observer {
     events: EventStream,
     dead_letters: Mutex<LineCount>,
+    failures: Mutex<Recent>,
+}
+
+/// What else is known about a note.
+pub(crate) struct About {
+    /// The actor that noted it.
+    pub(crate) actor: ActorPath,
+    /// Whom the note is about: the child if there is one, or else the actor.
+    pub(crate) uid: Uid,
+    pub(crate) child: Option<ActorPath>,
+    /// By which a decision was carried out.
+    pub(crate) strategy: Strategy,
+    /// The rule that matched.
+    pub(crate) rule: Option<&'static str>,
+    pub(crate) standing: Option<Standing>,
+    /// The how-manieth failure in a row.
+    pub(crate) attempt: u32,
 }
 
 impl Observer {
     /// Makes the observer of a system. `end` says how the system ended.
     pub(crate) fn new(event_capacity: usize, end: watch::Sender<End>) -> Self {
-        Self { events: EventStream::new(event_capacity, end), dead_letters: Mutex::default() }
+        Self {
+            events: EventStream::new(event_capacity, end),
+            dead_letters: Mutex::default(),
+            failures: Mutex::default(),
+        }
     }
 
     pub(crate) fn events(&self) -> &EventStream {
         &self.events
     }
 
-    /// Whether an event would reach a subscriber or the log.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.events.is_heard() || contained(log::is_on).unwrap_or(false)
+    /// Whether a subscriber or the log is told of failures.
+    pub(crate) fn hears_failures(&self) -> bool {
+        self.events.hears(Interest::FAILURES) || logs()
     }
 
-    /// Tells what the protocol of `actor` noted, if that [is heard](Self::is_heard). `child` is the one that the note is about, and
-    /// `attempt` which restart in a row of that child.
-    pub(crate) fn note(
-        &self,
-        actor: ActorPath,
-        child: Option<ActorPath>,
-        note: Note<Failure>,
-        strategy: &Strategy,
-        attempt: u32,
-    ) {
-        if !told(|| log::note(&actor, &note, child.as_ref(), strategy, attempt)) {
-            told(|| log::unsaid(&actor, child.as_ref()));
+    /// Whether a subscriber or the log is told of this note.
+    #[inline]
+    pub(crate) fn hears(&self, note: &Note<Failure>) -> bool {
+        let somebody = self.events.hears(Interest::ALL) || logs();
+        somebody && self.wants(note)
+    }
+
+    #[cold]
+    fn wants(&self, note: &Note<Failure>) -> bool {
+        let wanted = Interest::in_note(note).is_some_and(|kind| self.events.hears(kind));
+        wanted || contained(|| log::is_on_for(note)).unwrap_or(false)
+    }
+
+    /// Tells what the protocol of an actor noted, if that [is heard](Self::hears).
+    pub(crate) fn note(&self, about: About, note: Note<Failure>) {
+        let text = match &note {
+            Note::Decided { cause, outcome, .. } => {
+                let text = text_of(cause);
+                let kept = LastFailure {
+                    text: cut(&text, LONGEST).into(),
+                    during: cause.during(),
+                    outcome: *outcome,
+                    rule: about.rule,
+                };
+                self.failures().keep(about.uid, kept);
+                text
+            }
+            _ => String::new(),
+        };
+        if !told(|| log::note(&about, &note, &text)) {
+            told(|| log::unsaid(&about.actor, about.child.as_ref()));
+        }
+        if !Interest::in_note(&note).is_some_and(|kind| self.events.hears(kind)) {
+            return;
         }
         if let Note::Decided { cause, outcome: Outcome::LimitReached { .. } | Outcome::LimitEscalated, .. } = &note
         {
             self.events.publish(Event::LimitReached {
-                supervisor: actor.clone(),
-                child: child.clone().unwrap_or_else(|| actor.clone()),
+                supervisor: about.actor.clone(),
+                child: about.child.clone().unwrap_or_else(|| about.actor.clone()),
                 failure: cause.clone(),
-                limit: strategy.limit,
-                count: strategy.count,
+                limit: about.strategy.limit,
+                count: about.strategy.count,
             });
         }
-        if let Some(event) = event_of(actor, child, note) {
+        if let Some(event) = event_of(about, note) {
             self.events.publish(event);
         }
+    }
+
+    /// The last failure of an actor, if it is among the last that somebody was told of.
+    pub(crate) fn last_failure(&self, actor: Uid) -> Option<LastFailure> {
+        self.failures().of(actor).cloned()
+    }
+
+    /// Holds no user's value.
+    fn failures(&self) -> MutexGuard<'_, Recent> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports a dead letter. `now` is the time since the system began, or `None` while it is ending.
@@ -86,7 +146,7 @@ impl Observer {
         lost: Lost,
         now: impl FnOnce() -> Option<Time>,
     ) {
-        let heard = self.events.is_heard();
+        let heard = self.events.hears(Interest::DEAD_LETTERS);
         let loudness = self.loudness(&lost, now);
         if !heard && loudness.is_none() {
             return;
@@ -145,19 +205,24 @@ impl Observer {
 }
 
 /// The event for a note. `None`: only the log reports the note.
-fn event_of(actor: ActorPath, child: Option<ActorPath>, note: Note<Failure>) -> Option<Event> {
+fn event_of(about: About, note: Note<Failure>) -> Option<Event> {
+    let About { actor, uid, child, rule, standing, attempt, strategy: _ } = about;
     let unknown = || actor.clone();
     Some(match note {
-        Note::Started => Event::Started { actor },
+        Note::Started { .. } => Event::Started { actor },
         Note::Restarted(failure) => Event::Restarted { actor, failure },
         Note::Resumed => Event::Resumed { actor },
         Note::Stopped(how) => Event::Stopped { actor, how },
         Note::Decided { cause, directive, outcome, .. } => Event::Decided {
             child: child.unwrap_or_else(unknown),
             supervisor: actor,
+            uid,
             failure: cause,
             directive: *directive,
+            rule,
             outcome,
+            attempt,
+            standing,
         },
         Note::DeciderFailed { cause, about, .. } => {
             Event::DeciderFailed { child: child.unwrap_or_else(unknown), supervisor: actor, failure: cause, about }
@@ -216,6 +281,11 @@ pub(crate) fn still_stopping(waited: Duration, actors: &dyn Display) {
 /// Reports that a phase of the coordinated shutdown took too long.
 pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
     told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
+}
+
+/// Whether there is a log. Without any subscriber this asks nobody.
+fn logs() -> bool {
+    log::may_be_on() && contained(log::is_on).unwrap_or(false)
 }
 
 /// Runs `log`, and returns whether it did not panic. Invariant 1.

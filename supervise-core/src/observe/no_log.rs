@@ -3,10 +3,15 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use super::About;
 use super::dead_letter::DeadLetter;
 use crate::base::ActorPath;
 use crate::failure::Failure;
-use crate::supervision::{LogLevel, Note, Strategy};
+use crate::supervision::{LogLevel, Note};
+
+pub(super) fn may_be_on() -> bool {
+    false
+}
 
 pub(super) fn is_on() -> bool {
     false
@@ -16,7 +21,11 @@ pub(super) fn is_on_at(_: LogLevel) -> bool {
     false
 }
 
-pub(super) fn note(_: &ActorPath, _: &Note<Failure>, _: Option<&ActorPath>, _: &Strategy, _: u32) {}
+pub(super) fn is_on_for(_: &Note<Failure>) -> bool {
+    false
+}
+
+pub(super) fn note(_: &About, _: &Note<Failure>, _: &str) {}
 
 pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
 

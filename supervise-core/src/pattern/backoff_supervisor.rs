@@ -34,11 +34,11 @@ use tokio::task::AbortHandle;
 
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::stand_in::{BackoffSupervisorRef, StandInRef};
-use super::template::{Blueprint, Template};
+use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
-    FailuresDecidedBy, NeverFails, Props, RefOf, SpawnError, StoppingTable, SupervisionTable, Supervisor,
+    FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable, SupervisionTable, Supervisor,
     Terminated, TypedRef, Unchecked, drop_because,
 };
 use crate::base::UserValue;
@@ -102,7 +102,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [`stopping`](BackoffSupervisorProps::stopping), every failure does.
     ///
     /// `template` makes the child, for each life and each restart in place. `delays` says how long to wait, and whether
-    /// the count starts anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// the count starts again after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     ///
     /// # Panics
@@ -110,7 +110,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// If the quiet time of `delays` is shorter than its shortest delay or longer than its longest.
     pub fn on_stop<B>(
         name: impl Into<String>,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
         delays: Backoff,
     ) -> BackoffSupervisorProps<B>
     where
@@ -132,11 +132,11 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// decider, which by default answers a failed start.
     ///
     /// `template` makes the child, once for each life. `delays` says how long to wait, and whether the count starts
-    /// anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// again after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     pub fn on_failure<B>(
         name: impl Into<String>,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
         delays: Backoff,
     ) -> BackoffSupervisorProps<B>
     where
@@ -166,7 +166,7 @@ impl<B: Blueprint> BackoffSupervisorProps<B> {
             limit: Limit::UNLIMITED,
             strategy: DefaultTable::STRATEGY,
             table: DefaultTable::TABLE,
-            decide: decider(DefaultTable::decide),
+            decide: decider(DefaultTable::rule),
             while_stopped: None,
             final_stop: None,
             failed: AtomicBool::new(false),
@@ -192,7 +192,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     {
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;
-        self.plan.decide = decider(S::decide);
+        self.plan.decide = decider(S::rule);
         self.marked()
     }
 
@@ -285,7 +285,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         let strategy = match plan.trigger {
             Trigger::Stop if plan.limit.is_unlimited() => plan.strategy,
             Trigger::Stop => Strategy { limit: plan.limit, ..plan.strategy },
-            // There are no restarts in place that could be limited.
+            // It restarts nothing in place, so there is nothing to limit.
             Trigger::Failure => Strategy { limit: Limit::UNLIMITED, ..plan.strategy },
         };
         let mailbox = plan.template.mailbox();
@@ -299,9 +299,10 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
 }
 
 impl<C: Actor> Plan<C> {
-    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
-        let directive = match (self.trigger, (self.decide)(failure, child)?) {
-            (Trigger::Failure, Directive::Restart | Directive::RestartAfter(_)) => {
+    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        let (directive, rule) = (self.decide)(failure, child)?;
+        let directive = match (self.trigger, directive) {
+            (Trigger::Failure, directive) if directive.restarts() => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop
             }
@@ -309,7 +310,7 @@ impl<C: Actor> Plan<C> {
         };
         let did_not_start = directive == Directive::Stop && failure.is_initialization();
         self.did_not_start.store(did_not_start, Ordering::Relaxed);
-        Ok(directive)
+        Ok((directive, rule))
     }
 }
 

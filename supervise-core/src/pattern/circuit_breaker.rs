@@ -33,13 +33,13 @@ use super::template::Template;
 use super::{Blueprint, BlueprintUnder, Decider, decider};
 use crate::actor::{
     Actor, ActorRef, AskError, CircuitOpen, Context, DeciderTable, Decides, DecidesAll, DefaultTable,
-    EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, SpawnError, SupervisionTable, Supervisor,
+    EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, Ruled, SpawnError, SupervisionTable, Supervisor,
     Terminated, drop_because,
 };
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::observe::DeadLetterReason;
-use crate::supervision::{Backoff, BackoffCount, ChildInfo, Directive, Strategy, Time};
+use crate::supervision::{Backoff, BackoffCount, ChildInfo, Directive, Strategy, Terms, Time};
 
 /// Stands in for one child, and refuses what is asked of it while the child is down.
 ///
@@ -111,7 +111,7 @@ impl<C: Actor> CircuitBreaker<C> {
             delays,
             failures: 1,
             strategy: DefaultTable::STRATEGY,
-            decide: decider(DefaultTable::decide),
+            decide: decider(DefaultTable::rule),
             state: Mutex::default(),
             began: OnceLock::new(),
             opened: Notify::new(),
@@ -136,7 +136,7 @@ impl<B: Blueprint, T> CircuitBreakerProps<B, T> {
         B: BlueprintUnder<S>,
     {
         self.plan.strategy = S::STRATEGY;
-        self.plan.decide = decider(S::decide);
+        self.plan.decide = decider(S::rule);
         CircuitBreakerProps { plan: self.plan, table: S::TABLE, marks: PhantomData }
     }
 
@@ -175,12 +175,19 @@ impl<C: Actor> Plan<C> {
     }
 
     /// Rule 23.6.
-    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
-        let delays = match (self.decide)(failure, child)? {
-            Directive::Restart => self.strategy.backoff.unwrap_or(self.delays),
-            Directive::RestartAfter(delays) => delays,
-            directive => return Ok(directive),
+    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        let (directive, rule) = (self.decide)(failure, child)?;
+        let own = match directive {
+            Directive::Restart => None,
+            Directive::RestartAfter(delays) => Some(delays),
+            Directive::RestartOn(terms) => terms.backoff,
+            directive => return Ok((directive, rule)),
         };
+        let after = |backoff: Option<Backoff>| match directive {
+            Directive::RestartOn(terms) => Directive::RestartOn(Terms { backoff, ..terms }),
+            _ => backoff.map_or(Directive::Restart, Directive::RestartAfter),
+        };
+        let delays = own.or(self.strategy.backoff).unwrap_or(self.delays);
         let now = self.now();
         let mut state = self.state();
         let delay = if failure.is_initialization() {
@@ -189,12 +196,12 @@ impl<C: Actor> Plan<C> {
             state.count.failed(&delays, now, fastrand::f64())
         };
         if state.count.count() < self.failures {
-            return Ok(Directive::Restart);
+            return Ok((after(None), rule));
         }
         state.circuit = Circuit::Open { until: now.saturating_add(delay) };
         drop(state);
         self.opened.notify_waiters();
-        Ok(Directive::RestartAfter(Backoff::exponential(delay, delay)))
+        Ok((after(Some(Backoff::exponential(delay, delay))), rule))
     }
 
     /// Rule 23.7.

@@ -77,26 +77,24 @@ pub use first_answer::{FirstAnswer, first_answer};
 pub use pool::{Pool, PoolProps, TooManyReplacements};
 pub use routing::{CopyOf, ForEachWorker};
 pub use stand_in::{BackoffSupervisorRef, CircuitBreakerRef, PoolRef, StandIn, StandInRef};
-pub use template::{Blueprint, BlueprintUnder};
+pub use template::{Blueprint, BlueprintUnder, SharedFactory};
 pub use topic::Topic;
 
-use crate::actor::{Actor, Context, TypedRef};
+use crate::actor::{Actor, Context, Ruled, TypedRef};
 use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Time, default_decider};
 
 /// Decides the failures of a pattern's children.
-type Decider = UserValue<Box<dyn Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + Sync>>;
+type Decider = UserValue<Box<dyn Fn(&Failure, &ChildInfo) -> Result<Ruled, Failure> + Send + Sync>>;
 
-fn decider(
-    decide: impl Fn(&Failure, &ChildInfo) -> Result<Directive, Failure> + Send + Sync + 'static,
-) -> Decider {
+fn decider(decide: impl Fn(&Failure, &ChildInfo) -> Result<Ruled, Failure> + Send + Sync + 'static) -> Decider {
     UserValue::new(Box::new(decide))
 }
 
 /// A decider that leaves a failure to the default decider if `decide` returns `None`.
 fn partial_decider(decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static) -> Decider {
-    decider(move |failure, _| Ok(decide(failure).unwrap_or_else(|| default_decider(failure))))
+    decider(move |failure, _| Ok((decide(failure).unwrap_or_else(|| default_decider(failure)), None)))
 }
 
 /// The time that limits and delays use.

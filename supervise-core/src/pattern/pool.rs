@@ -27,12 +27,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::pass_on::{lost_without_room, pass_on, to_dead_letters};
 use super::routing::{CopyOf, ForEachWorker, Routing, weight};
 use super::stand_in::StandInRef;
-use super::template::{Blueprint, Template};
+use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
-    FailuresDecidedBy, NeverFails, Props, RefOf, Request, SpawnError, SupervisionTable, Supervisor, Terminated,
-    Unchecked,
+    FailuresDecidedBy, NeverFails, Props, RefOf, Request, Ruled, SpawnError, SupervisionTable, Supervisor,
+    Terminated, Unchecked,
 };
 use crate::base::ActorPath;
 use crate::failure::Failure;
@@ -87,7 +87,10 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn round_robin<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
+    pub fn round_robin<B>(
+        size: usize,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
+    ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
     {
@@ -102,7 +105,10 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn smallest_mailbox<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
+    pub fn smallest_mailbox<B>(
+        size: usize,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
+    ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
     {
@@ -126,7 +132,7 @@ impl<C: Actor> Pool<C> {
     pub fn by_key<B, K>(
         size: usize,
         key: impl Fn(&C::Message) -> K + Send + Sync + 'static,
-        template: impl Fn() -> B + Send + Sync + 'static,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
     ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
@@ -135,8 +141,9 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::by_key(key))
     }
 
-    /// Each message goes to every worker, as a clone of which nobody waits for the reply; an asker gets the reply of the youngest. The messages of an `#[actor]` are `Clone` if
-    /// its impl block says so: `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
+    /// Makes a pool in which each message goes to every worker, as a clone. An asker gets the reply of the youngest worker; the other
+    /// replies are dropped. The messages of an `#[actor]` are `Clone` if its impl block says so:
+    /// `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
     /// worker, see [`broadcast`](ActorRef::broadcast).
     ///
     /// `template` makes every instance of every worker.
@@ -144,7 +151,10 @@ impl<C: Actor> Pool<C> {
     /// # Panics
     ///
     /// If `size` is 0.
-    pub fn broadcasting<B>(size: usize, template: impl Fn() -> B + Send + Sync + 'static) -> PoolProps<B>
+    pub fn broadcasting<B>(
+        size: usize,
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
+    ) -> PoolProps<B>
     where
         B: Blueprint<Actor = C>,
         ForEachWorker: CopyOf<C::Message>,
@@ -174,7 +184,7 @@ impl<B: Blueprint> PoolProps<B> {
             restart: RestartType::Transient,
             strategy: DefaultTable::STRATEGY,
             table: DefaultTable::TABLE,
-            decide: decider(DefaultTable::decide),
+            decide: decider(DefaultTable::rule),
             unwanted: Mutex::default(),
         };
         Self { plan, marks: PhantomData }
@@ -201,7 +211,7 @@ impl<B: Blueprint, T> PoolProps<B, T> {
         assert_no_shutdown(&S::STRATEGY);
         self.plan.strategy = S::STRATEGY;
         self.plan.table = S::TABLE;
-        self.plan.decide = decider(S::decide);
+        self.plan.decide = decider(S::rule);
         self.marked()
     }
 
@@ -284,16 +294,17 @@ fn alone(strategy: Strategy) -> Strategy {
 }
 
 impl<C: Actor> Plan<C> {
-    fn decide(&self, failure: &Failure, worker: &ChildInfo) -> Result<(Directive, Strategy), Failure> {
+    fn decide(&self, failure: &Failure, worker: &ChildInfo) -> Result<(Ruled, Strategy), Failure> {
         let decided = (self.decide)(failure, worker);
         let wanted = !self.unwanted().contains(&*worker.name);
-        let directive = match (self.restart, decided?) {
+        let (directive, rule) = decided?;
+        let directive = match (self.restart, directive) {
             (_, Directive::Escalate) if !wanted => Directive::Stop,
             (RestartType::Permanent, Directive::Stop) if wanted => Directive::Restart,
-            (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
+            (RestartType::Temporary, directive) if directive.restarts() => Directive::Stop,
             (_, directive) => directive,
         };
-        Ok((directive, if wanted { self.strategy } else { alone(self.strategy) }))
+        Ok(((directive, rule), if wanted { self.strategy } else { alone(self.strategy) }))
     }
 
     fn unwanted(&self) -> MutexGuard<'_, HashSet<String>> {

@@ -53,6 +53,32 @@ impl<A: Actor, C, T> Blueprint for Props<A, C, T> {
     }
 }
 
+/// A closure that makes every instance of every child of a pattern: every closure without parameters that only borrows what it has
+/// captured.
+#[diagnostic::on_unimplemented(
+    message = "a template must be a closure that can run any number of times, because it makes every instance of every child",
+    label = "this changes or gives away what it has captured, or it is not a closure",
+    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `move || Writer {{ config: config.clone() }}`",
+    note = "state that changes from call to call must be atomic or behind a lock"
+)]
+pub trait SharedFactory {
+    /// What the template returns.
+    type Product;
+
+    /// Makes an instance.
+    fn make(&self) -> Self::Product;
+}
+
+// Without this, rustc reports that the closure is not an `Fn`, in place of the message above.
+#[diagnostic::do_not_recommend]
+impl<B, F: Fn() -> B> SharedFactory for F {
+    type Product = B;
+
+    fn make(&self) -> B {
+        self()
+    }
+}
+
 /// `T` decides every failure that an actor made by this template can report.
 pub trait BlueprintUnder<T>: Blueprint {}
 
@@ -70,8 +96,10 @@ pub(super) struct Template<C: Actor> {
 }
 
 impl<C: Actor> Template<C> {
-    pub(super) fn new<B: Blueprint<Actor = C>>(template: impl Fn() -> B + Send + Sync + 'static) -> Self {
-        let template = Arc::new(template);
+    pub(super) fn new<B: Blueprint<Actor = C>>(
+        template: impl SharedFactory<Product = B> + Send + Sync + 'static,
+    ) -> Self {
+        let template = Arc::new(move || template.make());
         Self { props: UserValue::new(Box::new(move || B::props(&template))) }
     }
 
@@ -84,7 +112,7 @@ impl<C: Actor> Template<C> {
     pub(super) fn spawn<S: Actor>(&self, name: &str, ctx: &mut Context<S>) -> Result<ActorRef<C>, SpawnError> {
         let parent = ctx.me().actor_ref().to_any();
         let child = Cell::spawn_under(&parent, NewName::Given(name), (self.props)())?;
-        ctx.watch_any(&child.to_any());
+        ctx.watch_unchecked(&child.to_any());
         Ok(child)
     }
 }

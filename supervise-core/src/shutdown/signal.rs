@@ -11,7 +11,7 @@ use crate::shutdown_plan::ShutdownReason;
 
 impl ActorSystem {
     /// Makes the [coordinated shutdown](Self::coordinated_shutdown) run when the process gets Ctrl-C or, on Unix,
-    /// `SIGTERM`. By default the shutdown ends the system. The process ends when `main` returns:
+    /// `SIGTERM`. Needs the feature `signal`. By default the shutdown ends the system. The process ends when `main` returns:
     ///
     /// ```no_run
     /// # use supervise_core::ActorSystem;

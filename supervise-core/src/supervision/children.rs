@@ -15,8 +15,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
+use super::Time;
 use super::backoff::BackoffCount;
-use super::restart_window::RestartStatistics;
+use super::restart_window::{RestartStatistics, RuleStatistics};
+use super::row::Row;
 use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
@@ -42,8 +44,10 @@ pub(crate) struct ChildRecord<R> {
 #[derive(Debug, Clone, Default, Hash)]
 pub(crate) struct History {
     pub(crate) restarts: RestartStatistics,
+    pub(crate) of_rules: RuleStatistics,
     pub(crate) backoff: BackoffCount,
     pub(crate) delayed: Option<Delayed>,
+    pub(crate) row: Row,
 }
 
 /// A child that waits, suspended, for a delayed restart.
@@ -53,6 +57,8 @@ pub(crate) struct Delayed {
     pub(crate) schedule: u64,
     /// How many suspensions that restart must undo.
     pub(crate) pending_resumes: u32,
+    /// When it is due.
+    pub(crate) due: Time,
 }
 
 impl<R> ChildRecord<R> {
@@ -64,9 +70,8 @@ impl<R> ChildRecord<R> {
         self.history.as_ref().map_or(0, |history| history.restarts.count())
     }
 
-    /// How many delayed restarts there were in a row.
-    pub(crate) fn delays(&self) -> u32 {
-        self.history.as_ref().map_or(0, |history| history.backoff.count())
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.as_deref()
     }
 
     /// Ends the wait for a delayed restart, and returns how many suspensions must still be undone.
@@ -142,6 +147,8 @@ pub(crate) struct Children<R, C> {
     pub(crate) deciding: Option<Report<C>>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
+    /// Restarts by rules with a limit, likewise.
+    pub(crate) of_rules: RuleStatistics,
     /// Delayed restarts.
     schedule: Schedule<C>,
     /// All children from this id on, except declared ones, are to be replaced. So a storm of failures that begins with
@@ -159,6 +166,7 @@ impl<R, C> Default for Children<R, C> {
             survivors_below: ChildId(0),
             deciding: None,
             restarts: RestartStatistics::default(),
+            of_rules: RuleStatistics::default(),
             schedule: Schedule::default(),
             replaced_from: ChildId(0),
         }
@@ -176,11 +184,12 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             survivors_below,
             deciding,
             restarts,
+            of_rules,
             schedule,
             replaced_from: _,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
-        (restarts, schedule).hash(state);
+        (restarts, of_rules, schedule).hash(state);
     }
 }
 
@@ -268,6 +277,12 @@ impl<R: Clone, C> Children<R, C> {
     /// In start order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildId, &ChildRecord<R>)> {
         self.in_start_order.iter()
+    }
+
+    /// All children from `first` on, in start order.
+    pub(crate) fn starting_at(&self, first: ChildId) -> impl Iterator<Item = (ChildId, &ChildRecord<R>)> {
+        let places = self.in_start_order.places();
+        taken(&places[places.partition_point(|(id, _)| *id < first)..])
     }
 
     /// Children from `first` on, in start order: all, or only those that no restart together with siblings is about to

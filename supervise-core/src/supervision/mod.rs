@@ -12,7 +12,7 @@
 //! | `children` | the children in start order; `start_order` the table they stand in, `schedule` their delayed restarts |
 //! | `fields` | the declared children: what each is to do next |
 //! | `watch` | both sides of death watch |
-//! | `restart_window`, `backoff` | the arithmetic of limits and delays |
+//! | `restart_window`, `backoff`, `row` | the arithmetic of limits, delays, and failures in a row |
 
 mod backoff;
 mod child_spec;
@@ -21,6 +21,7 @@ mod directive;
 mod fields;
 mod protocol;
 mod restart_window;
+mod row;
 mod schedule;
 mod settings;
 mod start_order;
@@ -31,10 +32,10 @@ mod watch;
 pub use backoff::{Backoff, BackoffCount, Growth, Reset};
 pub use child_spec::{ChildSpec, RestartType};
 pub(crate) use children::Marked;
-pub use directive::{ChildInfo, Directive, default_decider, stopping_decider};
+pub use directive::{ChildInfo, Directive, Terms, default_decider, stopping_decider};
 pub(crate) use protocol::CREATION_BACKOFF;
 pub use protocol::{Protocol, SpawnRefusal};
-pub use restart_window::RestartStatistics;
+pub use restart_window::{RestartStatistics, Standing};
 pub use settings::{AutoShutdown, Count, Limit, Log, LogLevel, OnLimit, Scope, Strategy, Window};
 pub use vocabulary::{
     Call, Cause, ChildId, Effect, Hook, HowEnded, Input, Note, Outcome, Returned, Ruling, SystemMessage, Timer,

@@ -59,7 +59,6 @@ use super::watch::WatchTables;
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Protocol<R, C> {
     phase: Phase<C>,
     instance: Instance,

@@ -15,14 +15,83 @@ pub struct RestartStatistics {
     opened: Option<Time>,
     /// The failures that are still in a sliding window: never more than the limit plus one.
     recent: VecDeque<Time>,
+    /// Whether the last request was refused.
+    refused: bool,
+}
+
+/// The restarts counted against the limits of single rules. There are as many counts as the table has rules with a limit.
+///
+/// Rule 7.11.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct RuleStatistics(Vec<(u16, RestartStatistics)>);
+
+impl RuleStatistics {
+    /// The count of a rule.
+    pub(crate) fn of(&mut self, rule: u16) -> &mut RestartStatistics {
+        let at = self.0.iter().position(|(other, _)| *other == rule).unwrap_or_else(|| {
+            self.0.push((rule, RestartStatistics::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+
+    /// The count of a rule that has one.
+    pub(crate) fn find(&self, rule: u16) -> Option<&RestartStatistics> {
+        self.0.iter().find(|(other, _)| *other == rule).map(|(_, count)| count)
+    }
+}
+
+/// How much of a restart limit is used at some time: what the next failure would find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Standing {
+    /// How many restarts count now.
+    pub used: u32,
+    /// How many are granted.
+    pub of: u32,
+    /// When the first of those that count now will count no more, as the time since the system began. `None`: none counts, or they
+    /// count for the child's whole life.
+    pub anew_at: Option<Time>,
 }
 
 impl RestartStatistics {
+    /// What a failure at `now` would find. `None` if there is no limit.
+    ///
+    /// Rules 7.3, 7.4 and 7.5.
+    pub fn standing(&self, limit: &Limit, now: Time) -> Option<Standing> {
+        let Some(within) = limit.within else {
+            let of = limit.max_retries?;
+            return Some(Standing { used: self.count.min(of), of, anew_at: None });
+        };
+        let of = limit.max_retries.unwrap_or(1);
+        let counts = |then: &Time| now.saturating_sub(*then) <= within;
+        let (first, used) = match limit.window {
+            Window::Tumbling => (self.opened.filter(counts), self.count),
+            Window::Sliding => {
+                let mut recent = self.recent.iter().copied().filter(counts);
+                (recent.next(), 1 + u32::try_from(recent.count()).unwrap_or(u32::MAX - 1))
+            }
+        };
+        let used = if first.is_some() { used.min(of) } else { 0 };
+        Some(Standing { used, of, anew_at: first.map(|first| first.saturating_add(within)) })
+    }
+
     /// Counts a restart requested at `now`, and returns whether it is granted.
     ///
     /// Rules 7.3, 7.4 and 7.5.
     #[must_use]
     pub fn permit(&mut self, limit: &Limit, now: Time) -> bool {
+        let granted = self.permits(limit, now);
+        self.refused = !granted && limit.max_retries != Some(0);
+        granted
+    }
+
+    /// Whether the last request under this limit was refused.
+    pub(crate) fn refused(&self, limit: &Limit) -> bool {
+        self.refused || limit.max_retries == Some(0)
+    }
+
+    fn permits(&mut self, limit: &Limit, now: Time) -> bool {
         match (limit.max_retries, limit.within) {
             (Some(0), _) => false,
             (None, None) => true,
@@ -150,6 +219,39 @@ mod tests {
             assert!(statistics.permit(&limit(Some(5), Some(10_000)), Duration::from_secs(seconds)));
         }
         assert_eq!(statistics.count(), 3);
+    }
+
+    /// CON-12: at every moment, "n of m" is what the next failure would find.
+    #[test]
+    fn a_standing_is_what_the_next_failure_would_find() {
+        for window in [Window::Tumbling, Window::Sliding] {
+            for (retries, within) in [
+                (Some(0), None),
+                (Some(0), Some(5)),
+                (Some(3), None),
+                (None, Some(5)),
+                (Some(1), Some(5)),
+                (Some(3), Some(5)),
+            ] {
+                let limit = Limit { window, ..limit(retries, within) };
+                let mut statistics = RestartStatistics::default();
+                // Failures in a pattern that leaves pauses shorter than, as long as, and longer than the window.
+                for (failed_at, looks) in [(0, 1), (1, 3), (4, 1), (5, 1), (6, 5), (11, 6), (17, 4), (21, 9)] {
+                    let _granted = statistics.permit(&limit, Duration::from_millis(failed_at));
+                    for now in (failed_at..=failed_at + looks).map(Duration::from_millis) {
+                        let standing = statistics.standing(&limit, now).expect("there is a limit");
+                        let granted = statistics.clone().permit(&limit, now);
+                        assert_eq!(standing.used < standing.of, granted, "{limit:?} at {now:?}: {statistics:?}");
+                        let Some(anew_at) = standing.anew_at else { continue };
+                        let still = statistics.standing(&limit, anew_at).expect("a limit").used;
+                        let then =
+                            statistics.standing(&limit, anew_at + Duration::from_nanos(1)).expect("a limit").used;
+                        assert!(still == standing.used && then < still, "{limit:?} at {now:?}: {standing:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(RestartStatistics::default().standing(&Limit::UNLIMITED, Duration::ZERO), None);
     }
 
     #[test]

@@ -65,6 +65,10 @@ pub enum Log {
     Off,
     /// Every decision at this level.
     At(LogLevel),
+    /// Up to this many failures of a child in a row as warnings, if the child restarts or goes on, and the others as errors. `Stop` and
+    /// a limit that is reached are errors, `Escalate` is not logged. Rule
+    /// [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6).
+    ByAttempt(u32),
 }
 
 /// The levels of a log.
@@ -169,6 +173,7 @@ impl Strategy {
     /// # Panics
     ///
     /// If `window` is zero.
+    #[track_caller]
     pub const fn within(mut self, window: Duration) -> Self {
         assert!(!window.is_zero(), "a restart window must be longer than zero");
         self.limit.within = Some(window);

@@ -121,7 +121,7 @@ pub enum Input<'a, R, C> {
     /// The running user code returned. It was the last [`Call`](Effect::Call), or else a message handler.
     Returned(Returned<C>),
     /// The decider answered.
-    Decided(Ruling<'a, C>),
+    Decided(&'a Ruling<'a, C>),
     /// A timer is due.
     Due(Timer),
 }
@@ -312,7 +312,10 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note<C> {
     /// The first instance is ready.
-    Started,
+    Started {
+        /// Whether the parent has restarted the actor before, because it or a sibling could not start.
+        again: bool,
+    },
     /// A new instance is ready.
     Restarted(C),
     /// The failed instance continues.
@@ -361,7 +364,7 @@ impl<C> Note<C> {
             | Self::DeciderFailed { child, .. }
             | Self::ReportDeferred(child)
             | Self::ReportDropped(child, _) => Some(*child),
-            Self::Started
+            Self::Started { .. }
             | Self::Restarted(_)
             | Self::Resumed
             | Self::Stopped(_)

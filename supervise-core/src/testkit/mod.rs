@@ -1,4 +1,4 @@
-//! Testing actors: a private system per test on a paused clock.
+//! Testing actors: a private system per test on a paused clock. Needs the feature `testkit`.
 //!
 //! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. The clock
 //! does not know of sockets, pipes and other threads that an actor waits for, and moves on: let a test's actors talk to
@@ -270,7 +270,7 @@ impl TestSystem {
     pub async fn expect_decision<R: TypedRef>(&self, actor: &R) -> Decision {
         let path = actor.actor_ref().path();
         self.expect(&format!("a decision about {path}"), |event| match event {
-            Event::Decided { supervisor, child, failure, directive, outcome } if *child == path => {
+            Event::Decided { supervisor, child, failure, directive, outcome, .. } if *child == path => {
                 Some(Decision {
                     supervisor: supervisor.clone(),
                     failure: failure.clone(),

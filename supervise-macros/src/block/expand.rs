@@ -8,7 +8,9 @@ mod behaviour;
 mod coverage;
 mod documentation;
 mod hooks;
+mod implements;
 mod message;
+mod ordinary;
 mod reference;
 mod reply;
 
@@ -18,12 +20,14 @@ use syn::Attribute;
 
 use super::model::Block;
 use crate::attributes;
+use crate::generics::derivation;
 use crate::spans::{self, located};
 
 pub(crate) fn expand(block: &Block) -> TokenStream {
     let Block { item, cfgs, .. } = block;
     let mut generated = vec![
         one_block(block),
+        one_module(block),
         message::message(block),
         message::debug(block),
         behaviour::actor(block),
@@ -31,13 +35,15 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
         coverage::failures(block),
     ];
     generated.extend(coverage::watches(block));
+    generated.extend(ordinary::ordinary(block));
     let generated = attributes::under(cfgs, generated);
     let mut overview = TokenStream::new();
     if !block.handlers.is_empty() {
         let text = documentation::documentation(block);
         overview = quote!(#[doc = ""] #[doc = #text]);
     }
-    quote!(#overview #item #generated)
+    let implemented = implements::calls(block);
+    quote!(#overview #item #generated #implemented)
 }
 
 /// The block without what has a mistake. The errors stand in a module: see [`reported`](super::model::reported).
@@ -46,7 +52,7 @@ pub(crate) fn with_mistakes(block: &Block, error: &syn::Error) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> mod #mistakes { #error } #expanded)
 }
 
-/// A type whose name explains rustc's error about a second definition, because no macro sees both blocks.
+/// A type whose name explains rustc's error about a second block in the same module, because no macro sees both blocks.
 fn one_block(block: &Block) -> TokenStream {
     let sentence = format_ident!("all_handlers_of_{}_stand_in_one_impl_block", block.name);
     quote_spanned! {Span::mixed_site()=>
@@ -54,6 +60,13 @@ fn one_block(block: &Block) -> TokenStream {
         #[allow(dead_code, non_camel_case_types)]
         type #sentence = ();
     }
+}
+
+/// An impl of a trait whose name explains rustc's error about a second block in another module.
+fn one_module(block: &Block) -> TokenStream {
+    let Block { krate, actor, generics, .. } = block;
+    let of = quote_spanned!(Span::mixed_site()=> #krate::AllHandlersStandInOneImplBlock);
+    derivation(generics, of, actor, TokenStream::new())
 }
 
 /// The call of a method, awaited if it is async. The call has the span of the method's name, but names that users cannot see. rustc

@@ -29,6 +29,8 @@ pub(crate) struct Block {
     pub(crate) mistakes: Ident,
     pub(crate) generics: Generics,
     pub(crate) cfgs: TokenStream,
+    /// The protocols that the handlers implement.
+    pub(crate) implements: Vec<Path>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) watches: Vec<Watch>,

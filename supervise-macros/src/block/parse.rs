@@ -4,7 +4,9 @@ pub(crate) mod batch;
 mod forgotten;
 pub(crate) mod handler;
 mod hook;
+pub(crate) mod implements;
 pub(crate) mod message;
+mod own_type;
 mod reply;
 pub(crate) mod syntax;
 pub(crate) mod types;
@@ -29,6 +31,7 @@ use crate::spelling::closest;
 pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Errors) -> Option<Block> {
     let arguments = block_arguments(arguments, errors);
     let krate = arguments.krate.value.unwrap_or_else(facade);
+    let implements = arguments.implements.value.unwrap_or_default();
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
         let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
@@ -44,6 +47,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let mut reference = path.clone();
     reference.segments.last_mut()?.ident = format_ident!("{}Ref", name);
     let actor = item.self_ty.clone();
+    refuse_async_trait(&mut item, errors);
     bound_parameters(&mut item.generics, errors);
     let mut members = std::mem::take(&mut item.members);
     let mut block = Block {
@@ -54,6 +58,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         mistakes: format_ident!("mistakes_in_{}", name, span = Span::mixed_site()),
         generics: item.generics.clone(),
         cfgs: attributes::cfgs(&item.attrs),
+        implements,
         handlers: Vec::new(),
         hooks: Vec::new(),
         watches: Vec::new(),
@@ -83,9 +88,20 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     }
     block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));
     refuse_watched_refs(&mut block, &members, errors);
+    own_type::check(&mut block, errors);
     block.check(errors);
     block.item.members = members;
     Some(block)
+}
+
+/// Refuses `#[async_trait]` below `#[actor]`, and leaves it out.
+fn refuse_async_trait(item: &mut Syntax, errors: &mut Errors) {
+    let is_async_trait = |attribute: &Attribute| {
+        attribute.path().segments.last().is_some_and(|segment| segment.ident == "async_trait")
+    };
+    for attribute in &attributes::take(&mut item.attrs, &is_async_trait) {
+        errors.at(attribute, "the methods of an actor may be `async` without `#[async_trait]`: remove it");
+    }
 }
 
 /// Refuses `Terminated<PlayerRef>` if the block mentions a `Player`, which then is the actor that is meant.

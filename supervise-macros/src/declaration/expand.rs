@@ -76,7 +76,7 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         });
     }
     if let Some(table) = &declaration.table {
-        members.extend(table::members(table, krate));
+        members.extend(table::members(table, &quote_spanned!(mixed=> #krate::Supervisor), krate));
     }
     members.extend(children::members(&declaration.children, krate));
     let actor = quote!(#ident #ty_generics);
@@ -104,6 +104,7 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     let (actor, krate) = (quote!(#ident #ty_generics), &declaration.krate);
     let permanent = declaration.children.iter().any(|child| child.restart() == RestartType::Permanent);
     let mut items = table::coverage(table, generics, &actor, krate, permanent);
+    items.extend(table::checked(table, generics, &actor, &quote!(Supervisor), krate));
     let (bounded, has_children) =
         (declaration.arguments.stash.given().is_some(), !declaration.children.is_empty());
     items.push(table::declaration(bounded, has_children, generics, &actor, krate));

@@ -9,12 +9,14 @@ use syn::{LitStr, Path, Visibility};
 use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
 use crate::block::parse::batch::size;
 use crate::block::parse::handler::redeliveries;
+use crate::block::parse::implements::implements;
 use crate::block::parse::message::{derives, message, name, visibility};
 use crate::declaration::model::Mailbox;
 use crate::declaration::parse::{child_name, mailbox, module, stash};
 use crate::settings::{duration, flag, word};
 use crate::supervise::model::{Backoff, Log, Reset};
 use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
+use crate::value::{Value, length};
 
 arguments! {
     /// The arguments of `#[actor(..)]` on a type.
@@ -35,6 +37,8 @@ arguments! {
     BlockArguments, "setting of `#[actor]` on an impl block", block_arguments {
         "message" => message: MessageArguments = message, "message(..)",
             "What the enum of the messages looks like.";
+        "implements" => implements: Vec<Path> = implements, "implements(Storage, Archive)",
+            "The protocols that the handlers implement: for each of their methods, the handler of the same name. The actor's ref then implements them. With the feature `protocol`; see `#[protocol]`.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -81,15 +85,17 @@ arguments! {
             "The end of the child can end the parent, as the strategy's `auto_shutdown` says.";
         "name" => name: LitStr = child_name, "name = \"reader-1\"",
             "The child's name. Default: the field's name.";
+        "idle" => idle: Value<Duration> = length, "idle = \"5m\"",
+            "For keyed children: how long one may handle no message before it is passivated. Default: for ever.";
     }
 
     /// The arguments of `backoff(..)`.
     ExponentialArguments, "argument of a backoff", exponential_arguments {
-        "min" => min: Duration = duration, "min = \"100ms\"",
+        "min" => min: Value<Duration> = length, "min = \"100ms\"",
             "The first delay. Required.";
-        "max" => max: Duration = duration, "max = \"10s\"",
+        "max" => max: Value<Duration> = length, "max = \"10s\"",
             "The longest delay, before jitter. Required.";
-        "jitter" => jitter: f64 = jitter, "jitter = 0.2",
+        "jitter" => jitter: Value<f64> = jitter, "jitter = 0.2",
             "A random share of up to this much on top of each delay, from 0.0 to 1.0. Default: 0.0.";
         "reset_after" => reset_after: Reset = reset_after, "reset_after = \"1m\"",
             "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `max`.";
@@ -97,9 +103,9 @@ arguments! {
 
     /// The arguments of `linear_backoff(..)`.
     LinearArguments, "argument of `linear_backoff`", linear_arguments {
-        "window" => window: Duration = duration, "window = \"10s\"",
+        "window" => window: Value<Duration> = length, "window = \"10s\"",
             "How long a child must not fail before the delay starts again at `initial`. Required.";
-        "initial" => initial: Duration = duration, "initial = \"100ms\"",
+        "initial" => initial: Value<Duration> = length, "initial = \"100ms\"",
             "The first delay, and by how much each further one is longer. Required.";
     }
 
@@ -107,6 +113,21 @@ arguments! {
     RestartArguments, "argument of `Restart`", restart_arguments {
         "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
             "How long to wait before this restart.", backoffs_list;
+        "max_retries" => max_retries: Value<u32> = max_retries, "max_retries = 5",
+            "How many restarts this rule grants, beside the strategy's limit. Default: any number.";
+        "within" => within: Value<Duration> = length, "within = \"1m\"",
+            "The window in which the restarts of this rule count. Default: the child's whole life.";
+        "window" => window: Window = word, "window = ..",
+            "How that window moves. Default: `tumbling`.", windows_list;
+    }
+}
+
+#[cfg(feature = "protocol")]
+arguments! {
+    /// The arguments of `#[protocol(..)]`.
+    ProtocolArguments, "setting of `#[protocol]`", protocol_arguments {
+        "crate" => krate: Path = module, "crate = path::to::supervise",
+            "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
 }
 
@@ -121,9 +142,9 @@ macro_rules! strategy_table {
 }
 
 strategy_table! {
-    "max_retries" => max_retries: u32 = max_retries, "max_retries = 10",
+    "max_retries" => max_retries: Value<u32> = max_retries, "max_retries = 10",
         "How many restarts the strategy grants. Default: any number.";
-    "within" => within: Duration = duration, "within = \"60s\"",
+    "within" => within: Value<Duration> = length, "within = \"60s\"",
         "The window in which restarts count. Default: the child's whole life.";
     "window" => window: Window = word, "window = ..",
         "How the window moves. Default: `tumbling`.", windows_list;
@@ -136,5 +157,5 @@ strategy_table! {
     "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
         "How long every plain `Restart` waits. Default: not at all.", backoffs_list;
     "log" => log: Log = log, "log = ..",
-        "How decisions are logged. Default: `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all.", log_levels_list;
+        "How decisions are logged. Default: `Restart` and `Stop` as errors, `Resume` as a warning, `Escalate` not at all. `by_attempt(3)`: the first three failures in a row as warnings, the others as errors.", log_levels_list;
 }

@@ -45,6 +45,9 @@ impl Writer {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Writer_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Writer {}
+#[allow(deprecated)]
 ///The messages of [`Writer`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -87,6 +90,11 @@ impl ::core::fmt::Debug for WriterMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Writer {
     type Message = ::supervise::Envelope<WriterMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &[
+        "write",
+        "note",
+        "count",
+    ];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<WriterMessage>,
@@ -104,6 +112,7 @@ impl ::supervise::Actor for Writer {
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 WriterMessage::Count {} => {
+                    ::supervise::__private::enter(__ctx, 3u16);
                     let reply = Self::count(self);
                     ::supervise::__private::reply::<_, u64>(__ctx, reply);
                     ::core::result::Result::Ok(())
@@ -121,13 +130,13 @@ impl ::supervise::Actor for Writer {
         match *message.message() {
             WriterMessage::Write { .. } => {
                 ::core::option::Option::Some(
-                    ::supervise::Batching::new(0u32, 100usize)
+                    ::supervise::Batching::new(0u16, 100usize)
                         .linger(::core::time::Duration::from_millis(10u64)),
                 )
             }
             #[cfg(unix)]
             WriterMessage::Note { .. } => {
-                ::core::option::Option::Some(::supervise::Batching::new(1u32, 10usize))
+                ::core::option::Option::Some(::supervise::Batching::new(1u16, 10usize))
             }
             _ => ::core::option::Option::None,
         }
@@ -135,7 +144,7 @@ impl ::supervise::Actor for Writer {
     #[allow(unused_variables)]
     async fn handle_batch(
         &mut self,
-        handler: ::core::primitive::u32,
+        handler: ::core::primitive::u16,
         batch: ::std::vec::Vec<::supervise::Envelope<WriterMessage>>,
         __ctx: &mut ::supervise::Context<Self>,
     ) -> ::core::result::Result<(), ::supervise::Failure> {
@@ -147,7 +156,8 @@ impl ::supervise::Actor for Writer {
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
         let __count = batch.len();
         match handler {
-            0u32 => {
+            0u16 => {
+                ::supervise::__private::enter(__ctx, 1u16);
                 #[allow(unreachable_patterns)]
                 let orders = ::supervise::__private::open_batch(
                     __ctx,
@@ -185,7 +195,8 @@ impl ::supervise::Actor for Writer {
                 }
             }
             #[cfg(unix)]
-            1u32 => {
+            1u16 => {
+                ::supervise::__private::enter(__ctx, 2u16);
                 #[allow(unreachable_patterns)]
                 let lines = ::supervise::__private::open_batch(
                     __ctx,

@@ -39,6 +39,9 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -66,6 +69,7 @@ impl ::core::fmt::Debug for FeedMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = ::supervise::Envelope<FeedMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["peek", "read"];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,
@@ -83,12 +87,14 @@ impl ::supervise::Actor for Feed {
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 FeedMessage::Peek {} => {
+                    ::supervise::__private::enter(__ctx, 1u16);
                     let () = Self::peek(self);
                     ::supervise::__private::reply::<_, ()>(__ctx, ());
                     ::core::result::Result::Ok(())
                 }
                 #[cfg(unix)]
                 FeedMessage::Read {} => {
+                    ::supervise::__private::enter(__ctx, 2u16);
                     match Self::read(self) {
                         ::core::result::Result::Ok(reply) => {
                             ::supervise::__private::reply::<_, ()>(__ctx, reply);

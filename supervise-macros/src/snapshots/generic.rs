@@ -138,17 +138,30 @@ where
             ::supervise::Rule::new("_", ::supervise::Directive::Stop),
         ],
     );
-    fn decide(
+    fn rule(
         failure: &::supervise::Failure,
         child: &::supervise::ChildInfo,
-    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+    ) -> ::core::result::Result<::supervise::Ruled, ::supervise::Failure> {
         let _ = child;
         if let ::core::option::Option::Some(_) = ::supervise::__private::error_as::<
             S::Error,
         >(failure) {
-            return ::core::result::Result::Ok(::supervise::Directive::Restart);
+            return ::core::result::Result::Ok((
+                ::supervise::Directive::Restart,
+                ::core::option::Option::Some(0u16),
+            ));
         }
-        ::core::result::Result::Ok(::supervise::Directive::Stop)
+        ::core::result::Result::Ok((
+            ::supervise::Directive::Stop,
+            ::core::option::Option::Some(1u16),
+        ))
+    }
+    fn decide(
+        failure: &::supervise::Failure,
+        child: &::supervise::ChildInfo,
+    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+        let (directive, _) = <Self as ::supervise::Supervisor>::rule(failure, child)?;
+        ::core::result::Result::Ok(directive)
     }
 }
 #[allow(deprecated)]
@@ -205,6 +218,13 @@ where
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Reader_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl<S: Source, const N: usize> ::supervise::AllHandlersStandInOneImplBlock
+for Reader<S, N>
+where
+    S: Clone,
+{}
+#[allow(deprecated)]
 ///The messages of [`Reader`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -242,6 +262,7 @@ where
     S: Clone,
 {
     type Message = ::supervise::Envelope<ReaderMessage<S, N>>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["next"];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<ReaderMessage<S, N>>,
@@ -259,6 +280,7 @@ where
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 ReaderMessage::Next { other } => {
+                    ::supervise::__private::enter(__ctx, 1u16);
                     let other = ::supervise::__private::sendable::<Reader<S, N>>(other);
                     ::supervise::__private::plain_reply(
                         (&::supervise::__private::Probe::<Option<S::Item>>::NEW).__kind(),

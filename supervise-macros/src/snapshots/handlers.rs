@@ -65,6 +65,9 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -113,6 +116,13 @@ impl ::core::fmt::Debug for FeedMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = ::supervise::Envelope<FeedMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &[
+        "fetch",
+        "read",
+        "check",
+        "close",
+        "count",
+    ];
     async fn handle(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,
@@ -126,6 +136,7 @@ impl ::supervise::Actor for Feed {
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
         match ::supervise::__private::open(__ctx, message) {
             FeedMessage::Fetch { id } => {
+                ::supervise::__private::enter(__ctx, 1u16);
                 let id = ::supervise::__private::sendable::<MatchId>(id);
                 match ::supervise::__private::handler_future(
                         Self::fetch(self, id, __ctx),
@@ -174,6 +185,7 @@ impl ::supervise::Actor for Feed {
             match ::supervise::__private::open(__ctx, message) {
                 #[cfg(unix)]
                 FeedMessage::Read {} => {
+                    ::supervise::__private::enter(__ctx, 2u16);
                     match <io::Result<
                         u8,
                     > as ::supervise::__private::ResultLike>::into_result(
@@ -198,16 +210,19 @@ impl ::supervise::Actor for Feed {
                     }
                 }
                 FeedMessage::Check { strict } => {
+                    ::supervise::__private::enter(__ctx, 3u16);
                     let ::supervise::Reply(reply) = Self::check(self, strict);
                     ::supervise::__private::reply::<_, Result<u8, No>>(__ctx, reply);
                     ::core::result::Result::Ok(())
                 }
                 FeedMessage::Close {} => {
+                    ::supervise::__private::enter(__ctx, 4u16);
                     let () = Self::close(self);
                     ::supervise::__private::reply::<_, ()>(__ctx, ());
                     ::core::result::Result::Ok(())
                 }
                 FeedMessage::Count {} => {
+                    ::supervise::__private::enter(__ctx, 5u16);
                     let reply = Self::count(self);
                     ::supervise::__private::reply::<_, u64>(__ctx, reply);
                     ::core::result::Result::Ok(())
@@ -333,3 +348,12 @@ const _: () = {
         __P: ::supervise::Decides<FeedError>,
     {}
 };
+#[allow(deprecated)]
+#[doc(hidden)]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+impl<'__call> FeedRef
+where
+    FeedRef: ::supervise::__private::HasHandlerAttribute<'__call>,
+{
+    pub fn ordinary(&self) {}
+}

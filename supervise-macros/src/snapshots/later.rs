@@ -127,6 +127,9 @@ impl Desk {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Desk_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Desk {}
+#[allow(deprecated)]
 ///The messages of [`Desk`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -164,6 +167,7 @@ impl ::core::fmt::Debug for DeskMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Desk {
     type Message = ::supervise::Envelope<DeskMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["place", "cancel"];
     const KEEPS_REPLIES: ::core::primitive::bool = true;
     async fn handle(
         &mut self,
@@ -178,6 +182,7 @@ impl ::supervise::Actor for Desk {
         use ::supervise::__private::{FutureKind as _, PlainKind as _};
         match ::supervise::__private::open(__ctx, message) {
             DeskMessage::Place { order } => {
+                ::supervise::__private::enter(__ctx, 1u16);
                 let order = ::supervise::__private::sendable::<Order>(order);
                 let __reply = ::supervise::__private::reply_to::<_, Receipt>(__ctx);
                 let () = ::supervise::__private::handler_future(
@@ -212,6 +217,7 @@ impl ::supervise::Actor for Desk {
         ::core::ops::ControlFlow::Break(
             match ::supervise::__private::open(__ctx, message) {
                 DeskMessage::Cancel { order } => {
+                    ::supervise::__private::enter(__ctx, 2u16);
                     let __reply = ::supervise::__private::reply_to::<_, ()>(__ctx);
                     match Self::cancel(self, __reply, order) {
                         ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),

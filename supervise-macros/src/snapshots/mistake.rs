@@ -25,6 +25,9 @@ impl Feed {
 #[allow(dead_code, non_camel_case_types)]
 type all_handlers_of_Feed_stand_in_one_impl_block = ();
 #[allow(deprecated)]
+#[automatically_derived]
+impl ::supervise::AllHandlersStandInOneImplBlock for Feed {}
+#[allow(deprecated)]
 ///The messages of [`Feed`].
 #[allow(dead_code, missing_docs, private_bounds, private_interfaces, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::type_complexity)]
@@ -56,6 +59,7 @@ impl ::core::fmt::Debug for FeedMessage {
 #[automatically_derived]
 impl ::supervise::Actor for Feed {
     type Message = ::supervise::Envelope<FeedMessage>;
+    const HANDLERS: &'static [&'static ::core::primitive::str] = &["fetch"];
     fn handle_now(
         &mut self,
         message: ::supervise::Envelope<FeedMessage>,

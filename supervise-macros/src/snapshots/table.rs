@@ -111,10 +111,10 @@ impl ::supervise::Supervisor for Standings {
             ::supervise::Rule::new("Panic", ::supervise::Directive::Restart),
         ],
     );
-    fn decide(
+    fn rule(
         failure: &::supervise::Failure,
         child: &::supervise::ChildInfo,
-    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+    ) -> ::core::result::Result<::supervise::Ruled, ::supervise::Failure> {
         let _ = child;
         if let ::core::option::Option::Some(error) = ::supervise::__private::error_as::<
             FeedError,
@@ -122,12 +122,15 @@ impl ::supervise::Supervisor for Standings {
             #[deny(unreachable_patterns)]
             match error {
                 FeedError::Malformed { .. } => {
-                    return ::core::result::Result::Ok(::supervise::Directive::Resume);
+                    return ::core::result::Result::Ok((
+                        ::supervise::Directive::Resume,
+                        ::core::option::Option::Some(0u16),
+                    ));
                 }
                 FeedError::Timeout if ::supervise::__private::guard::<
                     FeedError,
                 >(error, |error| error.is_first()) => {
-                    return ::core::result::Result::Ok(
+                    return ::core::result::Result::Ok((
                         ::supervise::Directive::RestartAfter(
                             ::supervise::Backoff::exponential(
                                     ::core::time::Duration::from_millis(100u64),
@@ -135,22 +138,40 @@ impl ::supervise::Supervisor for Standings {
                                 )
                                 .jitter(0.2f64),
                         ),
-                    );
+                        ::core::option::Option::Some(1u16),
+                    ));
                 }
-                _ => return ::core::result::Result::Ok(::supervise::Directive::Restart),
+                _ => {
+                    return ::core::result::Result::Ok((
+                        ::supervise::Directive::Restart,
+                        ::core::option::Option::Some(2u16),
+                    ));
+                }
             }
         }
         if let ::core::option::Option::Some(_) = ::supervise::__private::error_as::<
             io::Error,
         >(failure) {
-            return ::core::result::Result::Ok(::supervise::Directive::Escalate);
+            return ::core::result::Result::Ok((
+                ::supervise::Directive::Escalate,
+                ::core::option::Option::Some(3u16),
+            ));
         }
         ::core::result::Result::Ok(
             match failure.kind() {
-                ::supervise::FailureKind::Panic => ::supervise::Directive::Restart,
-                _ => ::supervise::Directive::Escalate,
+                ::supervise::FailureKind::Panic => {
+                    (::supervise::Directive::Restart, ::core::option::Option::Some(4u16))
+                }
+                _ => (::supervise::Directive::Escalate, ::core::option::Option::None),
             },
         )
+    }
+    fn decide(
+        failure: &::supervise::Failure,
+        child: &::supervise::ChildInfo,
+    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+        let (directive, _) = <Self as ::supervise::Supervisor>::rule(failure, child)?;
+        ::core::result::Result::Ok(directive)
     }
 }
 #[allow(deprecated)]

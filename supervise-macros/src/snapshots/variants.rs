@@ -94,10 +94,10 @@ impl ::supervise::Supervisor for Db {
             ::supervise::Rule::new("DbError::Gone", ::supervise::Directive::Stop),
         ],
     );
-    fn decide(
+    fn rule(
         failure: &::supervise::Failure,
         child: &::supervise::ChildInfo,
-    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+    ) -> ::core::result::Result<::supervise::Ruled, ::supervise::Failure> {
         let _ = child;
         if let ::core::option::Option::Some(error) = ::supervise::__private::error_as::<
             DbError,
@@ -105,15 +105,31 @@ impl ::supervise::Supervisor for Db {
             #[deny(unreachable_patterns)]
             match error {
                 DbError::Timeout => {
-                    return ::core::result::Result::Ok(::supervise::Directive::Restart);
+                    return ::core::result::Result::Ok((
+                        ::supervise::Directive::Restart,
+                        ::core::option::Option::Some(0u16),
+                    ));
                 }
                 DbError::Gone => {
-                    return ::core::result::Result::Ok(::supervise::Directive::Stop);
+                    return ::core::result::Result::Ok((
+                        ::supervise::Directive::Stop,
+                        ::core::option::Option::Some(1u16),
+                    ));
                 }
                 _ if false => {}
             }
         }
-        ::core::result::Result::Ok(::supervise::Directive::Escalate)
+        ::core::result::Result::Ok((
+            ::supervise::Directive::Escalate,
+            ::core::option::Option::None,
+        ))
+    }
+    fn decide(
+        failure: &::supervise::Failure,
+        child: &::supervise::ChildInfo,
+    ) -> ::core::result::Result<::supervise::Directive, ::supervise::Failure> {
+        let (directive, _) = <Self as ::supervise::Supervisor>::rule(failure, child)?;
+        ::core::result::Result::Ok(directive)
     }
 }
 #[allow(deprecated)]

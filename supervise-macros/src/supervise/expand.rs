@@ -8,7 +8,7 @@ mod expression;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{DeriveInput, Path};
+use syn::{DeriveInput, Generics, Path};
 
 pub(crate) use coverage::{coverage, declaration};
 pub(crate) use documentation::documentation;
@@ -20,17 +20,20 @@ use crate::grammar::words::{Directive, FailureKind};
 use crate::settings::written;
 use crate::{attributes, spans};
 
-/// The members of `impl Supervisor` that the table determines.
-pub(crate) fn members(table: &Table, krate: &Path) -> TokenStream {
+/// The members of the impl that the table determines, which is one of the trait `of`.
+pub(crate) fn members(table: &Table, of: &TokenStream, krate: &Path) -> TokenStream {
     if let Some(shared) = &table.shared.value {
         return shared_members(shared, krate);
     }
-    let strategy = table.strategy.expression(krate);
+    let strategy = table.strategy.of_the_type(krate);
     let mut members = quote_spanned!(Span::mixed_site()=> const STRATEGY: #krate::Strategy = #strategy;);
+    if let Some(this) = table.this() {
+        members.extend(configure(table, this, krate));
+    }
     if let Some(decider) = &table.decider.value {
         members.extend(decided_by_function(decider, krate));
     } else if !table.rules.is_empty() {
-        members.extend(decided_by_rules(table, krate));
+        members.extend(decided_by_rules(table, of, krate));
     }
     members
 }
@@ -39,7 +42,7 @@ fn shared_members(shared: &Path, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let at = spans::path_at(krate, spans::of(&quote!(#shared)));
     let table = quote_spanned!(mixed=> <#shared as #at::SupervisionTable>);
-    let decide = decide(&quote_spanned!(mixed=> #table::decide(failure, child)), krate);
+    let decide = forwarded(&table, krate);
     quote_spanned! {mixed=>
         const STRATEGY: #krate::Strategy = #table::STRATEGY;
         const TABLE: #krate::DeciderTable = #table::TABLE;
@@ -54,19 +57,20 @@ pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> Toke
     let text = format!("\n{}", documentation(table));
     item.attrs.extend(attributes::ours(quote!(#[doc = #text])));
     let ident = &item.ident;
-    let mut members = members(table, krate);
+    let of = quote_spanned!(mixed=> #krate::SupervisionTable);
+    let mut members = members(table, &of, krate);
     if table.rules.is_empty() && table.decider.value.is_none() && table.shared.value.is_none() {
         let default = quote_spanned!(mixed=> <#krate::DefaultTable as #krate::SupervisionTable>);
-        let decide = decide(&quote_spanned!(mixed=> #default::decide(failure, child)), krate);
+        let decide = forwarded(&default, krate);
         members.extend(quote_spanned! {mixed=>
             const TABLE: #krate::DeciderTable = #default::TABLE;
             #decide
         });
     }
-    let of = quote_spanned!(mixed=> #krate::SupervisionTable);
     let mut generated = vec![derivation(&item.generics, of, ident, members)];
     // An actor that uses the table may have permanent children.
     generated.extend(coverage(table, &item.generics, ident, krate, true));
+    generated.extend(checked(table, &item.generics, &quote!(#ident), &quote!(SupervisionTable), krate));
     let generated = attributes::under(&attributes::cfgs(&item.attrs), generated);
     let warnings = warnings(table);
     quote!(#item #generated #warnings)
@@ -106,12 +110,15 @@ fn decided_by_function(decider: &Path, krate: &Path) -> TokenStream {
     }
 }
 
-fn decided_by_rules(table: &Table, krate: &Path) -> TokenStream {
+fn decided_by_rules(table: &Table, of: &TokenStream, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let mut rules = TokenStream::new();
     for rule in &table.rules {
         let text = rule.text();
-        rules.extend(if rule.answer.directive == Directive::Default {
+        rules.extend(if rule.answer.configured.is_some() {
+            let (directive, configured) = (rule.answer.directive.expression(krate), &rule.answer.text);
+            quote_spanned!(mixed=> #krate::Rule::configured(#text, #directive, #configured),)
+        } else if rule.answer.directive == Directive::Default {
             quote_spanned!(mixed=> #krate::Rule::by_default(#text),)
         } else {
             let directive = rule.answer.expression(krate);
@@ -128,11 +135,84 @@ fn decided_by_rules(table: &Table, krate: &Path) -> TokenStream {
         #cases
         ::core::result::Result::Ok(#kinds)
     };
-    let decide = decide(&body, krate);
+    if !table.configured().is_empty() {
+        let rule_by = rule_by(&body, krate);
+        return quote_spanned! {mixed=>
+            const TABLE: #krate::DeciderTable = #krate::DeciderTable::Rules(&[#rules]);
+            #rule_by
+        };
+    }
+    let rule = rule(&body, krate);
+    let decide = decide(
+        &quote_spanned! {mixed=>
+            let (directive, _) = <Self as #of>::rule(failure, child)?;
+            ::core::result::Result::Ok(directive)
+        },
+        krate,
+    );
     quote_spanned! {mixed=>
         const TABLE: #krate::DeciderTable = #krate::DeciderTable::Rules(&[#rules]);
+        #rule
         #decide
     }
+}
+
+/// Resolves the values that depend on the supervisor's settings, which mention `this`.
+fn configure(table: &Table, this: Span, krate: &Path) -> TokenStream {
+    let (text, strategy) = (&table.strategy.text, table.strategy.expression(krate));
+    let mut answers = TokenStream::new();
+    for answer in table.configured() {
+        let directive = answer.resolved(krate);
+        answers.extend(quote!(#directive,));
+    }
+    // The user's `self` is this one.
+    let this = Ident::new("self", this);
+    quote_spanned! {Span::mixed_site()=>
+        const CONFIGURED: ::core::option::Option<&'static ::core::primitive::str> = ::core::option::Option::Some(#text);
+
+        fn configure(&#this) -> ::core::result::Result<#krate::Configuration, #krate::InvalidSettings> {
+            ::core::result::Result::Ok(#krate::Configuration::new(#strategy, [#answers]))
+        }
+    }
+}
+
+/// `rule` with the values of an instance, and a `decide` that says that it needs them.
+fn rule_by(body: &TokenStream, krate: &Path) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        fn decide(
+            _: &#krate::Failure,
+            _: &#krate::ChildInfo,
+        ) -> ::core::result::Result<#krate::Directive, #krate::Failure> {
+            ::core::result::Result::Err(#krate::__private::needs_configuration())
+        }
+
+        fn rule_by(
+            configuration: &#krate::Configuration,
+            failure: &#krate::Failure,
+            child: &#krate::ChildInfo,
+        ) -> ::core::result::Result<#krate::Ruled, #krate::Failure> {
+            #body
+        }
+    }
+}
+
+/// Makes rustc check the constants in the table of `ty` even if nothing uses it.
+pub(crate) fn checked(
+    table: &Table,
+    generics: &Generics,
+    ty: &TokenStream,
+    of: &TokenStream,
+    krate: &Path,
+) -> Option<TokenStream> {
+    if !table.has_constants() || !generics.params.is_empty() {
+        return None;
+    }
+    Some(quote_spanned! {Span::mixed_site()=>
+        const _: () = {
+            let _ = <#ty as #krate::#of>::STRATEGY;
+            let _ = <#ty as #krate::#of>::TABLE;
+        };
+    })
 }
 
 fn decide(body: &TokenStream, krate: &Path) -> TokenStream {
@@ -146,11 +226,31 @@ fn decide(body: &TokenStream, krate: &Path) -> TokenStream {
     }
 }
 
+/// Also names the rule that matches.
+fn rule(body: &TokenStream, krate: &Path) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        fn rule(
+            failure: &#krate::Failure,
+            child: &#krate::ChildInfo,
+        ) -> ::core::result::Result<#krate::Ruled, #krate::Failure> {
+            #body
+        }
+    }
+}
+
+/// Leaves the decision to another table.
+fn forwarded(table: &TokenStream, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let mut methods = rule(&quote_spanned!(mixed=> #table::rule(failure, child)), krate);
+    methods.extend(decide(&quote_spanned!(mixed=> #table::decide(failure, child)), krate));
+    methods
+}
+
 /// Decides failed starts, which may carry an error of any type.
 fn initialization(table: &Table, krate: &Path) -> TokenStream {
-    for rule in &table.rules {
+    for (place, rule) in (0_u16..).zip(&table.rules) {
         if matches!(rule.pattern, Pattern::Kind(FailureKind::InitializationFailed)) {
-            let decided = decided(&rule.answer, krate);
+            let decided = decided(place, &rule.answer, krate);
             return quote_spanned!(Span::mixed_site()=> if failure.is_initialization() { #decided; });
         }
     }
@@ -161,14 +261,14 @@ fn initialization(table: &Table, krate: &Path) -> TokenStream {
 fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let text = key.to_string();
-    let of_key = |rule: &&Rule| rule.pattern.key().is_some_and(|own| own.to_string() == text);
-    let rules: Vec<&Rule> = table.rules.iter().filter(of_key).collect();
+    let of_key = |(_, rule): &(u16, &Rule)| rule.pattern.key().is_some_and(|own| own.to_string() == text);
+    let rules: Vec<(u16, &Rule)> = (0..).zip(&table.rules).filter(of_key).collect();
     // rustc reports here that `#key` is not an error type.
     let first = first_span(key);
     let at = spans::path_at(krate, first);
     let view = quote_spanned!(first=> #at::__private::error_as::<#key>);
-    if let [Rule { pattern: Pattern::Type(_), guard: None, answer, .. }] = rules.as_slice() {
-        let decided = decided(answer, krate);
+    if let [(place, Rule { pattern: Pattern::Type(_), guard: None, answer, .. })] = rules.as_slice() {
+        let decided = decided(*place, answer, krate);
         return quote_spanned! {mixed=>
             if let ::core::option::Option::Some(_) = #view(failure) {
                 #decided;
@@ -176,10 +276,10 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         };
     }
     let mut arms = TokenStream::new();
-    for rule in &rules {
-        arms.extend(arm(rule, key, krate));
+    for (place, rule) in &rules {
+        arms.extend(arm(*place, rule, key, krate));
     }
-    let whole = |rule: &&Rule| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none();
+    let whole = |(_, rule): &(u16, &Rule)| matches!(rule.pattern, Pattern::Type(_)) && rule.guard.is_none();
     let rest = if rules.iter().any(whole) {
         TokenStream::new()
     } else if table.decides_all() {
@@ -201,7 +301,7 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
     }
 }
 
-fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
+fn arm(place: u16, rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let guard = if let Some(guard) = &rule.guard {
         quote_spanned!(mixed=> if #krate::__private::guard::<#key>(error, #guard))
@@ -213,7 +313,7 @@ fn arm(rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream {
     } else {
         quote_spanned!(first_span(key)=> _)
     };
-    let body = decided(&rule.answer, krate);
+    let body = decided(place, &rule.answer, krate);
     // The braces have the user's span, because rustc suggests further arms only where all arms have one origin.
     quote_spanned!(spans::of(&pattern)=> #pattern #guard => { #body })
 }
@@ -225,18 +325,24 @@ fn first_span(key: &TokenStream) -> Span {
     }
 }
 
-fn decided(answer: &Answer, krate: &Path) -> TokenStream {
+fn decided(place: u16, answer: &Answer, krate: &Path) -> TokenStream {
+    let ruled = ruled(place, answer, krate);
+    quote_spanned!(Span::mixed_site()=> return ::core::result::Result::Ok(#ruled))
+}
+
+/// The directive, and the place of the rule that gives it.
+fn ruled(place: u16, answer: &Answer, krate: &Path) -> TokenStream {
     let directive = answer.expression(krate);
-    quote_spanned!(Span::mixed_site()=> return ::core::result::Result::Ok(#directive))
+    quote_spanned!(Span::mixed_site()=> (#directive, ::core::option::Option::Some(#place)))
 }
 
 /// Decides panics, kills, death pacts, and every failure that no rule before has decided.
 fn kinds(table: &Table, krate: &Path) -> TokenStream {
     let mixed = Span::mixed_site();
     let mut arms = TokenStream::new();
-    let mut rest = quote_spanned!(mixed=> #krate::Directive::Escalate);
-    for rule in &table.rules {
-        let directive = rule.answer.expression(krate);
+    let mut rest = quote_spanned!(mixed=> (#krate::Directive::Escalate, ::core::option::Option::None));
+    for (place, rule) in (0..).zip(&table.rules) {
+        let directive = ruled(place, &rule.answer, krate);
         match &rule.pattern {
             Pattern::Any => rest = directive,
             Pattern::Kind(FailureKind::InitializationFailed) | Pattern::Type(_) | Pattern::Variant { .. } => {}

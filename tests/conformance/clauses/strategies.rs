@@ -440,7 +440,10 @@ async fn s24_3_a_refused_restart_is_said_once_with_what_came_of_it(system: &Test
     let log = Log::open();
     assert_eq!(outcome(system, &actor).await, Outcome::LimitReached { children: 1 });
     let errors = log.errors();
-    assert!(matches!(&errors[..], [error] if error.contains("boom") && error.contains("Restart")), "{errors:?}");
+    assert!(
+        matches!(&errors[..], [error] if error.contains("boom") && error.contains("outcome=\"limit\"")),
+        "{errors:?}"
+    );
     assert!(errors[0].to_lowercase().contains("limit"), "{errors:?}");
 }
 

@@ -120,7 +120,7 @@ async fn otp_08_nothing_dies_for_good_when_the_limit_of_a_field_is_escalated(sys
     assert_eq!(reached.2.origin(), Some(&db), "the failure says where it began");
     let lines = log.errors().into_iter().filter(|line| line.contains("limit")).collect::<Vec<_>>();
     let [line] = &lines[..] else { panic!("{lines:?}") };
-    for said in ["/user/service/db", "entity not found", "3 restarts within 1 min", "/user/service fails"] {
+    for said in ["/user/service/db", "entity not found", "3 restarts within 1 min", "service fails"] {
         assert!(line.contains(said), "`{said}` is missing: {line}");
     }
     let decision = system.expect_decision(&service).await;

@@ -153,7 +153,7 @@ async fn z_46_a_restart_is_said_once_and_an_escalation_one_level_up(system: &Tes
     system.settle().await;
     let errors: Vec<_> = log.errors().split_off(1);
     assert!(
-        matches!(&errors[..], [error] if error.contains("child=supervise://test/user/keeper/middle ")),
+        matches!(&errors[..], [error] if error.contains("actor=supervise://test/user/keeper/middle ")),
         "{errors:?}"
     );
     system.expect_restarts(&direct, 1).await;

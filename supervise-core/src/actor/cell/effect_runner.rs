@@ -15,9 +15,10 @@ use tokio::time::Instant;
 use self::aside::Aside;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
-use super::{Cell, Effects, System, with_effects};
+use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
+use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
@@ -25,10 +26,10 @@ use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
 use crate::actor::reply;
 use crate::actor::request::AskError;
-use crate::base::{ActorName, ActorPath, Timers, contained, drop_contained, later};
-use crate::failure::Failure;
+use crate::base::{ActorName, Timers, contained, drop_contained, later};
+use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
-use crate::observe::DeadLetterReason;
+use crate::observe::{About, DeadLetterReason, Observer};
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
 };
@@ -67,6 +68,8 @@ pub(super) struct EffectRunner<A: Actor> {
 struct Rare<M> {
     /// The settings given at the spawn, which replace those that the actor type declares.
     settings: Option<Box<Settings>>,
+    /// What the table of the current instance takes from its settings.
+    configuration: Option<Arc<Configuration>>,
     /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
     /// The rest of an inline turn, which a worker takes over.
@@ -79,7 +82,7 @@ struct Rare<M> {
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, slots: Vec::new(), deferred: None, gone: None, doom: None }
+        Self { settings, configuration: None, slots: Vec::new(), deferred: None, gone: None, doom: None }
     }
 }
 
@@ -89,6 +92,14 @@ enum Question {
     Decide(ChildId, Failure),
     /// What to do about the end of a permanent child. The answer is always a restart.
     RestartEnded,
+}
+
+/// What a decision rests on, for those who are told of it.
+struct Basis {
+    strategy: Strategy,
+    /// The place of the rule that matched.
+    rule: Option<u16>,
+    now: Time,
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
@@ -197,7 +208,8 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// One step of the protocol, and the steps that answer its questions.
+    /// One step of the protocol, and the steps that answer its questions. `drop_instance` is a trait object, so that each
+    /// actor type compiles this once and not for each caller.
     pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
         if let Input::Returned(_) = &input {
             self.parked = false;
@@ -208,35 +220,53 @@ impl<A: Actor> EffectRunner<A> {
         {
             self.doomed_by(cause);
         }
-        with_effects(|effects| {
-            self.accepts = self.cell.core.step(input, effects);
-            while let Some(question) = self.perform(effects, drop_instance) {
-                self.answer(question, effects);
-            }
-        });
+        let mut effects = effects_buffer();
+        self.accepts = self.cell.core.step(input, &mut effects);
+        let mut basis = None;
+        while let Some(question) = self.perform(&mut effects, basis.as_deref(), drop_instance) {
+            basis = self.answer(question, &mut effects);
+        }
+        put_back(effects);
     }
 
     /// The step that answers a question of the protocol.
     #[cold]
-    fn answer(&mut self, question: Question, effects: &mut Effects) {
+    fn answer(&mut self, question: Question, effects: &mut Effects) -> Option<Box<Basis>> {
+        let (mut given, mut rule) = (None, None);
         // Another creation may be delayed without a declared backoff (rule 5.3).
-        let ((verdict, strategy), creates) = match question {
-            Question::Decide(child, cause) => (self.decide(child, &cause), cause.is_initialization()),
-            Question::RestartEnded => ((Ok(Directive::Restart), self.strategy()), true),
+        let (verdict, creates) = match question {
+            Question::Decide(child, cause) => {
+                (self.decide(child, &cause, &mut given, &mut rule), cause.is_initialization())
+            }
+            Question::RestartEnded => (Ok(Directive::Restart), true),
         };
+        let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
         let system = &self.cell.core.system;
-        // Only a delay needs a random number, and only a delay or a limit needs the time.
-        let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
-        let now = if delays || creates || !strategy.limit.is_unlimited() { system.now() } else { Time::ZERO };
+        let heard = system.observer().hears_failures();
+        // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
+        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
+        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
+        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
+        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy: &strategy, now, draw, heard: system.observer().is_heard() };
-        self.accepts = self.cell.core.step(Input::Decided(ruling), effects);
+        let ruling = Ruling { verdict, strategy, now, draw, heard };
+        let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
+        let basis = heard.then(|| Box::new(Basis { strategy: *strategy, rule, now }));
+        self.accepts = accepts;
+        basis
     }
 
     /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
-    fn perform(&mut self, effects: &mut Effects, drop_instance: &mut dyn FnMut()) -> Option<Question> {
+    fn perform(
+        &mut self,
+        effects: &mut Effects,
+        basis: Option<&Basis>,
+        drop_instance: &mut dyn FnMut(),
+    ) -> Option<Question> {
         let mut question = None;
-        for effect in effects.drain(..) {
+        // The order of the effects, from the end: popping the last one costs less than draining.
+        effects.reverse();
+        while let Some(effect) = effects.pop() {
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
@@ -283,7 +313,7 @@ impl<A: Actor> EffectRunner<A> {
                     if matches!(note, Note::Resumed) {
                         self.resumed();
                     }
-                    self.note(note);
+                    self.note(note, basis);
                 }
                 Effect::Call(call) => self.call = Some(call),
             }
@@ -329,11 +359,11 @@ impl<A: Actor> EffectRunner<A> {
     /// The [`Declare`] with which a new instance declares a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        let slots = &mut self.rare().slots;
+        let Rare { slots, configuration, .. } = self.rare();
         if slots.is_empty() {
             *slots = vec![None; A::CHILDREN.len()];
         }
-        Declare::new(slots.get_mut(at), survivor)
+        Declare::new(slots.get_mut(at), survivor, configuration.clone())
     }
 
     /// Whether a new instance has declared a field.
@@ -354,22 +384,55 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    fn decide(&self, child: ChildId, cause: &Failure) -> (Result<Directive, Failure>, Strategy) {
+    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`, and a table the place of the rule that
+    /// matched into `rule`.
+    fn decide(
+        &self,
+        child: ChildId,
+        cause: &Failure,
+        given: &mut Option<Strategy>,
+        rule: &mut Option<u16>,
+    ) -> Result<Directive, Failure> {
         let info = self.cell.core.protocol().child_info(child);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
         let info = ChildInfo { name, restarts };
         let decided = contained(|| match self.policy() {
-            Some(policy) => (policy.decide)(cause, &info),
-            None => A::decide(cause, &info).map(|directive| (directive, A::STRATEGY)),
+            Some(policy) => {
+                let (ruled, strategy) = (policy.decide)(cause, &info)?;
+                *given = Some(strategy);
+                Ok(ruled)
+            }
+            None => match self.configuration() {
+                Some(values) => A::rule_by(values, cause, &info),
+                None => A::rule(cause, &info),
+            },
         });
         match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
-            Ok((directive, strategy)) => (Ok(directive), strategy),
-            Err(failure) => (Err(failure), self.strategy()),
+            Ok((directive, matched)) => {
+                *rule = matched;
+                Ok(directive)
+            }
+            Err(failure) => Err(failure.left(Some(During::Decider))),
         }
     }
 
-    fn strategy(&self) -> Strategy {
-        self.policy().map_or(A::STRATEGY, |policy| policy.strategy)
+    fn strategy(&self) -> &Strategy {
+        match (self.policy(), self.configuration()) {
+            (Some(policy), _) => &policy.strategy,
+            (None, Some(values)) => values.strategy(),
+            (None, None) => const { &A::STRATEGY },
+        }
+    }
+
+    fn configuration(&self) -> Option<&Configuration> {
+        self.rare.as_ref()?.configuration.as_deref()
+    }
+
+    /// Takes the values of a new instance.
+    ///
+    /// Rule 7.12.
+    pub(super) fn configure(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
     }
 
     fn policy(&self) -> Option<&Policy> {
@@ -384,24 +447,61 @@ impl<A: Actor> EffectRunner<A> {
         self.rare.as_ref()?.settings.as_deref()
     }
 
-    fn note(&self, note: Note<Failure>) {
+    fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
         let core = &self.cell.core;
         if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
-            cause.escalated(|| self.path_of(*child).unwrap_or_else(|| core.path()));
+            let child = core.protocol().child(*child).cloned();
+            cause.escalated(|| child.map_or_else(|| core.path(), |child| child.path()));
         }
         let observer = core.system.observer();
-        if !observer.is_heard() {
-            return;
+        if observer.hears(&note) {
+            self.tell(observer, note, basis);
         }
-        let strategy = self.strategy();
-        let attempt = note.child().map_or(0, |id| core.protocol().attempt(id, &strategy));
-        let child = note.child().and_then(|id| self.path_of(id));
-        observer.note(core.path(), child, note, &strategy, attempt);
     }
 
-    fn path_of(&self, child: ChildId) -> Option<ActorPath> {
-        let (name, _) = self.cell.core.protocol().child_info(child)?;
-        self.cell.core.path().child(&name).ok()
+    #[cold]
+    fn tell(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        let (strategy, rule, now) = match basis {
+            Some(basis) => (basis.strategy, basis.rule, basis.now),
+            None => (*self.strategy(), None, Time::ZERO),
+        };
+        let mut about = About {
+            actor: core.path(),
+            uid: core.uid,
+            child: None,
+            strategy,
+            rule: core.description().table().rule_named(rule),
+            standing: None,
+            attempt: 0,
+        };
+        if matches!(note, Note::Started { again: true } | Note::Restarted(_))
+            && let Some(parent) = &core.parent
+        {
+            // The parent counts. Neither lock is held while this one waits for it.
+            about.attempt = parent.core().protocol().failures_in_row(core.id);
+        }
+        if let Some(id) = note.child() {
+            let protocol = core.protocol();
+            let child = protocol.child(id).cloned();
+            about.standing = match &note {
+                Note::Decided { directive, outcome, .. } => {
+                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
+                    if standing.is_some() {
+                        about.strategy.limit = directive.limit();
+                    }
+                    standing.or_else(|| protocol.standing(id, &strategy, now))
+                }
+                _ => protocol.standing(id, &strategy, now),
+            };
+            about.attempt = protocol.failures_in_row(id);
+            drop(protocol);
+            if let Some(child) = child {
+                (about.uid, about.child) = (child.core().uid, Some(child.path()));
+            }
+        }
+        observer.note(about, note);
     }
 
     // ---- the end -------------------------------------------------------------------------------------------------
@@ -456,7 +556,7 @@ impl<A: Actor> EffectRunner<A> {
                 control @ Entry::Control(_) => self.reaches_nobody(control),
             }
         }
-        // Closed meanwhile where the runtime goes away.
+        // The lane was closed in the meantime, because the runtime is going away.
         for message in self.cell.mailbox.put_back(messages).err().into_iter().flatten() {
             self.reaches_nobody(Entry::Message(message));
         }
@@ -481,7 +581,7 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            // Dropping the visit tells the caller that there is no answer.
+            // When the visit is dropped, its caller learns that there is no answer.
             Entry::Control(Control::Visit(visit)) => {
                 reply::drop_because(AskError::Stopped, visit);
             }

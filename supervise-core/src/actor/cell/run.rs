@@ -23,11 +23,11 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
-use crate::actor::props::{Factory, Props};
+use crate::actor::props::{AnyFactory, Props};
 use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::base::{UserValue, drop_contained};
-use crate::failure::Failure;
+use crate::failure::{During, Failure};
 use crate::supervision::Input;
 
 /// How many messages a cell handles in one turn, and how many system messages. Rule 1.9.
@@ -35,7 +35,7 @@ pub(super) const THROUGHPUT: u32 = 128;
 
 /// The part of a cell that only its own future touches.
 pub(crate) struct Runner<A: Actor> {
-    factory: UserValue<Factory<A>>,
+    factory: UserValue<AnyFactory<A>>,
     instance: Option<A>,
     ctx: Context<A>,
     effects: EffectRunner<A>,
@@ -114,26 +114,26 @@ impl<A: Actor> Runner<A> {
                     UserCode::Terminated => {
                         let outcome =
                             finish!(|instance, ctx, effects| instance.terminated(effects.take_gone(), ctx));
-                        self.handled(outcome);
+                        self.handled(Self::left_watch(outcome));
                     }
                     UserCode::PreStart => {
                         let outcome = finish!(|instance, ctx, effects| instance.pre_start(ctx));
-                        let _again = self.built(outcome);
+                        let _again = self.built(During::PreStart.number(), outcome);
                     }
                     UserCode::PostRestart => {
                         let cause = self.effects.take_cause();
                         let outcome = finish!(|instance, ctx, effects| instance.post_restart(ctx, &cause));
-                        let _again = self.built(outcome);
+                        let _again = self.built(During::PostRestart.number(), outcome);
                     }
                     UserCode::PreRestart { own } => {
                         let cause = self.effects.take_cause();
                         let message = if own { self.failed_message() } else { None };
                         let outcome = finish!(|instance, ctx, effects| instance.pre_restart(ctx, &cause, message));
-                        let _again = self.returned(outcome);
+                        let _again = self.returned(During::PreRestart.number(), outcome);
                     }
                     UserCode::PostStop => {
                         let outcome = finish!(|instance, ctx, effects| instance.post_stop(ctx));
-                        let _again = self.returned(outcome);
+                        let _again = self.returned(During::PostStop.number(), outcome);
                     }
                 }
             }
@@ -221,6 +221,38 @@ impl<A: Actor> Runner<A> {
             self.effects.enqueue(Control::Tick(generation));
         }
         self.drain_messages()
+    }
+
+    /// A failure leaves the hook of this number.
+    #[cold]
+    fn left_hook(&self, hook: u16, failure: Failure) -> Failure {
+        let hook = During::numbered(hook, &[]);
+        let entered = During::numbered(self.effects.cell.mailbox.entered(), A::HANDLERS);
+        failure.left(match (hook, entered) {
+            // They run the other hook unless the actor has its own.
+            (Some(During::PostRestart), Some(During::PreStart))
+            | (Some(During::PreRestart), Some(During::PostStop)) => entered,
+            _ => hook,
+        })
+    }
+
+    /// What came of a `#[watch]` method.
+    fn left_watch(outcome: UserCodeResult) -> UserCodeResult {
+        let watch = Some(During::Watch);
+        match outcome {
+            Ok(Err(failure)) => Ok(Err(failure.left(watch))),
+            Err(Broken::Panicked(payload)) => Ok(Err(Failure::panic(payload).left(watch))),
+            Ok(Ok(())) | Err(Broken::Aborted) => outcome,
+        }
+    }
+
+    /// A failure leaves the handler that was entered last.
+    #[cold]
+    fn left_handler(&self, failure: Failure) -> Failure {
+        failure.left(match A::HANDLERS {
+            [] => Some(During::Handler("handle")),
+            handlers => During::numbered(self.effects.cell.mailbox.entered(), handlers),
+        })
     }
 
     fn step(&mut self, input: Input<'_, AnyActorRef, Failure>) {

@@ -1,13 +1,14 @@
 //! The queue of the only worker of a current-thread runtime: other threads fill it, and the worker takes its whole
 //! content whenever it is polled.
 //!
-//! There is no stealing, so the tasks that the worker's own turns make ready stay with the thread and need no lock.
+//! No other worker steals from it. So tasks that the worker's own turns make ready stay on its thread and need no lock.
 
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
 
 use std::collections::VecDeque;
 use std::mem::{swap, take};
+use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,13 +16,15 @@ use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 /// The tasks `T` that came from outside.
 pub(super) struct OnlyQueue<T> {
     queue: Mutex<Queue<T>>,
+    /// The waker of the worker, which is always the same. It is set before the worker first sleeps.
+    waker: OnceLock<Waker>,
 }
 
 struct Queue<T> {
     tasks: VecDeque<T>,
-    /// The waker of the worker, while it sleeps.
-    waker: Option<Waker>,
-    /// The system has ended: the worker is not needed any more.
+    /// Whether the worker sleeps, and nobody has woken it.
+    asleep: bool,
+    /// The system has ended, so the worker is no longer needed.
     over: bool,
     /// The worker is gone.
     closed: bool,
@@ -29,7 +32,8 @@ struct Queue<T> {
 
 impl<T> OnlyQueue<T> {
     pub(super) fn new() -> Self {
-        Self { queue: Mutex::new(Queue { tasks: VecDeque::new(), waker: None, over: false, closed: false }) }
+        let queue = Queue { tasks: VecDeque::new(), asleep: false, over: false, closed: false };
+        Self { queue: Mutex::new(queue), waker: OnceLock::new() }
     }
 
     /// Queues a task, or returns it if the worker is gone.
@@ -39,23 +43,19 @@ impl<T> OnlyQueue<T> {
             return Err(task);
         }
         queue.tasks.push_back(task);
-        let waker = queue.waker.take();
-        drop(queue);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        self.wake(queue);
         Ok(())
     }
 
     /// Moves all waiting tasks into `tasks`, which is empty. Pending: the worker is woken when there are more. Ready:
     /// no task waits, and the worker is no longer needed.
     pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
+        let waker = self.waker.get_or_init(|| cx.waker().clone());
+        debug_assert!(waker.will_wake(cx.waker()), "the worker is one task");
         let mut queue = self.lock();
         swap(tasks, &mut queue.tasks);
         let over = queue.over;
-        if !over {
-            queue.waker = Some(cx.waker().clone());
-        }
+        queue.asleep = !over;
         drop(queue);
         if over && tasks.is_empty() {
             return Poll::Ready(());
@@ -81,10 +81,15 @@ impl<T> OnlyQueue<T> {
     pub(super) fn end(&self) {
         let mut queue = self.lock();
         queue.over = true;
-        let waker = queue.waker.take();
+        self.wake(queue);
+    }
+
+    /// Wakes the worker if it sleeps, after releasing the lock.
+    fn wake(&self, mut queue: MutexGuard<'_, Queue<T>>) {
+        let slept = take(&mut queue.asleep);
         drop(queue);
-        if let Some(waker) = waker {
-            waker.wake();
+        if slept && let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
         }
     }
 

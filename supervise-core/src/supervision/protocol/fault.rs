@@ -125,7 +125,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 
     /// Rules 3.5, 3.6 and 3.7.
-    pub(super) fn decided(&mut self, ruling: Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
+    pub(super) fn decided(&mut self, ruling: &Ruling<'_, C>, effects: &mut Vec<Effect<R, C>>) {
         debug_assert!(self.is_deciding(), "an answer without a question");
         let Some(report) = self.children.as_mut().and_then(|children| children.deciding.take()) else {
             return;
@@ -143,12 +143,31 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The note of the decision goes before its effects, so that a reader of the log sees the cause first.
         let said = effects.len();
-        let outcome = self.answer(&report, directive, &ruling, effects);
+        let outcome = self.answer(&report, directive, ruling, effects);
+        if ruling.heard {
+            self.count_in_row(child, outcome, ruling);
+        }
         // An escalation is recorded in the failure, so it is noted even without a subscriber.
         if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
         }
+    }
+
+    /// Counts a failure for those who are told of it.
+    ///
+    /// Rule 10.6.
+    fn count_in_row(&mut self, child: ChildId, outcome: Outcome, ruling: &Ruling<'_, C>) {
+        if outcome == Outcome::AlreadyAnswered {
+            return;
+        }
+        let Some(child) = self.child_mut(child) else { return };
+        let history = child.history_mut();
+        let delayed = match outcome {
+            Outcome::Restarting { delay: Some(delay), .. } => Some((delay, history.backoff.count())),
+            _ => None,
+        };
+        history.row.failed(ruling.strategy, ruling.now, delayed);
     }
 
     /// Carries a directive out, and returns the outcome.
@@ -179,8 +198,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Restart => self.restart_children(report, None, ruling, effects),
-            Directive::RestartAfter(backoff) => self.restart_children(report, Some(*backoff), ruling, effects),
+            Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_) => {
+                self.restart_children(report, directive, ruling, effects)
+            }
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
         }
     }
@@ -253,10 +273,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     fields.add_pending_resume(id);
                 }
             }
-            EarlierRestart::Scheduled(Delayed { schedule, pending_resumes }) => {
+            EarlierRestart::Scheduled(delayed) => {
                 if let Some(child) = self.child_mut(id) {
-                    let pending_resumes = pending_resumes + 1;
-                    child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                    let pending_resumes = delayed.pending_resumes + 1;
+                    child.history_mut().delayed = Some(Delayed { pending_resumes, ..delayed });
                 }
             }
             EarlierRestart::Sent => self.send_to(id, SystemMessage::Resume(None), effects),

@@ -2,9 +2,12 @@
 
 use std::hash::Hash;
 
-use super::{Instance, Phase, Protocol, SpawnRefusal};
+use super::{Instance, Out, Phase, Protocol, SpawnRefusal};
 use crate::base::ActorName;
+use crate::supervision::Time;
 use crate::supervision::children::{ChildRecord, Children, Marked};
+use crate::supervision::directive::{Directive, Terms};
+use crate::supervision::restart_window::{RestartStatistics, Standing};
 use crate::supervision::settings::{Count, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMessage};
 use crate::supervision::watch::WatchKind;
@@ -83,16 +86,66 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Some((child.name.clone(), child.restarts()))
     }
 
-    /// Which restart in a row the last one of a child is: of those that the limit counts or, without a limit, the backoff.
-    pub fn attempt(&self, id: ChildId, strategy: &Strategy) -> u32 {
-        let Some((children, child)) = self.children.as_ref().and_then(|all| Some((all, all.find(id)?))) else {
-            return 0;
+    /// A child.
+    pub fn child(&self, id: ChildId) -> Option<&R> {
+        self.children.as_ref()?.find(id).map(|child| &child.target)
+    }
+
+    /// How many failures of a child there were in a row, as far as somebody was told of them.
+    ///
+    /// Rule 10.6.
+    pub fn failures_in_row(&self, id: ChildId) -> u32 {
+        let child = self.children.as_ref().and_then(|all| all.find(id));
+        child.and_then(ChildRecord::history).map_or(0, |history| history.row.failures())
+    }
+
+    /// How much of the limit a failure of this child would find used at `now`. `None` if there is no limit.
+    pub fn standing(&self, id: ChildId, strategy: &Strategy, now: Time) -> Option<Standing> {
+        let children = self.children.as_ref()?;
+        let unused = RestartStatistics::default();
+        let statistics = match strategy.count {
+            Count::Supervisor => &children.restarts,
+            Count::Child => children.find(id)?.history().map_or(&unused, |history| &history.restarts),
         };
-        match strategy.count {
-            _ if strategy.limit.is_unlimited() => child.delays(),
-            Count::Child => child.restarts(),
-            Count::Supervisor => children.restarts.count(),
-        }
+        statistics.standing(&strategy.limit, now)
+    }
+
+    /// When the delayed restart for which a child waits is due, if it waits for one.
+    pub fn due(&self, id: ChildId) -> Option<Time> {
+        Some(self.children.as_ref()?.find(id)?.delayed()?.due)
+    }
+
+    /// At most `most` children from `first` on, in start order.
+    pub fn some_children(&self, first: ChildId, most: usize) -> impl Iterator<Item = (ChildId, &R)> {
+        let children = self.children.as_deref().into_iter();
+        let children = children.flat_map(move |children| children.starting_at(first));
+        children.take(most).map(|(id, child)| (id, &child.target))
+    }
+
+    /// Whether a message handler is out.
+    pub fn handler_is_parked(&self) -> bool {
+        self.out == Some(Out::Handler)
+    }
+
+    /// How much of the limit of the rule that decided about this child is used. `None` if the rule has no limit, or if it granted the
+    /// restart and the strategy's limit then refused it.
+    ///
+    /// Rule 7.11.
+    pub fn standing_of_rule(
+        &self,
+        id: ChildId,
+        strategy: &Strategy,
+        directive: &Directive,
+        refused: bool,
+        now: Time,
+    ) -> Option<Standing> {
+        let Directive::RestartOn(Terms { rule, limit, .. }) = directive else { return None };
+        let children = self.children.as_ref()?;
+        let count = match strategy.count {
+            Count::Child => children.find(id)?.history()?.of_rules.find(*rule)?,
+            Count::Supervisor => children.of_rules.find(*rule)?,
+        };
+        if refused && !count.refused(limit) { None } else { count.standing(limit, now) }
     }
 
     /// The watched actors.

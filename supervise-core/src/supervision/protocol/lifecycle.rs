@@ -167,7 +167,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Returned::Ok => {
                 self.instance = Instance::Live;
                 self.runs = self.runs.wrapping_add(1);
-                Self::note(effects, Note::Started);
+                Self::note(effects, Note::Started { again: self.restarts > 0 });
                 self.tell_started(effects);
             }
             Returned::Err(cause) => {

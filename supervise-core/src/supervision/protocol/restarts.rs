@@ -7,6 +7,7 @@ use super::{Instance, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
 use crate::supervision::children::{ChildRecord, Children, Delayed, Report};
+use crate::supervision::directive::Directive;
 use crate::supervision::fields::Granted;
 use crate::supervision::schedule::{Answer, ScheduledRestart};
 use crate::supervision::settings::{Count, OnLimit, Scope, Strategy};
@@ -33,7 +34,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(child) = self.child_mut(culprit) {
             let count = &mut child.history_mut().backoff;
             let delay = count.failed_to_start(runs, &CREATION_BACKOFF, ruling.now, ruling.draw);
-            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), delay, effects);
+            let wait = (ruling.now, delay);
+            self.schedule_restart(Answer::Resume, culprit, cause, Reach::only(culprit), wait, effects);
         }
         Outcome::Resumed
     }
@@ -41,15 +43,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn restart_children(
         &mut self,
         report: &Report<C>,
-        backoff: Option<Backoff>,
+        directive: &Directive,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let &Report { child: culprit, ref cause, runs, .. } = report;
         let strategy = ruling.strategy;
         let ended = self.ended_unexpectedly(culprit);
-        let declared = backoff.or(strategy.backoff);
-        let may_spin = || (cause.is_initialization() || ended) && strategy.limit.is_unlimited();
+        let declared = if directive.has_backoff() { directive.backoff() } else { strategy.backoff };
+        let unlimited = strategy.limit.is_unlimited() && !directive.is_limited();
+        let may_spin = || (cause.is_initialization() || ended) && unlimited;
         let backoff = declared.or_else(|| may_spin().then_some(CREATION_BACKOFF));
         let first_start = self.holds_up_construction(culprit);
         let reach = if first_start {
@@ -61,7 +64,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The table exists, because the culprit is in it.
         let children = self.children.get_or_insert_default();
-        if !permitted(children, &reach.children, strategy, ruling.now) {
+        if (directive.is_limited() && !permitted_by_rule(children, culprit, directive, ruling))
+            || !permitted(children, &reach.children, strategy, ruling.now)
+        {
             if strategy.on_limit == OnLimit::Stop && !first_start {
                 return Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) };
             }
@@ -80,7 +85,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         });
         let children = reach.children.len();
         match delay {
-            Some(delay) => self.schedule_restart(Answer::Restart, culprit, cause, reach, delay, effects),
+            Some(delay) => {
+                self.schedule_restart(Answer::Restart, culprit, cause, reach, (ruling.now, delay), effects);
+            }
             None => self.restart_now(culprit, cause, &reach, effects),
         }
         if first_start
@@ -116,16 +123,17 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         culprit: ChildId,
         cause: &C,
         reach: Reach,
-        delay: Duration,
+        (now, delay): (Time, Duration),
         effects: &mut Vec<Effect<R, C>>,
     ) {
+        let due = now.saturating_add(delay);
         let schedule = self.children.get_or_insert_default().new_schedule();
         for &id in reach.children.iter() {
             if let Some(pending_resumes) = self.take_over(id, culprit, effects)
                 && let Some(child) = self.child_mut(id)
                 && !child.is_dying()
             {
-                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes });
+                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes, due });
             }
         }
         let with_group = reach.is_group();
@@ -253,6 +261,24 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
     }
+}
+
+/// Asks the count of the rule that decided. It is kept for the failed child, or for all children, as the strategy's is.
+///
+/// Rule 7.11.
+#[cold]
+fn permitted_by_rule<R: Clone, C>(
+    children: &mut Children<R, C>,
+    culprit: ChildId,
+    directive: &Directive,
+    ruling: &Ruling<'_, C>,
+) -> bool {
+    let Directive::RestartOn(terms) = directive else { return true };
+    let counts = match (ruling.strategy.count, children.find_mut(culprit)) {
+        (Count::Child, Some(child)) => &mut child.history_mut().of_rules,
+        (Count::Supervisor, _) | (_, None) => &mut children.of_rules,
+    };
+    counts.of(terms.rule).permit(&terms.limit, ruling.now)
 }
 
 /// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.

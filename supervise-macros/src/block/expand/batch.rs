@@ -12,7 +12,7 @@ use crate::duration;
 use crate::spans::{self, located};
 
 /// The handlers with `batch` that can be called, with the number of each.
-fn handlers(block: &Block) -> impl Iterator<Item = (u32, &Handler, &Batch)> {
+fn handlers(block: &Block) -> impl Iterator<Item = (u16, &Handler, &Batch)> {
     (0..).zip(&block.handlers).filter_map(|(at, handler)| {
         let batch = handler.batch.as_ref().filter(|_| handler.is_sound())?;
         Some((at, handler, batch))
@@ -56,7 +56,7 @@ pub(super) fn members(block: &Block) -> TokenStream {
         #[allow(unused_variables)]
         async fn handle_batch(
             &mut self,
-            handler: ::core::primitive::u32,
+            handler: ::core::primitive::u16,
             batch: ::std::vec::Vec<#envelope>,
             __ctx: &mut #krate::Context<Self>,
         ) -> ::core::result::Result<(), #krate::Failure> {
@@ -70,7 +70,8 @@ pub(super) fn members(block: &Block) -> TokenStream {
     }
 }
 
-fn arm(block: &Block, at: u32, handler: &Handler) -> TokenStream {
+fn arm(block: &Block, at: u16, handler: &Handler) -> TokenStream {
+    let number = at + 1;
     let Block { krate, message, .. } = block;
     let mixed = Span::mixed_site();
     let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
@@ -83,6 +84,7 @@ fn arm(block: &Block, at: u32, handler: &Handler) -> TokenStream {
     quote_spanned! {mixed=>
         #cfgs
         #at => {
+            #krate::__private::enter(__ctx, #number);
             #[allow(unreachable_patterns)]
             let #ident = #krate::__private::open_batch(__ctx, batch, |message| match message {
                 #message::#variant { #ident } => ::core::option::Option::Some(#sendable(#ident)),

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use syn::ext::IdentExt;
 use syn::{Path, Type};
 
 use super::message::never_arm;
@@ -16,6 +17,7 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     let mixed = Span::mixed_site();
     let envelope = message::envelope(block);
     let mut members = quote_spanned!(mixed=> type Message = #envelope;);
+    members.extend(names(block));
     if block.keeps_replies {
         members.extend(quote_spanned!(mixed=> const KEEPS_REPLIES: ::core::primitive::bool = true;));
     }
@@ -44,20 +46,35 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     derivation(generics, as_actor, actor, members)
 }
 
+/// The handlers' names as written. Those that a `#[cfg]` leaves out have a name too, so that the others keep their numbers.
+fn names(block: &Block) -> TokenStream {
+    let mut names = TokenStream::new();
+    for handler in &block.handlers {
+        let name = handler.ident.unraw().to_string();
+        names.extend(quote_spanned!(Span::mixed_site()=> #name,));
+    }
+    if names.is_empty() {
+        return names;
+    }
+    quote_spanned! {Span::mixed_site()=>
+        const HANDLERS: &'static [&'static ::core::primitive::str] = &[#names];
+    }
+}
+
 /// `handle` for async handlers, `handle_now` for the others.
 fn handlers(block: &Block) -> TokenStream {
     let (mut waiting, mut prompt, mut later) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
-    for handler in &block.handlers {
+    for (number, handler) in (1_u16..).zip(&block.handlers) {
         if handler.batch.is_some() && handler.is_sound() {
             continue;
         }
         if handler.is_async {
-            waiting.extend(arm(block, handler));
+            waiting.extend(arm(block, handler, number));
             let give_back =
                 quote_spanned!(Span::mixed_site()=> return ::core::ops::ControlFlow::Continue(message));
             later.extend(message::named_arm(block, handler, &give_back));
         } else {
-            prompt.extend(arm(block, handler));
+            prompt.extend(arm(block, handler, number));
         }
     }
     let mut gathered = TokenStream::new();
@@ -147,8 +164,8 @@ pub(super) fn tiers(krate: &Path) -> TokenStream {
     }
 }
 
-/// The arm for one handler. Our own names begin with `__`, because the user chooses the names of the fields.
-fn arm(block: &Block, handler: &Handler) -> TokenStream {
+/// The arm for one handler, which says its number. Our own names begin with `__`, because the user chooses the names of the fields.
+fn arm(block: &Block, handler: &Handler, number: u16) -> TokenStream {
     let Block { krate, message, .. } = block;
     let (cfgs, variant) = (&handler.cfgs, located(&handler.variant));
     let mixed = Span::mixed_site();
@@ -169,6 +186,7 @@ fn arm(block: &Block, handler: &Handler) -> TokenStream {
     quote_spanned! {mixed=>
         #cfgs
         #message::#variant { #fields } => {
+            #krate::__private::enter(__ctx, #number);
             #checked
             #answer
         }

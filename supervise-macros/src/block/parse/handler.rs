@@ -15,12 +15,10 @@ use crate::block::model::{Fallible, Field, Handler, Later, Mistake, Outcome, Rep
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::HandlerArguments;
+use crate::grammar::reserved::RESERVED;
 use crate::settings::{Setting, written};
 use crate::spans::located;
 use crate::syntax::bare;
-
-/// The methods that a ref has already.
-const RESERVED: &[&str] = &["clone", "eq", "hash", "deref", "into", "actor_ref"];
 
 /// The name of a reply slot's type.
 pub(super) const SLOT: &str = "ReplyTo";
@@ -273,7 +271,7 @@ fn shared_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
 // ---- types that a message can hold ---------------------------------------------------------------------------------
 
 #[derive(Clone, Copy)]
-enum Place {
+pub(crate) enum Place {
     Argument,
     Reply,
 }
@@ -285,7 +283,8 @@ fn owned(ty: Type, place: Place, mistakes: &Ident, errors: &mut Errors) -> Type 
     if errors.count() == before { ty } else { reported(mistakes, &ty) }
 }
 
-fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
+/// Reports what borrows or has no name in `ty`.
+pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
     match ty {
         Type::Reference(reference)
             if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>

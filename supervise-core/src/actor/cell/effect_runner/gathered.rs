@@ -115,7 +115,7 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Takes what is gathered, to handle it now.
-    pub(in crate::actor::cell) fn take_batch(&mut self) -> (u32, Vec<A::Message>) {
+    pub(in crate::actor::cell) fn take_batch(&mut self) -> (u16, Vec<A::Message>) {
         let Some(gathered) = self.aside.as_mut().and_then(|aside| aside.gathered.as_deref_mut()) else {
             unreachable!("the batch has messages")
         };

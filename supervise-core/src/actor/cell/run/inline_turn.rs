@@ -65,6 +65,7 @@ impl<A: Actor> Runner<A> {
     /// Tells the asker of an inline turn of a failure at once. A worker handles the consequences.
     #[cold]
     fn tell_asker(&mut self, failure: Failure) -> Interrupt<A::Message> {
+        let failure = self.left_handler(failure);
         if let Some(asker) = self.ctx.take_held() {
             asker.fail(AskError::Failed(failure.clone()));
         }

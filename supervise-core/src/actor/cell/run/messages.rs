@@ -19,7 +19,7 @@ use crate::actor::reply::{self, ErasedSlot, drop_because};
 use crate::actor::request::AskError;
 use crate::actor::work::WorkId;
 use crate::base::{Payload, contained};
-use crate::failure::Failure;
+use crate::failure::{During, Failure};
 use crate::observe::DeadLetterReason;
 use crate::supervision::{Input, Returned, WatchKind};
 
@@ -82,7 +82,7 @@ impl<A: Actor> Runner<A> {
         match self.ctx.take_outcome(work) {
             None => Next::Again,
             Some(Ok(message)) => self.admit(message),
-            Some(Err(failure)) => self.failed(failure),
+            Some(Err(failure)) => self.failed(failure.left(Some(During::Work))),
         }
     }
 
@@ -310,6 +310,7 @@ impl<A: Actor> Runner<A> {
 
     #[cold]
     fn failed_for(&mut self, asker: Option<Arc<dyn ErasedSlot>>, failure: Failure) {
+        let failure = self.left_handler(failure);
         if let Some(asker) = self.impatient(asker) {
             asker.fail(AskError::Failed(failure.clone()));
         }
@@ -390,7 +391,7 @@ pub(super) fn admit<A: Actor>(
             return ControlFlow::Break(Interrupt::Unwanted(message));
         }
         Err(payload) => {
-            let failure = Failure::panic(payload);
+            let failure = Failure::panic(payload).left(Some(During::StashWhile));
             drop_because(AskError::Failed(failure.clone()), message);
             return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
         }

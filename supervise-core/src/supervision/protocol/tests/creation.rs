@@ -9,7 +9,7 @@ fn an_actor_begins_with_its_factory() {
 fn a_child_of_a_suspended_parent_starts_but_handles_nothing() {
     let mut actor = Protocol::new(2);
     assert_eq!(actor.begin(), Call::Create);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
     assert!(!actor.accepts_messages());
     drive(&mut actor, Resume(None));
     assert!(!actor.accepts_messages());
@@ -42,6 +42,7 @@ fn a_failed_creation_is_reported_as_such_and_leaves_no_instance() {
 #[test]
 fn a_failed_creation_is_tried_again_when_its_children_are_gone() {
     for answer in [Restart(X), Resume(Some(X))] {
+        let again = matches!(answer, Restart(_));
         let mut actor = creating();
         spawn(&mut actor);
         assert_eq!(
@@ -50,7 +51,7 @@ fn a_failed_creation_is_tried_again_when_its_children_are_gone() {
         );
         assert_eq!(drive(&mut actor, answer), [Note(News::TurnedIntoCreate), Send(A, Terminate)]);
         assert_eq!(drive(&mut actor, ended(A)), [Effect::Call(Call::Create)]);
-        assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+        assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again })]);
         assert!(actor.accepts_messages());
     }
 }

@@ -56,7 +56,7 @@ fn start_from(actor: &mut Actor, first: usize, fields: usize) {
 fn with(specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Actor {
     let mut actor = beginning(specs, auto_shutdown);
     start_from(&mut actor, 0, specs.len());
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
     actor
 }
 

@@ -9,6 +9,7 @@
 //! | `escalation` | failing for a child |
 //! | `declared` | children that are fields |
 //! | `storms` | failures that an earlier decision answers too |
+//! | `rules` | limits of single rules |
 //! | `strategies` | whom a directive reaches, limits |
 //! | `backoff` | delayed rounds |
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
@@ -27,6 +28,7 @@ mod failure;
 mod parked;
 mod restart;
 mod resume;
+mod rules;
 mod stop;
 mod storms;
 mod strategies;
@@ -148,7 +150,7 @@ fn decide(actor: &mut Actor, directive: Directive, strategy: &Strategy) -> Vec<D
 }
 
 fn decide_at(actor: &mut Actor, verdict: Result<Directive, Why>, strategy: &Strategy, now: Duration) -> Vec<Does> {
-    step(actor, Input::Decided(Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
+    step(actor, Input::Decided(&Ruling { verdict, strategy, now, draw: 0.0, heard: true }))
 }
 
 /// A command: its effects.
@@ -172,7 +174,7 @@ fn creating() -> Actor {
 /// An actor that runs, with so many children.
 fn running(children: u32) -> Actor {
     let mut actor = creating();
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
     for _ in 0..children {
         spawn(&mut actor);
     }

@@ -5,7 +5,7 @@ use super::*;
 fn field() -> Actor {
     let mut actor = Protocol::new(0).as_field();
     actor.begin();
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started), TellStarted]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false }), TellStarted]);
     actor
 }
 

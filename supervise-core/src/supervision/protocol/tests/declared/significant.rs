@@ -69,7 +69,7 @@ fn a_significant_child_that_is_to_start_yet_is_another_one() {
     assert_eq!(drive(&mut actor, Started(id(A))), [declare(1)]);
     assert_eq!(drive(&mut actor, ended(A)), []);
     start_from(&mut actor, 1, 2);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
     assert_eq!(drive(&mut actor, ended(B)), [Effect::AnnounceStop, post_stop()]);
 }
 

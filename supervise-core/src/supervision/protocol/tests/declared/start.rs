@@ -84,7 +84,7 @@ fn a_field_that_is_tried_again_later_keeps_nobody_else_from_starting() {
     assert_eq!(drive(&mut actor, up(B)), [CREATE]);
     let restart = Restart(Why::Starting('x'));
     assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(A, restart)]);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
     assert_eq!(drive(&mut actor, up(A)), []);
 }
 
@@ -171,7 +171,7 @@ fn an_actor_without_fields_has_none() {
     let mut actor = Protocol::<u32, Why>::new(0).with_fields(&[], AutoShutdown::AllSignificant);
     assert_eq!(Effect::Call(actor.begin()), CREATE);
     assert_eq!(actor.child_of_field(0), None);
-    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
     let child = spawn(&mut actor);
     assert_eq!(drive(&mut actor, ended(child)), []);
 }

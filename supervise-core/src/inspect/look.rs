@@ -1,0 +1,277 @@
+//! Looking at each actor of a running system: what it does now, and what its supervisor knows of it.
+//!
+//! A look sends no message, wakes no actor and waits for none. It locks one actor at a time, and a parent for at most
+//! [`SLICE`] of its children at a time.
+//!
+//! Rule 10.8.
+
+use std::vec;
+
+use super::tree::NodeState;
+use crate::actor::{ActorSystem, AnyActorRef};
+use crate::base::Uid;
+use crate::failure::During;
+use crate::mailbox::Vitals;
+use crate::observe::LastFailure;
+use crate::supervision::{ChildId, Standing, Strategy, Time};
+
+/// For so many children a parent is held up at a time.
+const SLICE: usize = 1024;
+
+/// One actor, as a [look](ActorSystem::look) found it. Two looks tell what happened between them.
+#[derive(Debug, Clone)]
+pub struct Glimpse {
+    actor: AnyActorRef,
+    depth: usize,
+    state: NodeState,
+    parked: bool,
+    vitals: Vitals,
+    last_failure: Option<LastFailure>,
+    by_parent: ByParent,
+}
+
+/// What the supervisor knows.
+#[derive(Debug, Clone, Default)]
+struct ByParent {
+    restarts: u32,
+    attempt: u32,
+    standing: Option<Standing>,
+    due: Option<Time>,
+}
+
+impl Glimpse {
+    /// The actor.
+    pub fn actor(&self) -> &AnyActorRef {
+        &self.actor
+    }
+
+    /// Its incarnation.
+    pub fn uid(&self) -> Uid {
+        self.actor.core().uid
+    }
+
+    /// How many actors are above it.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The name of its type, as [`std::any::type_name`] returns it.
+    pub fn actor_type(&self) -> &'static str {
+        self.actor.core().description().type_name()
+    }
+
+    /// Its state.
+    pub fn state(&self) -> NodeState {
+        self.state
+    }
+
+    /// Whether it is in a turn, or its handler waits at an await point.
+    pub fn is_handling(&self) -> bool {
+        self.state == NodeState::Running && (self.parked || self.vitals.handling)
+    }
+
+    /// Whether its handler waits at an await point. An actor that is handling and not parked in two looks a second apart may block
+    /// its thread.
+    pub fn is_parked(&self) -> bool {
+        self.parked
+    }
+
+    /// The handler that it entered last. `None`: none yet, or it is written by hand and names no handlers.
+    pub fn handler(&self) -> Option<&'static str> {
+        match During::numbered(self.vitals.entered, self.actor.core().description().handlers())? {
+            During::Handler(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// How many messages were pushed into its mailbox so far. It wraps. `pushed - waiting` counts those that it took up, so two looks
+    /// give a rate.
+    pub fn pushed(&self) -> u32 {
+        self.vitals.pushed
+    }
+
+    /// How many messages wait in its mailbox, without the one in hand and the stash.
+    pub fn waiting(&self) -> usize {
+        self.vitals.waiting
+    }
+
+    /// How many restarts its parent has told this incarnation to do, whether a limit counts them or not.
+    pub fn restarts(&self) -> u32 {
+        self.by_parent.restarts
+    }
+
+    /// How much of its restart limit the next failure would find used. `None`: there is no limit.
+    pub fn standing(&self) -> Option<Standing> {
+        self.by_parent.standing
+    }
+
+    /// How many failures there were in a row (rule 10.6).
+    pub fn attempt(&self) -> u32 {
+        self.by_parent.attempt
+    }
+
+    /// When it is restarted, as the time since the system began, if it waits for a delayed restart. Siblings that restart together have
+    /// the same.
+    pub fn due(&self) -> Option<Time> {
+        self.by_parent.due
+    }
+
+    /// Its last failure, if the log or a subscriber was told of it and it is among the last 4096.
+    pub fn last_failure(&self) -> Option<&LastFailure> {
+        self.last_failure.as_ref()
+    }
+}
+
+/// The children of one actor that are still to be looked at.
+struct Level {
+    parent: AnyActorRef,
+    strategy: Strategy,
+    slice: vec::IntoIter<(AnyActorRef, ByParent)>,
+    /// Where the next slice begins. `None`: there is none.
+    next: Option<ChildId>,
+}
+
+impl Level {
+    fn below(parent: AnyActorRef) -> Self {
+        let strategy = parent.core().description().strategy();
+        Self { parent, strategy, slice: Vec::new().into_iter(), next: Some(ChildId(0)) }
+    }
+
+    fn next_child(&mut self, now: Time) -> Option<(AnyActorRef, ByParent)> {
+        loop {
+            if let Some(child) = self.slice.next() {
+                return Some(child);
+            }
+            self.take_slice(self.next?, now);
+        }
+    }
+
+    fn take_slice(&mut self, from: ChildId, now: Time) {
+        let mut slice = Vec::new();
+        let mut last = None;
+        let protocol = self.parent.core().protocol();
+        for (id, child) in protocol.some_children(from, SLICE) {
+            last = Some(id);
+            let known = ByParent {
+                restarts: protocol.restarts_in_all(id),
+                attempt: protocol.failures_in_row(id),
+                standing: protocol.standing(id, &self.strategy, now),
+                due: protocol.due(id),
+            };
+            slice.push((child.clone(), known));
+        }
+        drop(protocol);
+        self.next = last.filter(|_| slice.len() == SLICE).map(|last| ChildId(last.0 + 1));
+        self.slice = slice.into_iter();
+    }
+}
+
+impl ActorSystem {
+    /// Looks at each actor, each before its children. `look` is called with no lock held.
+    ///
+    /// All actors continue to run: the look at each is true for the moment at which it is taken. An actor that starts or ends meanwhile
+    /// may be left out. No actor is held up for longer than it takes to list 1024 children, no code of an actor runs, and no message
+    /// is sent (rule [10.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.8)).
+    pub fn look(&self, mut look: impl FnMut(&Glimpse)) {
+        let now = self.core().now();
+        let mut levels: Vec<Level> = Vec::new();
+        let mut next = Some((self.core().root(), ByParent::default()));
+        loop {
+            if let Some((actor, by_parent)) = next.take()
+                && let Some(glimpse) = self.glimpse(actor.clone(), levels.len(), by_parent)
+            {
+                look(&glimpse);
+                levels.push(Level::below(actor));
+            }
+            let Some(level) = levels.last_mut() else { return };
+            next = level.next_child(now);
+            if next.is_none() {
+                levels.pop();
+            }
+        }
+    }
+
+    /// `None` if it has ended.
+    fn glimpse(&self, actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<Glimpse> {
+        let (state, parked) = {
+            let protocol = actor.core().protocol();
+            if protocol.has_ended() {
+                return None;
+            }
+            (NodeState::of(&protocol), protocol.handler_is_parked())
+        };
+        let vitals = actor.0.vitals();
+        let last_failure = self.core().observer().last_failure(actor.core().uid);
+        Some(Glimpse { actor, depth, state, parked, vitals, last_failure, by_parent })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::{Actor, ActorRef, Context, Supervisor};
+    use crate::failure::Failure;
+
+    struct Plain;
+
+    impl Supervisor for Plain {
+        type Ref = ActorRef<Self>;
+    }
+
+    impl Actor for Plain {
+        type Message = ();
+
+        async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+            std::future::pending().await
+        }
+    }
+
+    fn seen(system: &ActorSystem, path: &str) -> Vec<Glimpse> {
+        let mut found = Vec::new();
+        system.look(|glimpse| {
+            if glimpse.actor().path().to_string().ends_with(path) {
+                found.push(glimpse.clone());
+            }
+        });
+        found
+    }
+
+    /// CON-03: a list of children is read by slices, and none is missed or seen twice.
+    #[tokio::test]
+    async fn each_child_is_seen_once_however_many_there_are() {
+        let system = ActorSystem::new("many");
+        for more in [0, 1, SLICE - 3, 1, 1, SLICE, SLICE + 7] {
+            for _ in 0..more {
+                system.spawn_anonymous(|| Plain).expect("a running system");
+            }
+            let mut looked = Vec::new();
+            system.look(|glimpse| looked.push(glimpse.actor().path().to_string()));
+            assert_eq!(
+                looked,
+                system.tree().nodes().map(|node| format!("supervise://many{}", node.path())).collect::<Vec<_>>()
+            );
+        }
+        system.terminate().await;
+    }
+
+    /// CON-06, CON-10: a handler at an await point is parked; what was handled is the difference of two numbers.
+    #[tokio::test]
+    async fn a_handler_that_waits_is_parked_and_what_waits_behind_it_is_counted() {
+        let system = ActorSystem::new("parked");
+        let actor = system.spawn("plain", || Plain).expect("a free name");
+        while !seen(&system, "/user/plain").iter().any(|plain| plain.state() == NodeState::Running) {
+            tokio::task::yield_now().await;
+        }
+        let [idle] = &seen(&system, "/user/plain")[..] else { panic!("it is there") };
+        assert!(!idle.is_parked() && idle.pushed() == 0, "{idle:?}");
+        for _ in 0..3 {
+            actor.tell(()).expect("it runs");
+        }
+        while !seen(&system, "/user/plain").iter().any(Glimpse::is_parked) {
+            tokio::task::yield_now().await;
+        }
+        let [busy] = &seen(&system, "/user/plain")[..] else { panic!("it is there") };
+        assert!(busy.is_handling() && busy.state() == NodeState::Running);
+        assert_eq!((busy.pushed(), busy.waiting(), busy.restarts(), busy.due()), (3, 2, 0, None));
+    }
+}

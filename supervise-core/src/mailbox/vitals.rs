@@ -1,0 +1,90 @@
+//! What somebody who looks at a mailbox sees, without a message and without a clock.
+//!
+//! Whoever looks twice knows what was handled in between: `pushed - waiting` counts what was handled.
+
+use super::Mailbox;
+use crate::base::sync::atomic::Ordering;
+
+/// What somebody who looks at a mailbox sees. Two looks tell what happened between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Vitals {
+    /// How many messages were pushed so far. It wraps.
+    pub(crate) pushed: u32,
+    /// How many of them wait.
+    pub(crate) waiting: usize,
+    /// Whether the cell is in its turn or waits in a handler.
+    pub(crate) handling: bool,
+    /// The handler or hook that it entered last.
+    pub(crate) entered: u16,
+}
+
+impl<M, C, S, R> Mailbox<M, C, S, R> {
+    /// Says that the cell enters a handler or hook.
+    #[inline]
+    pub(crate) fn enter_code(&self, number: u16) {
+        self.entered.store(number, Ordering::Relaxed);
+    }
+
+    /// The handler or hook that the cell entered last.
+    pub(crate) fn entered(&self) -> u16 {
+        self.entered.load(Ordering::Relaxed)
+    }
+
+    /// What the mailbox is like now.
+    pub(crate) fn vitals(&self) -> Vitals {
+        let lanes = self.lock();
+        Vitals {
+            pushed: lanes.pushed,
+            waiting: lanes.user.messages() + self.in_hand.load(Ordering::Relaxed),
+            handling: self.handling.load(Ordering::Relaxed),
+            entered: self.entered(),
+        }
+    }
+}
+
+#[cfg(all(test, not(supervise_loom)))]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::super::{Lane, MailboxKind, Overflow};
+    use super::*;
+
+    type Plain = Mailbox<u32, (), (), ()>;
+
+    fn handled(mailbox: &Plain) -> u32 {
+        let vitals = mailbox.vitals();
+        vitals.pushed - u32::try_from(vitals.waiting).expect("few")
+    }
+
+    fn push(mailbox: &Plain, message: u32) {
+        let _runner = mailbox.enter().push(message);
+    }
+
+    /// What is pushed and does not wait was handled: who looks needs no clock and no count of the cell.
+    #[test]
+    fn what_was_handled_is_what_was_pushed_without_what_waits() {
+        let mailbox = Plain::new(MailboxKind::Unbounded);
+        let mut batch = Lane::new();
+        (0..5).for_each(|message| push(&mailbox, message));
+        assert_eq!(handled(&mailbox), 0);
+        mailbox.take_user(&mut batch);
+        assert_eq!(handled(&mailbox), 0, "in hand, not yet begun");
+        for begun in 1..=3 {
+            mailbox.begin_next(&mut batch);
+            assert_eq!(handled(&mailbox), begun);
+        }
+        push(&mailbox, 5);
+        assert_eq!(handled(&mailbox), 3);
+        let mut back = VecDeque::from([0]);
+        back.extend(std::iter::from_fn(|| batch.pop_message()));
+        assert_eq!(mailbox.put_back(back), Ok(()));
+        assert_eq!(handled(&mailbox), 3, "one comes once more");
+    }
+
+    #[test]
+    fn a_displaced_message_is_not_handled() {
+        let mailbox = Plain::new(MailboxKind::Bounded { capacity: 2, overflow: Overflow::DropOldest });
+        (0..9).for_each(|message| push(&mailbox, message));
+        assert_eq!((mailbox.vitals().pushed, handled(&mailbox)), (2, 0));
+    }
+}

@@ -1,0 +1,154 @@
+//! Which events somebody wants, as a bit mask, so that the others need not be made.
+
+use std::fmt;
+use std::ops::BitOr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::event::Event;
+use crate::failure::Failure;
+use crate::supervision::Note;
+
+/// Which events a subscriber wants: [`EventStream::subscribe_to`](crate::EventStream::subscribe_to). `|` joins two.
+///
+/// ```
+/// use supervise_core::Interest;
+///
+/// let losses = Interest::FAILURES | Interest::DEAD_LETTERS;
+/// assert!(losses.includes(Interest::FAILURES) && !losses.includes(Interest::LIVES));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Interest(u8);
+
+const KINDS: usize = 4;
+
+impl Interest {
+    /// Failures and what is decided about them: [`Event::Decided`](crate::Event::Decided), `LimitReached`, `DeciderFailed`,
+    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, and `Aborted`.
+    pub const FAILURES: Self = Self(1);
+    /// [`Event::Restarted`](crate::Event::Restarted) and `Resumed`.
+    pub const RESTARTS: Self = Self(2);
+    /// [`Event::Started`](crate::Event::Started) and `Stopped`.
+    pub const LIVES: Self = Self(4);
+    /// [`Event::DeadLetter`](crate::Event::DeadLetter).
+    pub const DEAD_LETTERS: Self = Self(8);
+    /// All events.
+    pub const ALL: Self = Self(0xf);
+
+    /// Whether all of `other` is part of it.
+    pub const fn includes(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The events that a note becomes.
+    pub(super) fn in_note(note: &Note<Failure>) -> Option<Self> {
+        Some(match note {
+            Note::Decided { .. }
+            | Note::DeciderFailed { .. }
+            | Note::ReportDeferred(_)
+            | Note::ReportDropped(..)
+            | Note::HookFailed(..)
+            | Note::Aborted => Self::FAILURES,
+            Note::Restarted(_) | Note::Resumed => Self::RESTARTS,
+            Note::Started { .. } | Note::Stopped(_) => Self::LIVES,
+            Note::TurnedIntoCreate | Note::TurnedIntoRestart => return None,
+        })
+    }
+
+    /// `None`: every subscriber gets it.
+    fn of(event: &Event) -> Option<Self> {
+        Some(match event {
+            Event::Decided { .. }
+            | Event::LimitReached { .. }
+            | Event::DeciderFailed { .. }
+            | Event::ReportDeferred { .. }
+            | Event::ReportDropped { .. }
+            | Event::HookFailed { .. }
+            | Event::Aborted { .. } => Self::FAILURES,
+            Event::Restarted { .. } | Event::Resumed { .. } => Self::RESTARTS,
+            Event::Started { .. } | Event::Stopped { .. } => Self::LIVES,
+            Event::DeadLetter(_) => Self::DEAD_LETTERS,
+            Event::Missed(_) => return None,
+        })
+    }
+}
+
+impl BitOr for Interest {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for Interest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            (Self::FAILURES, "FAILURES"),
+            (Self::RESTARTS, "RESTARTS"),
+            (Self::LIVES, "LIVES"),
+            (Self::DEAD_LETTERS, "DEAD_LETTERS"),
+        ];
+        let names: Vec<&str> = kinds.iter().filter(|kind| self.includes(kind.0)).map(|kind| kind.1).collect();
+        write!(f, "Interest({})", names.join(" | "))
+    }
+}
+
+/// What the subscribers of a system want together.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// Follows from `listeners`, and is written under its lock.
+    any: AtomicU8,
+    /// How many subscribers want each kind.
+    listeners: Mutex<[usize; KINDS]>,
+}
+
+impl Heard {
+    /// Whether somebody wants any of these.
+    pub(super) fn any(&self, interest: Interest) -> bool {
+        self.any.load(Ordering::Relaxed) & interest.0 != 0
+    }
+
+    pub(super) fn listen(heard: &Arc<Self>, interest: Interest) -> Listening {
+        heard.count(interest, |listeners| listeners + 1);
+        Listening { heard: Arc::clone(heard), interest }
+    }
+
+    fn count(&self, interest: Interest, change: fn(usize) -> usize) {
+        let mut listeners = self.listeners();
+        let mut any = 0;
+        for (kind, listeners) in listeners.iter_mut().enumerate() {
+            let bit = 1 << kind;
+            if interest.0 & bit != 0 {
+                *listeners = change(*listeners);
+            }
+            if *listeners > 0 {
+                any |= bit;
+            }
+        }
+        self.any.store(any, Ordering::Relaxed);
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, [usize; KINDS]> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What one subscriber wants, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Listening {
+    heard: Arc<Heard>,
+    interest: Interest,
+}
+
+impl Listening {
+    pub(super) fn hears(&self, event: &Event) -> bool {
+        Interest::of(event).is_none_or(|kind| self.interest.includes(kind))
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.heard.count(self.interest, |listeners| listeners - 1);
+    }
+}

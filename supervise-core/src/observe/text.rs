@@ -1,0 +1,82 @@
+//! A failure in words: its text and those of its causes, each once.
+
+use std::error::Error;
+
+use crate::base::contained;
+use crate::failure::Failure;
+
+/// How many causes of a failure are written. The limit is needed because an error's `source()` may lead back to itself.
+const MOST_CAUSES: usize = 32;
+
+/// The text of a failure and of its causes. A cause whose text ends what is written already is left out, as many errors show
+/// their source too. A `Display` that panics shows the type.
+///
+/// This runs user code, so no lock may be held.
+pub(super) fn text_of(failure: &Failure) -> String {
+    let mut text = shown(failure).unwrap_or_else(|| failure.type_name().to_owned());
+    let mut source = contained(|| failure.source()).ok().flatten();
+    for _ in 0..MOST_CAUSES {
+        let Some(error) = source else { return text };
+        match shown(error) {
+            Some(cause) if text.ends_with(&cause) => {}
+            Some(cause) => text = text + ": " + &cause,
+            None => text += ": (a cause whose `Display` panicked)",
+        }
+        source = contained(|| error.source()).ok().flatten();
+    }
+    if source.is_some() {
+        text = format!("{text}: and further causes (only the first {MOST_CAUSES} are written)");
+    }
+    text
+}
+
+fn shown(error: &dyn Error) -> Option<String> {
+    contained(|| error.to_string()).ok()
+}
+
+/// The beginning of a text, at most `most` bytes.
+pub(super) fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Layer {
+        text: &'static str,
+        source: Option<Box<Layer>>,
+    }
+
+    fn layers(texts: &[&'static str]) -> Option<Box<Layer>> {
+        let (text, rest) = texts.split_first()?;
+        Some(Box::new(Layer { text, source: layers(rest) }))
+    }
+
+    fn written(texts: &[&'static str]) -> String {
+        text_of(&Failure::new(*layers(texts).expect("a layer")))
+    }
+
+    /// CON-16. Rule 10.2.
+    #[test]
+    fn each_text_is_written_once() {
+        assert_eq!(written(&["cannot connect", "refused"]), "cannot connect: refused");
+        assert_eq!(
+            written(&["cannot connect: refused (os error 111)", "refused (os error 111)"]),
+            "cannot connect: refused (os error 111)"
+        );
+        assert_eq!(written(&["a: b: c", "b: c", "c"]), "a: b: c");
+        assert_eq!(written(&["a", "b", "b"]), "a: b");
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!((cut("naïve", 3), cut("naïve", 4), cut("", 4)), ("na", "naï", ""));
+    }
+}

@@ -1,0 +1,28 @@
+//! A ref is made of what implements the protocol.
+
+use supervise::prelude::*;
+
+#[protocol]
+#[async_trait]
+trait Storage {
+    async fn put(&self) -> Result<(), AskError>;
+}
+
+#[actor]
+struct Database;
+
+#[actor]
+impl Database {
+    #[handler]
+    fn put(&self) {}
+}
+
+fn shared(database: DatabaseRef) -> StorageRef {
+    database.into()
+}
+
+fn made(database: DatabaseRef) -> StorageRef {
+    StorageRef::new(database)
+}
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Programs that need features of `supervise` which are off.
