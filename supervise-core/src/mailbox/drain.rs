@@ -5,7 +5,7 @@
 use std::task::Waker;
 
 use super::senders::Waiting;
-use super::{Lanes, Mailbox};
+use super::{Closed, Lanes, Mailbox};
 use crate::base::sync::atomic::Ordering;
 
 /// A runner to be run, and the senders that waited for room.
@@ -19,7 +19,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         if lanes.closed.user() {
             return Err(last);
         }
-        lanes.refuses = true;
+        lanes.closed.close(Closed::TO_MESSAGES);
         lanes.guarded = true;
         let waiting = lanes
             .bound
@@ -35,12 +35,5 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         let left = if bound.take_admission(ticket) { None } else { bound.take_out(ticket) };
         self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
         left
-    }
-}
-
-impl<M, C, S, R> Lanes<M, C, S, R> {
-    /// Whether a message that is sent now comes back.
-    pub(super) fn turns_away(&self) -> bool {
-        self.closed.user() || self.refuses
     }
 }

@@ -93,8 +93,6 @@ struct Lanes<M, C, S, R> {
     /// The runner must run again, because it was called while it ran.
     woken: bool,
     closed: Closed,
-    /// Whether messages are refused although the lane is open.
-    refuses: bool,
     /// A push must take the slow path: the mailbox is closed, refuses messages or has a bound, or its askers have a limit in time.
     guarded: bool,
     /// How many messages were pushed and neither displaced another one nor were given to a successor. It wraps.
@@ -109,9 +107,16 @@ struct Closed(u8);
 impl Closed {
     const USER: u8 = 1;
     const SYSTEM: u8 = 2;
+    /// The user lane is open and refuses messages.
+    const TO_MESSAGES: u8 = 4;
 
     fn user(self) -> bool {
         self.0 & Self::USER != 0
+    }
+
+    /// Whether a message that is sent now comes back.
+    fn to_messages(self) -> bool {
+        self.0 & (Self::USER | Self::TO_MESSAGES) != 0
     }
 
     fn system(self) -> bool {
@@ -149,7 +154,6 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             for_user: false,
             woken: false,
             closed: Closed::default(),
-            refuses: false,
             guarded: bound.is_some(),
             pushed: 0,
             bound,
@@ -187,7 +191,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     // A separate function, so that unbounded mailboxes do not pay for it.
     #[inline(never)]
     fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, C, S, R>>, message: M) -> Pushed<M, R> {
-        if lanes.refuses {
+        if lanes.closed.to_messages() {
             return Pushed::Closed(message);
         }
         if self.admits(&lanes) {
@@ -229,7 +233,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
         let waker = guest.clone();
         let mut lanes = self.lock();
-        if lanes.turns_away() {
+        if lanes.closed.to_messages() {
             return Pushed::Closed(message);
         }
         if self.admits(&lanes) {

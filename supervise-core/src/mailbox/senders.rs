@@ -55,7 +55,7 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
         let mut waker = self.ticket.map(|_| cx.waker().clone());
         loop {
             let mut lanes = self.mailbox.lock();
-            let turned_away = lanes.turns_away();
+            let turned_away = lanes.closed.to_messages();
             if turned_away || self.is_admitted(&mut lanes) {
                 let ticket = self.ticket.take().filter(|_| turned_away);
                 let left = ticket.and_then(|ticket| self.mailbox.leave(&mut lanes, ticket));

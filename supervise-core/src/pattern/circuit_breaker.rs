@@ -97,7 +97,7 @@ enum Gate {
 impl<C: Actor> CircuitBreaker<C> {
     /// Makes a breaker. `template` makes the child, at each restart. `delays` says how long the child waits before a restart, and so how
     /// long the breaker is open.
-    pub fn new<B>(
+    pub fn around<B>(
         name: impl Into<String>,
         template: impl Fn() -> B + Send + Sync + 'static,
         delays: Backoff,

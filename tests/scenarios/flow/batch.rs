@@ -335,3 +335,45 @@ async fn what_is_gathered_takes_up_room(system: &TestSystem) {
         }
     }
 }
+
+/// Fails with every batch.
+#[actor]
+struct Hopeless;
+
+#[actor]
+impl Hopeless {
+    #[handler(batch = 10)]
+    fn write(&mut self, orders: Vec<u32>) -> Result<(), DiskFull> {
+        assert!(orders.len() <= 10);
+        Err(DiskFull)
+    }
+}
+
+#[supervise::test]
+async fn a_batch_that_fails_every_time_answers_everybody_and_restarts_once_each(system: &TestSystem) {
+    system.allow_failures();
+    let hopeless = system.spawn("hopeless", || Hopeless).unwrap();
+    let asked: Vec<_> = (0..1_000).map(|order| hopeless.write(order).ask().unwrap()).collect();
+    for answer in asked {
+        assert!(matches!(answer.await, Err(AskError::Failed(_))));
+    }
+    assert_eq!(supervise::testkit::suspensions(&hopeless), 0);
+}
+
+#[supervise::test]
+async fn a_hundred_thousand_messages_keep_their_order(system: &TestSystem) {
+    let (writer, seen) = spawn(system);
+    for order in 0..100_000 {
+        writer.gather(order).tell().unwrap();
+    }
+    let mut next = 0;
+    for batch in seen.all().await {
+        let Seen::Gathered(orders) = batch else { panic!("{batch:?}") };
+        assert!(orders.len() <= 100);
+        for order in orders {
+            assert_eq!(order, next);
+            next += 1;
+        }
+    }
+    assert_eq!(next, 100_000);
+}

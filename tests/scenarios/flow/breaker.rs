@@ -45,7 +45,7 @@ fn spawn(system: &TestSystem, failures: u32) -> (CircuitBreakerRef<Database>, Te
     system.allow_failures();
     let seen = system.probe();
     let handle = seen.handle();
-    let breaker = CircuitBreaker::new(
+    let breaker = CircuitBreaker::around(
         "database",
         move || Database { seen: handle.clone() },
         Backoff::exponential(SECOND * 10, SECOND * 60),
@@ -141,7 +141,7 @@ async fn it_ends_with_its_child_and_its_child_with_it(system: &TestSystem) {
     system.expect_terminated(&breaker).await;
     let other = system.spawn_with("other", {
         let seen = system.probe().handle();
-        CircuitBreaker::new(
+        CircuitBreaker::around(
             "database",
             move || Database { seen: seen.clone() },
             Backoff::exponential(SECOND, SECOND),
