@@ -37,6 +37,8 @@ pub mod docs {
         pub mod configuration {}
         #[doc = include_str!("../docs/cookbook/replies.md")]
         pub mod replies {}
+        #[doc = include_str!("../docs/cookbook/flow.md")]
+        pub mod flow {}
         #[cfg(feature = "protocol")]
         #[doc = include_str!("../docs/cookbook/protocols.md")]
         pub mod protocols {}

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::actor::actor_ref::TypedRef;
+use crate::actor::batching::Batching;
 use crate::actor::child::Declare;
 use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
@@ -159,6 +160,9 @@ pub trait Actor: Supervisor + Send {
     /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
     const KEEPS_REPLIES: bool = false;
 
+    /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
+    const BATCHES: bool = false;
+
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
     fn handle(
@@ -179,6 +183,24 @@ pub trait Actor: Supervisor + Send {
     ) -> ControlFlow<Result<(), Failure>, Self::Message> {
         let _ = ctx;
         ControlFlow::Continue(message)
+    }
+
+    /// How messages like this one are gathered, if they are. Only asked of an actor that [`BATCHES`](Self::BATCHES).
+    fn batching(message: &Self::Message) -> Option<Batching> {
+        let _ = message;
+        None
+    }
+
+    /// Handles the messages that were gathered for the handler with this number ([`Batching::new`]), in their order. An error is
+    /// one failure of this actor.
+    fn handle_batch(
+        &mut self,
+        handler: u16,
+        batch: Vec<Self::Message>,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let _ = (handler, batch, ctx);
+        async { unreachable!("an actor whose `batching` gathers messages has a `handle_batch` for them") }
     }
 
     /// Runs before the first message of a new actor and, by default, of every restarted one.
