@@ -8,7 +8,7 @@
 use std::vec;
 
 use super::tree::NodeState;
-use crate::actor::{ActorSystem, AnyActorRef};
+use crate::actor::{ActorSystem, AnyActorRef, DeciderTable};
 use crate::base::Uid;
 use crate::failure::During;
 use crate::mailbox::Vitals;
@@ -93,6 +93,21 @@ impl Glimpse {
     /// How many messages wait in its mailbox, without the one in hand and the stash.
     pub fn waiting(&self) -> usize {
         self.vitals.waiting
+    }
+
+    /// For how many messages its mailbox has room. `None`: it is unbounded.
+    pub fn capacity(&self) -> Option<usize> {
+        self.vitals.capacity
+    }
+
+    /// How it supervises its children.
+    pub fn strategy(&self) -> Strategy {
+        self.actor.core().description().strategy()
+    }
+
+    /// The rules by which it decides its children's failures.
+    pub fn table(&self) -> DeciderTable {
+        self.actor.core().description().table()
     }
 
     /// How many restarts its parent has told this incarnation to do, whether a limit counts them or not.
