@@ -17,6 +17,9 @@
 pub use supervise_core::testkit;
 pub use supervise_core::*;
 
+#[cfg(feature = "console")]
+pub mod console;
+
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
     #[doc = include_str!("../docs/semantics.md")]
