@@ -1,4 +1,6 @@
 //! What needs attention: which card an actor gets, in which words, and in which order the cards come.
+//!
+//! Rule 22.3.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -101,7 +103,6 @@ pub(super) fn ailment(
         |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
     let since = mark.map(|mark| mark.state_since);
     match sight.state {
-        NodeState::Running => {}
         NodeState::Starting if failing.is_none_or(|failing| !failing.is_loop(true, now)) => {
             return lasted(since, SLOW_START).then_some(Kind::SlowStart);
         }
@@ -323,22 +324,17 @@ fn near_limit(budget: Budget, supervisor: &str) -> String {
 }
 
 fn fallen(fall: &Fall, now: Time) -> Card {
-    let mut says = String::new();
-    if !fall.passed.is_empty() {
-        says = format!("The failure went up: {}", fall.origin);
-        for supervisor in &fall.passed {
-            says = says + " → " + supervisor;
-        }
-        says += ". ";
-    }
-    says += &match &fall.end {
-        Some((end, supervisor)) => format!("{}: {}", supervisor, outcome(*end)),
-        None => format!("{} failed with it", fall.passed.last().map_or(&*fall.origin, |top| top)),
+    let way = if fall.passed.is_empty() {
+        String::new()
+    } else {
+        format!("The failure went up: {} → {}. ", fall.origin, fall.passed.join(" → "))
     };
-    if let Some((used, of)) = fall.used {
-        says += &format!(", {used} of {of} restarts used");
-    }
-    says += &format!(". That was {} ago.", Span(now.saturating_sub(fall.at)));
+    let end = match &fall.end {
+        Some((end, supervisor)) => format!("{supervisor}: {}", outcome(*end)),
+        None => format!("{} failed with it", fall.passed.last().unwrap_or(&fall.origin)),
+    };
+    let used = fall.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} restarts used"));
+    let says = format!("{way}{end}{used}. That was {} ago.", Span(now.saturating_sub(fall.at)));
     let down = match (fall.passed.last(), &fall.end) {
         (Some(top), _) => top.clone(),
         (None, _) => fall.origin.clone(),

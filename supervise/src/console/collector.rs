@@ -9,6 +9,9 @@ use super::marks::Marks;
 use super::rows::{Handled, Row, Rows, Shown, rate};
 use super::sight::{Decision, Happening, Sight, Time};
 
+/// So long in one message is worth a mention beside a card of an actor that is stuck.
+const LONG: Duration = Duration::from_secs(5);
+const MOST_MENTIONED: usize = 5;
 /// How many failures a view has.
 const MOST_FAILURES: usize = 60;
 
@@ -33,10 +36,19 @@ pub(super) struct Look<'c> {
     handled: u64,
     longest: Option<Time>,
     hand: Hand,
+    mentioned: Vec<Mention>,
     rows: Rows,
     /// The path of the actor that was seen last, and where in it each of its elements ends.
     path: String,
     ends: Vec<usize>,
+}
+
+/// An actor that waits in one message for long, and behind which nobody waits as far as is known. Others may wait for its answer.
+#[derive(Debug, Clone)]
+pub(super) struct Mention {
+    pub(super) path: String,
+    pub(super) handler: Option<&'static str>,
+    pub(super) since: Time,
 }
 
 /// What is shown: a bounded amount, however large the system is.
@@ -55,6 +67,8 @@ pub(super) struct View {
     pub(super) per_second: f64,
     /// The worst one first.
     pub(super) cards: Vec<Card>,
+    /// Who may be what those wait for that are stuck: the longest first.
+    pub(super) mentioned: Vec<Mention>,
     /// How many more cards there are.
     pub(super) more_cards: usize,
     pub(super) rows: Vec<Row>,
@@ -92,6 +106,7 @@ impl Collector {
             handled: 0,
             longest: None,
             hand: Hand::default(),
+            mentioned: Vec::new(),
             rows: Rows::default(),
             path: String::new(),
             ends: Vec::new(),
@@ -125,7 +140,19 @@ impl Look<'_> {
             let supervisor = if above == 0 { "/" } else { &self.path[..above] };
             self.hand.add(kind, &self.path, sight, &Known { mark, failing, supervisor, now });
         }
+        let since = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
+        if let (Some(since), None) = (since, kind) {
+            self.mention(sight.handler, since);
+        }
         self.rows.see(sight, if self.path.is_empty() { "/" } else { &self.path }, shown);
+    }
+
+    fn mention(&mut self, handler: Option<&'static str>, since: Time) {
+        let place = self.mentioned.partition_point(|other| other.since <= since);
+        if place < MOST_MENTIONED {
+            self.mentioned.truncate(MOST_MENTIONED - 1);
+            self.mentioned.insert(place, Mention { path: self.path.clone(), handler, since });
+        }
     }
 
     fn go_to(&mut self, sight: &Sight<'_>) {
@@ -140,7 +167,7 @@ impl Look<'_> {
 
     /// What all looks and events so far show.
     pub(super) fn close(self) -> View {
-        let Self { collector, now, actors, handled, longest, hand, rows, .. } = self;
+        let Self { collector, now, actors, handled, longest, hand, mentioned, rows, .. } = self;
         let seconds = collector.looked.map_or(0.0, |looked| now.saturating_sub(looked).as_secs_f64());
         let per_second = rate(handled.saturating_sub(collector.handled_in_all), seconds);
         let (rows, lines_handled) = rows.close(&collector.handled, seconds);
@@ -153,6 +180,7 @@ impl Look<'_> {
         let mut cards = hand.play(history, now);
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
+        let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
         let newest = history.failures.len().saturating_sub(MOST_FAILURES);
         View {
             now,
@@ -161,6 +189,7 @@ impl Look<'_> {
             longest,
             per_second,
             cards,
+            mentioned: if is_stuck { mentioned } else { Vec::new() },
             more_cards,
             rows,
             failures: history.failures.range(newest..).cloned().collect(),

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use supervise_core::NodeState;
 
-use super::collector::View;
+use super::collector::{Mention, View};
 use super::rows::Row;
 use super::sight::{Decision, Time};
 use super::text::lede;
@@ -111,6 +111,18 @@ pub(super) fn json(system: &str, view: &View) -> String {
         if let Some(cause) = &card.cause {
             out.texts("cause", cause);
         }
+        out.close('}');
+    }
+    out.close(']');
+    out.key("mentioned");
+    out.open('[');
+    for Mention { path, handler, since } in &view.mentioned {
+        out.open('{');
+        out.texts("path", path);
+        if let Some(handler) = handler {
+            out.texts("handler", handler);
+        }
+        out.time("since", *since);
         out.close('}');
     }
     out.close(']');

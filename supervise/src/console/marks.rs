@@ -4,6 +4,8 @@
 //!    the system. At most [`MOST`] marks are kept.
 //! 2. What is remembered lies within one look of the truth: something that a look found, and the look before did not, began
 //!    between the two.
+//!
+//! Rule 22.2.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,6 +1,6 @@
 //! Seeing a running system: what is stuck, restarts again and again, falls behind, is near its limit or lost. Feature `console`.
 //!
-//! [`docs::console`](crate::docs::console) says what each card means, and what to do about it.
+//! Rules 22.1, 22.2, 22.3, 22.4, 22.5, 22.6 and 22.7. [`docs::console`](crate::docs::console) says what each card means, and what to do about it.
 
 mod cards;
 mod collector;

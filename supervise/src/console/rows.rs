@@ -82,6 +82,8 @@ struct Open {
     /// Its line. `None`: it has none.
     at: Option<usize>,
     groups: HashMap<&'static str, usize>,
+    /// The group of the child before: most siblings are of one type.
+    last: Option<(&'static str, usize)>,
     /// Whether those below it are the runtime's own.
     own: bool,
 }
@@ -113,7 +115,7 @@ impl Rows {
             self.line(sight, path, shown)
         };
         let own = own || (sight.depth == 1 && sight.name == "system");
-        self.open.push(Open { key: sight.key, at: line, groups: HashMap::new(), own });
+        self.open.push(Open { key: sight.key, at: line, groups: HashMap::new(), last: None, own });
     }
 
     fn count_own(&mut self) {
@@ -177,7 +179,14 @@ impl Rows {
             groups.len() - 1
         };
         let at = match self.open.last_mut() {
-            Some(parent) => *parent.groups.entry(sight.actor_type).or_insert_with(|| make(parent.key)),
+            Some(parent) => match parent.last {
+                Some((actor_type, group)) if std::ptr::eq(actor_type, sight.actor_type) => group,
+                _ => {
+                    let group = *parent.groups.entry(sight.actor_type).or_insert_with(|| make(parent.key));
+                    parent.last = Some((sight.actor_type, group));
+                    group
+                }
+            },
             None => make(0),
         };
         let group = &mut self.groups[at];

@@ -27,7 +27,7 @@ const WATCHED: Duration = Duration::from_secs(1);
 const UNWATCHED: Duration = Duration::from_secs(5);
 /// A look takes one of so many parts of the time, so that a large system is not slowed down.
 const PARTS_WATCHED: u32 = 50;
-const PARTS_UNWATCHED: u32 = 100;
+const PARTS_UNWATCHED: u32 = 200;
 /// So long after the last request somebody still reads.
 const READING: Duration = Duration::from_secs(10);
 /// How many events are taken up before the thread looks for other work.
@@ -129,7 +129,7 @@ pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running>
 }
 
 enum Next {
-    Event(Option<Event>),
+    Event(Option<Box<Event>>),
     Look,
     Asked,
 }
@@ -146,7 +146,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
             if is_read { WATCHED.max(took * PARTS_WATCHED) } else { UNWATCHED.max(took * PARTS_UNWATCHED) };
         match next(&mut watch, shared, looked + interval).await {
             Next::Event(Some(event)) => {
-                watch.happened(event);
+                watch.happened(*event);
                 for _ in 0..EVENTS_AT_ONCE {
                     let Some(event) = watch.events().try_recv() else { break };
                     watch.happened(event);
@@ -180,7 +180,7 @@ async fn next(watch: &mut Watch, shared: &Shared, look_at: Instant) -> Next {
         } else if asked.as_mut().poll(cx).is_ready() {
             Poll::Ready(Next::Asked)
         } else {
-            event.as_mut().poll(cx).map(Next::Event)
+            event.as_mut().poll(cx).map(|event| Next::Event(event.map(Box::new)))
         }
     })
     .await

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::collector::View;
+use super::collector::{Mention, View};
 use super::words::{Rate, Span, count, outcome, so_many};
 
 const COLUMNS: usize = 80;
@@ -38,6 +38,14 @@ pub(super) fn text(system: &str, view: &View) -> String {
     if view.more_cards > 0 {
         out.blank();
         out.fill("", "", &format!("And {} more.", count(view.more_cards)));
+    }
+    if !view.mentioned.is_empty() {
+        out.blank();
+        out.fill("", "", "Long in one message, with none behind: perhaps the others wait for these.");
+    }
+    for Mention { path, handler, since } in &view.mentioned {
+        let handler = handler.map_or_else(|| "a handler".to_owned(), |name| format!("`{name}`"));
+        out.fill("  ", "      ", &format!("{path} in {handler} for {}", Span(view.now.saturating_sub(*since))));
     }
     if !view.failures.is_empty() {
         out.blank();

@@ -17,9 +17,9 @@ impl Display for Span {
             0 => write!(f, "{} ms", self.0.as_millis()),
             1..10 if tenth > 0 => write!(f, "{seconds}.{tenth} s"),
             1..60 => write!(f, "{seconds} s"),
-            60..3600 if seconds % 60 > 0 => write!(f, "{minutes} min {} s", seconds % 60),
+            60..3600 if !seconds.is_multiple_of(60) => write!(f, "{minutes} min {} s", seconds % 60),
             60..3600 => write!(f, "{minutes} min"),
-            3600..86_400 if minutes % 60 > 0 => write!(f, "{hours} h {} min", minutes % 60),
+            3600..86_400 if !minutes.is_multiple_of(60) => write!(f, "{hours} h {} min", minutes % 60),
             3600..86_400 => write!(f, "{hours} h"),
             _ => write!(f, "{days} d {} h", hours % 24),
         }
@@ -33,7 +33,7 @@ impl Display for Count {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (at, digit) in digits.chars().enumerate() {
-            if at > 0 && (digits.len() - at) % 3 == 0 {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
                 f.write_str(" ")?;
             }
             write!(f, "{digit}")?;

@@ -106,6 +106,26 @@ fn con_06_of_those_that_start_for_long_only_the_lowest_has_a_card() {
     assert_eq!(kinds(&look(&mut collector, 20, &[ends])), [(Kind::SlowEnd, "/user/ends")]);
 }
 
+/// CON-08, as far as it goes without knowing who asks whom.
+#[test]
+fn con_08_beside_a_stuck_actor_stand_those_that_are_long_in_a_message() {
+    let waits =
+        |name, key, waiting| Sight { handling: true, parked: true, pushed: 5, waiting, ..at(2, name, key) };
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &[waits("root", 6, 0)]);
+    let actors = [waits("root", 6, 0), waits("ledger", 7, 0), waits("order", 8, 3)];
+    look(&mut collector, 1, &actors);
+    assert!(look(&mut collector, 5, &actors).mentioned.is_empty(), "nobody is stuck");
+    let view = look(&mut collector, 6, &actors);
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/order")]);
+    let mentioned: Vec<_> = view.mentioned.iter().map(|mention| (&*mention.path, mention.since)).collect();
+    assert_eq!(mentioned, [("/user/root", secs(0)), ("/user/ledger", secs(1))]);
+    assert!(text("shop", &view).contains("/user/root in `serve` for 6 s"));
+    let many: Vec<_> = (10..40).map(|key| waits("one", key, 0)).collect();
+    look(&mut collector, 10, &many);
+    assert_eq!(look(&mut collector, 20, &many).mentioned.len(), 0);
+}
+
 #[test]
 fn alike_actors_have_one_card_that_names_the_worst() {
     let stuck = |name, key, waiting: usize| Sight {

@@ -1,4 +1,4 @@
-//! Who is answered. A page of another site that runs in the operator's browser can reach a loopback address too, under a name that its
+//! Who is answered (rule 22.5). A page of another site that runs in the operator's browser can reach a loopback address too, under a name that its
 //! own DNS server resolves to it, so every request must name a host that no stranger owns.
 
 use std::net::{IpAddr, Ipv6Addr};

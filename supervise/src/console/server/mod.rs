@@ -1,4 +1,6 @@
 //! Answers requests: `/`, `/text`, `/snapshot.json`, `/events`. Nothing here changes the system; there is no route that could.
+//!
+//! Rule 22.7.
 
 mod body;
 mod guard;
@@ -122,5 +124,33 @@ impl<B> hyper::service::Service<Request<B>> for Service {
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Service").field("system", &self.shared.system).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tower_service::Service as _;
+
+    use super::super::Console;
+    use super::*;
+
+    /// A mounted service is called with the path below its place, which may be empty.
+    #[tokio::test]
+    async fn con_20_a_mounted_service_answers_below_its_place() {
+        let system = supervise_core::ActorSystem::new("shop");
+        let mut service = Console::of(&system).allow_host("ops.example.com").service();
+        for (host, path, status) in [
+            ("ops.example.com", "/", 200),
+            ("ops.example.com:443", "/text", 200),
+            ("ops.example.com", "/snapshot.json", 200),
+            ("ops.example.com", "/act", 404),
+            ("evil.test", "/", 421),
+        ] {
+            let request = Request::get(path).header("host", host).body(()).expect("a request");
+            let answer = service.call(request).await.expect("it never fails");
+            assert_eq!(answer.status(), status, "{host}{path}");
+            assert!(answer.headers().contains_key(CONTENT_SECURITY_POLICY), "{host}{path}");
+        }
+        system.terminate().await;
     }
 }

@@ -86,6 +86,7 @@ pub(super) fn sha256(text: &str) -> String {
     base64(&digest)
 }
 
+#[expect(clippy::many_single_char_names, reason = "the names of the standard")]
 fn mix(state: &mut [u32; 8], block: &[u8]) {
     let mut words = [0_u32; 64];
     for (word, bytes) in words.iter_mut().zip(block.chunks_exact(4)) {
@@ -97,17 +98,20 @@ fn mix(state: &mut [u32; 8], block: &[u8]) {
         let large = last.rotate_right(17) ^ last.rotate_right(19) ^ (last >> 10);
         words[at] = words[at - 16].wrapping_add(small).wrapping_add(words[at - 7]).wrapping_add(large);
     }
-    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
+    // The working variables `a` to `h` of the standard.
+    let mut work = *state;
     for (round, word) in ROUNDS.iter().zip(words) {
+        let [a, b, c, _, e, f, g, h] = work;
         let one = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
         let chosen = (e & f) ^ (!e & g);
         let first = h.wrapping_add(one).wrapping_add(chosen).wrapping_add(*round).wrapping_add(word);
         let zero = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let most = (a & b) ^ (a & c) ^ (b & c);
-        (h, g, f, e) = (g, f, e, d.wrapping_add(first));
-        (d, c, b, a) = (c, b, a, first.wrapping_add(zero.wrapping_add(most)));
+        work.rotate_right(1);
+        work[4] = work[4].wrapping_add(first);
+        work[0] = first.wrapping_add(zero.wrapping_add(most));
     }
-    for (word, more) in state.iter_mut().zip([a, b, c, d, e, f, g, h]) {
+    for (word, more) in state.iter_mut().zip(work) {
         *word = word.wrapping_add(more);
     }
 }
