@@ -34,7 +34,9 @@ fn look(collector: &mut Collector, seconds: u64, actors: &[Sight<'_>]) -> View {
     let mut look = collector.look(secs(seconds));
     look.see(&at(0, "", 1));
     look.see(&at(1, "user", 2));
-    actors.iter().for_each(|actor| look.see(actor));
+    for actor in actors {
+        look.see(actor);
+    }
     look.close()
 }
 
@@ -335,7 +337,9 @@ fn ten_lost_messages_within_a_minute_are_a_card() {
     );
     assert!(look(&mut collector, 61, &[]).cards.is_empty());
     let names: Vec<String> = (0..1_000).map(|n| format!("/user/s{n}")).collect();
-    names.iter().for_each(|name| lose(&mut collector, secs(100), name, "Ping"));
+    for name in &names {
+        lose(&mut collector, secs(100), name, "Ping");
+    }
     let view = look(&mut collector, 101, &[]);
     assert_eq!(view.cards.len(), 1, "one card for many recipients");
     assert!(view.cards[0].says.starts_with("256 dead letters to 256 recipients"), "{:?}", view.cards);
@@ -347,7 +351,11 @@ fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
     let mut collector = Collector::default();
     for key in 0..100_000 {
         let child = format!("/user/a{}", key % 20_000);
-        let outcome = [restarting(), Outcome::Escalated, Outcome::LimitReached { children: 1 }][key as usize % 3];
+        let outcome = match key % 3 {
+            0 => restarting(),
+            1 => Outcome::Escalated,
+            _ => Outcome::LimitReached { children: 1 },
+        };
         failed(&mut collector, 1, decision(&child, key % 20_000, outcome));
         lose(&mut collector, secs(1), &child, "Ping");
     }
