@@ -64,7 +64,7 @@ const WORKLOADS: [Workload; 15] = [
     ours("spawn and stop", 2.0, 5_745),
     raw("raw restart by Err"),
     // With two turns more than the failing actor's own: its supervisor's, and its next.
-    ours("restart by Err", 2.0, 7_710),
+    ours("restart by Err", 2.0, 7_900),
 ];
 
 fn main() -> ExitCode {

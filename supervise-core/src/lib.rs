@@ -53,13 +53,14 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskWithin, Built, ByHand, ByRequest, Child, Context, DEFAULT_STOP_TIMEOUT, DecidedBy,
-    DeciderTable, Decides, DecidesAll, DecidesInOneSpelling, DeclarationDecidedBy, Declare, DefaultTable,
-    Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, InitializationFailed, MessageFor,
-    NeverFails, NeverRestarts, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled,
-    RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable,
-    SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef,
-    Unchecked, UndeclaredChild, WatchableBy, Watches, WorkId,
+    Ask, AskError, AskTimeout, AskWithin, Built, ByHand, ByRequest, Child, Configuration, Context,
+    DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling,
+    DeclarationDecidedBy, Declare, DefaultTable, Envelope, EscalationsDecidedBy, Factory, FailsWith,
+    FailuresDecidedBy, InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props,
+    ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason,
+    SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
+    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
+    WatchableBy, Watches, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
@@ -74,5 +75,6 @@ pub use shutdown_plan::{
 };
 pub use supervision::{
     AutoShutdown, Backoff, ChildInfo, ChildSpec, Count, Directive, Growth, Hook, HowEnded, Limit, Log, LogLevel,
-    OnLimit, Outcome, Reset, RestartType, Scope, Standing, Strategy, Window, default_decider, stopping_decider,
+    OnLimit, Outcome, Reset, RestartType, Scope, Standing, Strategy, Terms, Window, default_decider,
+    stopping_decider,
 };

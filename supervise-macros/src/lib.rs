@@ -7,6 +7,7 @@
 //! | `block` | `#[actor]` on an impl block |
 //! | `supervise` | `#[supervise]` |
 //! | `protocol` | `#[protocol]`, and `implements(..)` of a block |
+//! | `value` | what may be a literal, a constant or a setting of the supervisor |
 //! | the others | what several attributes need |
 //!
 //! `declaration`, `block` and `supervise` have three stages each: `parse` reads tokens into a model, `model` holds plain
@@ -41,6 +42,7 @@ mod syntax;
 mod test;
 #[cfg(test)]
 mod unfinished;
+mod value;
 
 use proc_macro2::TokenStream;
 use syn::DeriveInput;
@@ -67,6 +69,9 @@ use syn::parse::{Parse, ParseStream};
 /// ## `#[child(closure, ..)]` on a field
 ///
 #[doc = child_arguments!()]
+///
+/// A field of type `Child<Pool<..>>` or `Child<BackoffSupervisor<..>>` has a closure that returns props, and a field of type
+/// `Children<K, A>` one that returns a template of the key. Keyed children take `name` and `idle` only.
 ///
 /// `#[child(given)]` on a field of type `Child<..>` says that the constructor gets it from another actor's field.
 ///
@@ -97,6 +102,8 @@ pub fn actor(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) 
 #[doc = parts_list!()]
 ///
 /// ## Arguments of a strategy
+///
+/// A number or a duration may be an expression, over constants or over the supervisor's settings: `within = self.settings.window`.
 ///
 #[doc = strategy_arguments!()]
 ///

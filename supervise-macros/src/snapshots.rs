@@ -114,6 +114,25 @@ fn handlers_of_every_kind() {
 }
 
 #[test]
+fn handlers_that_answer_later() {
+    check(
+        r#"
+        #[actor(ask_timeout = "5s")]
+        struct Desk;
+
+        #[actor]
+        impl Desk {
+            #[handler]
+            async fn place(&mut self, order: Order, reply: ReplyTo<Receipt>) { todo }
+            #[handler(redeliver = 1)]
+            fn cancel(&mut self, reply: supervise::ReplyTo<()>, order: u32) -> Result<(), DbError> { todo }
+        }
+        "#,
+        &expect_file!["snapshots/later.rs"],
+    );
+}
+
+#[test]
 fn hooks_watches_and_stash() {
     check(
         r"

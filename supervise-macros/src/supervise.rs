@@ -58,6 +58,11 @@ fn own_table(arguments: TokenStream, item: &DeriveInput) -> TokenStream {
     let mut errors = Errors::new();
     let table = parse::table(arguments, &item.generics, &mut errors);
     table.check(&item.generics, &mut errors);
+    if let Some(this) = table.this() {
+        let message = "a table of its own has no supervisor whose settings it could read: write a constant, or write the table on \
+                       the actor that has the settings";
+        errors.at_span(this, message);
+    }
     let krate = table.krate.value.clone().unwrap_or_else(facade);
     match errors.finish() {
         None => expand::own_table(&table, item, &krate),

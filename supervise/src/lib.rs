@@ -37,6 +37,10 @@ pub mod docs {
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
         pub mod registry {}
+        #[doc = include_str!("../docs/cookbook/configuration.md")]
+        pub mod configuration {}
+        #[doc = include_str!("../docs/cookbook/replies.md")]
+        pub mod replies {}
         #[cfg(feature = "protocol")]
         #[doc = include_str!("../docs/cookbook/protocols.md")]
         pub mod protocols {}
@@ -146,9 +150,14 @@ pub mod docs {
 /// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation. The sibling's field has
 /// `#[child(given)]`, because a field of type `Child<..>` that nothing fills in does not compile.
 ///
+/// A field may also hold a pattern, `Child<Pool<Reader>>` or `Child<BackoffSupervisor<Reader>>`, whose closure returns the props:
+/// `#[child(|this| Pool::round_robin(this.workers, || Reader).props())]` ([rule 14.7](docs::semantics#rule-14.7)). Or it holds keyed
+/// children: `#[child(|_| |customer: &u64| Session::new(*customer), idle = "5m")] sessions: Children<u64, Session>`
+/// ([rule 18.9](docs::semantics#rule-18.9)).
+///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
 ///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
-///   `one_for_one` the parent goes on meanwhile, otherwise it waits. Without a backoff, that is an initialization failure of the
+///   `one_for_one` the parent continues in the meantime, otherwise it waits. Without a backoff, that is an initialization failure of the
 ///   parent, and the children before it are stopped ([rule 14.1](docs::semantics#rule-14.1)).
 /// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
@@ -168,8 +177,8 @@ pub mod docs {
 /// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
-/// Whoever sees the actor's type sees its ref with a method for each handler. `pub` on a handler, or its absence, is about the
-/// method on the actor itself.
+/// The generated ref is as visible as the actor's type, and so are its methods, one for each handler. `pub` on a handler, or its
+/// absence, is about the method on the actor itself.
 ///
 /// # Messages
 ///
@@ -250,6 +259,13 @@ pub use supervise_macros::actor;
 /// `on(_)`, they escalate ([rule 3.2](docs::semantics#rule-3.2)). Errors that the runtime itself raises need one like others, and
 /// `InitializationFailed` does above an actor with declared children ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
 /// what the function decides. [`docs::checks`] says what is checked and what is not.
+///
+/// # Values from constants and settings
+///
+/// A limit, a window or a backoff may be an expression, over constants (`max_retries = MAX`) or over the supervisor's own settings
+/// (`max_retries = self.settings.retries`). Such settings are read when an instance starts. A value that is not allowed fails the
+/// start with [`InvalidSettings`] ([rule 7.12](docs::semantics#rule-7.12)). `Restart(max_retries = 5, within = "1m")` limits one rule
+/// beside the strategy ([rule 7.11](docs::semantics#rule-7.11)). [`docs::cookbook::configuration`] is a program with both.
 ///
 /// # A table for several supervisors
 ///
@@ -358,7 +374,7 @@ pub use supervise_macros::test;
 pub mod prelude {
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
-        Failure, Reply, SpawnError, Supervisor, Terminated, TypedRef,
+        Failure, Reply, ReplyTo, SpawnError, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]

@@ -209,7 +209,7 @@ async fn bks_06_bkf_04_a_constant_reply_while_there_is_no_child(system: &TestSys
     for supervisor in [on_stop, on_failure] {
         boom(system, &supervisor).await;
         assert_eq!(supervisor.echo("hello").await.unwrap(), "closed");
-        assert!(matches!(supervisor.hear("hello").await, Err(AskError::Stopped)), "the handler dropped it");
+        assert!(matches!(supervisor.hear("hello").await, Err(AskError::Unanswered)), "the handler dropped it");
         probe.expect(Seen::Made).await;
         assert_eq!(supervisor.echo("hello").await.unwrap(), "hello");
     }

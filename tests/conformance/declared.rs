@@ -1,6 +1,7 @@
 //! Declared children: OTP's supervisor cases, for children that are fields.
 
 mod first_start;
+mod kinds;
 mod lifecycle;
 mod restart_types;
 mod significant;

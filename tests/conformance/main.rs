@@ -3,6 +3,7 @@
 mod backoff_supervisor;
 mod citations;
 mod clauses;
+mod configured;
 mod console;
 mod dead_letters;
 mod death_watch;

@@ -16,6 +16,7 @@ mod parallel;
 mod port;
 mod protocols;
 mod redelivery;
+mod replies;
 mod runtime;
 mod stash;
 mod tables;

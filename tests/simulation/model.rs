@@ -97,6 +97,8 @@ pub(crate) struct Model {
     survivors: BTreeSet<ChildId>,
     /// When restarts of any child were asked for.
     restarts: Vec<Time>,
+    /// The same, by the number of the rule.
+    by_rule: BTreeMap<u16, Vec<Time>>,
     last_round: u64,
     deciding: Option<(ChildId, Fault, u32)>,
     queue: Vec<Message>,
@@ -136,6 +138,7 @@ impl Model {
             children: BTreeMap::new(),
             survivors: BTreeSet::new(),
             restarts: Vec::new(),
+            by_rule: BTreeMap::new(),
             last_round: 0,
             deciding: None,
             queue: Vec::new(),
@@ -204,7 +207,7 @@ impl Model {
     pub(crate) fn spawn(&mut self, name: usize, made: Option<(ChildId, Id)>) -> bool {
         let granted = !self.ends() && self.children.values().all(|child| child.name != Some(name));
         if let (true, Some((id, actor))) = (granted, made) {
-            let (restarts, delays) = (Vec::new(), Vec::new());
+            let (restarts, by_rule, delays) = (Vec::new(), BTreeMap::new(), Vec::new());
             let name = Some(name);
             self.children.insert(
                 id,
@@ -213,6 +216,7 @@ impl Model {
                     name,
                     asked_to_stop: false,
                     restarts,
+                    by_rule,
                     delays,
                     runs: 0,
                     runs_counted: 0,

@@ -1,7 +1,7 @@
 //! What may happen in a world: its kinds of cells, and how likely each thing is.
 
 use supervise_core::ActorName;
-use supervise_core::supervision::{Backoff, ChildSpec, Strategy};
+use supervise_core::supervision::{Backoff, ChildSpec, Strategy, Terms};
 
 /// What a decider may answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,6 +9,8 @@ pub(crate) enum Verdict {
     Resume,
     Restart,
     RestartLater,
+    /// By a rule with a limit of its own.
+    RestartOn(Terms),
     Stop,
     Escalate,
     Fail,

@@ -4,7 +4,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use supervise_core::ActorName;
-use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy};
+use supervise_core::supervision::{
+    AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy, Terms,
+};
 
 use crate::plan::{Budget, Choices, Conduct, Deed, Plan, Role, Verdict};
 use crate::trace::{self, Ending, Move};
@@ -240,6 +242,18 @@ fn strategy(chance: &mut Chance) -> Strategy {
         .auto_shutdown(chance.of(&[Never, Never, AnySignificant, AllSignificant]))
 }
 
+fn terms(chance: &mut Chance, rule: u16) -> Terms {
+    let terms = Terms::of_rule(rule);
+    let terms = match chance.below(4) {
+        0 => terms.max_retries(chance.below(4)),
+        1 => terms.max_retries(1 + chance.below(3)).within(Duration::from_secs(10)),
+        2 => terms.within(Duration::from_secs(5)),
+        _ => terms,
+    };
+    let delayed = Backoff::exponential(Duration::from_millis(300), Duration::from_secs(20));
+    if chance.one_in(4) { terms.backoff(delayed) } else { terms }
+}
+
 fn verdicts(chance: &mut Chance, of_root: bool) -> Vec<(Verdict, u32)> {
     // The root's own failure is the end of its world.
     let upward = u32::from(!of_root);
@@ -247,6 +261,8 @@ fn verdicts(chance: &mut Chance, of_root: bool) -> Vec<(Verdict, u32)> {
         (Verdict::Restart, 30),
         (Verdict::Resume, chance.of(&[0, 10, 30])),
         (Verdict::RestartLater, chance.of(&[0, 10])),
+        (Verdict::RestartOn(terms(chance, 0)), chance.of(&[0, 15])),
+        (Verdict::RestartOn(terms(chance, 1)), chance.of(&[0, 15])),
         (Verdict::Stop, 2),
         (Verdict::Escalate, upward * chance.of(&[0, 10])),
         (Verdict::Fail, upward * chance.of(&[0, 2])),

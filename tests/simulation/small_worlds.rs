@@ -4,7 +4,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use supervise_core::ActorName;
-use supervise_core::supervision::{AutoShutdown, Backoff, ChildSpec, OnLimit, RestartType, Strategy};
+use supervise_core::supervision::{
+    AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy, Terms,
+};
 
 use crate::explore::{Injections, explore};
 use crate::plan::{Budget, Conduct, Deed, Menu, Plan, Role, Verdict};
@@ -114,6 +116,24 @@ fn five_cells_and_a_limit_that_escalates() {
         ])
     };
     run("five cells, a limit", plan, 2, 2, &[Action::Tell(2), Action::Kill(3), Action::Stop(1)]);
+}
+
+#[test]
+fn rules_with_limits_of_their_own() {
+    use Verdict::{Restart, RestartOn};
+    let (first, second) = (Terms::of_rule(0).max_retries(1), Terms::of_rule(1).max_retries(2));
+    for strategy in [
+        Strategy::one_for_one().max_retries(2),
+        Strategy::rest_for_one().on_limit(OnLimit::Escalate).count(Count::Supervisor),
+    ] {
+        let plan = plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Restart, Verdict::Resume]),
+            role(strategy, &[2, 2], &[Restart, RestartOn(first), RestartOn(second)]),
+            leaf(),
+        ]);
+        let injections = [Action::Tell(2), Action::Kill(3), Action::Stop(1)];
+        run(&format!("limits of rules, {:?}", strategy.scope), plan, 3, 2, &injections);
+    }
 }
 
 #[test]

@@ -30,8 +30,8 @@ use crate::supervision::{Effect, HowEnded, Marked};
 /// Two refs are equal if they point to the same incarnation. `#[actor]` wraps this type in the actor's own ref type,
 /// which has a method for each handler; the methods that all refs share are here.
 pub struct ActorRef<A> {
-    /// The cell of the actor, or of a pattern that stands in for it. There is no bound on `A`, so that rustc reports a
-    /// mistake in an actor where it is, and not wherever its ref is named.
+    /// The cell of the actor, or of a pattern that stands in for it. `A` has no bound, so that rustc reports a mistake
+    /// in an actor at the actor, and not at each place that names its ref.
     cell: Arc<dyn TypedCell<A>>,
 }
 
@@ -117,7 +117,7 @@ impl<A: Actor> ActorRef<A> {
 
     /// Lets the actor passivate when it has handled what was sent before.
     pub(crate) fn passivate(&self) {
-        // Nobody is there to be passivated.
+        // If the actor has ended, there is nothing to do.
         let _gone = self.to_any().0.push_control(Control::Passivate);
     }
 
@@ -201,7 +201,7 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// Whoever takes what is sent to this actor, which has left its seat.
+    /// The actor that gets the messages for this one, which has left its seat.
     fn successor(&self) -> Option<Self> {
         self.core().successors()?.occupant()?.typed()
     }

@@ -34,6 +34,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Wake;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -45,6 +46,7 @@ use crate::actor::dispatch::{self, Task};
 use crate::actor::reply::drop_because;
 use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
+use crate::actor::waits_for::Waits;
 use crate::base::{ActorName, ActorPath, Hold, Uid};
 use crate::failure::Failure;
 use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
@@ -134,11 +136,14 @@ pub(crate) struct Core {
 /// What few actors need.
 #[derive(Default)]
 struct Extras {
-    /// For those who wait for the stop request.
+    /// For futures that wait for the stop request.
     stopping: Notify,
-    /// Of a child that has a key.
-    seat: Option<Arc<dyn Seat>>,
-    /// Whether what is sent to this cell, now that it is closed, goes to whoever has its seat.
+    /// The seat, if the actor is a child that has a key.
+    seat: OnceLock<Arc<dyn Seat>>,
+    waits: Waits,
+    /// How long asks wait, if this actor says so.
+    ask_timeout: OnceLock<Duration>,
+    /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
     forwards: AtomicBool,
     /// How many futures and blocking closures run for a child that has a key.
     answers_due: AtomicUsize,
@@ -247,7 +252,16 @@ impl<M: Send + 'static> Cell<M> {
         if name.is_empty() { dead("", None) } else { dead(name, Some(dead("", None).to_any())) }
     }
 
-    /// This cell handles nothing more. Gives what waits, or none if that stays for the successor.
+    /// Asks of this cell have a limit in time: their own, or that of the system. Called before anything can reach this cell.
+    #[cold]
+    fn limit_asks(&self, own: Option<Duration>) {
+        if let Some(limit) = own {
+            let _first = self.core.extras.get_or_init(Box::default).ask_timeout.set(limit);
+        }
+        self.mailbox.guard();
+    }
+
+    /// This cell handles no further message. Returns the waiting messages, unless they stay for the successor.
     #[cold]
     fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
         let mut user = Lane::new();
@@ -376,7 +390,7 @@ impl Core {
     fn announce_stop(&self) {
         if let Some(extras) = self.extras.get() {
             extras.stopping.notify_waiters();
-            if let Some(seat) = &extras.seat {
+            if let Some(seat) = extras.seat.get() {
                 seat.leaving(self.uid);
             }
         }
@@ -384,24 +398,43 @@ impl Core {
 
     /// Before anybody can reach this cell.
     fn take_seat(&self, seat: Arc<dyn Seat>) {
-        let _first = self.extras.set(Box::new(Extras { seat: Some(seat), ..Extras::default() }));
+        let _first = self.extras.get_or_init(Box::default).seat.set(seat);
+    }
+
+    /// The asks that this actor's code awaits.
+    #[cfg(any(debug_assertions, feature = "testkit"))]
+    pub(crate) fn waits(&self) -> &Waits {
+        &self.extras.get_or_init(Box::default).waits
+    }
+
+    /// Whom this actor's code waits for, as far as this build knows it.
+    pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
+        self.extras.get().map_or_else(Vec::new, |extras| extras.waits.whom())
+    }
+
+    /// How long an ask waits that says nothing of its own.
+    ///
+    /// Rule 19.6.
+    pub(crate) fn ask_timeout(&self) -> Option<Duration> {
+        let own = self.extras.get().and_then(|extras| extras.ask_timeout.get());
+        own.copied().or(self.system.ask_timeout())
     }
 
     /// The seat of a child that has a key.
     pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
-        self.extras.get()?.seat.as_ref()
+        self.extras.get()?.seat.get()
     }
 
-    /// The seat whose next occupants get what is sent to this cell, which has left it.
+    /// The seat that this cell has left and whose next occupants get its messages.
     pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
         let extras = self.extras.get()?;
-        if extras.forwards.load(Ordering::Acquire) { extras.seat.clone() } else { None }
+        if extras.forwards.load(Ordering::Acquire) { extras.seat.get().cloned() } else { None }
     }
 
     /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
     /// a key can be passivated. Answers whether it was noted.
     pub(crate) fn answer_is_due(&self) -> bool {
-        let Some(extras) = self.extras.get().filter(|extras| extras.seat.is_some()) else { return false };
+        let Some(extras) = self.extras.get().filter(|extras| extras.seat.get().is_some()) else { return false };
         extras.answers_due.fetch_add(1, Ordering::Relaxed);
         true
     }
@@ -418,7 +451,7 @@ impl Core {
         self.extras.get().is_some_and(|extras| extras.answers_due.load(Ordering::Relaxed) > 0)
     }
 
-    /// From now on what is sent to this cell and finds it closed goes to whoever has its seat.
+    /// From now on, messages that find this cell closed go to the current occupant of its seat.
     pub(crate) fn forward(&self) {
         if let Some(extras) = self.extras.get() {
             extras.forwards.store(true, Ordering::Release);

@@ -7,15 +7,21 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::cell::Cell;
-use crate::actor::definition::{Actor, Built, DecidedBy, RefOf, SupervisedBy};
+use crate::actor::configuration::Configuration;
+use crate::actor::definition::{
+    Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverFails, RefOf, SupervisedBy,
+};
+use crate::actor::description::DeciderTable;
 use crate::actor::factory::Factory;
-use crate::actor::props::{AnyFactory, Props};
+use crate::actor::props::{AnyFactory, Decider, Props, Settings};
 use crate::base::drop_contained;
 use crate::failure::Failure;
-use crate::supervision::{ChildSpec, RestartType};
+use crate::mailbox::MailboxKind;
+use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 
 /// A child that its parent's type declares, as a field with `#[child(..)]`.
 ///
@@ -131,8 +137,19 @@ impl<A> fmt::Debug for Child<A> {
 /// How a field's child is made, and its current ref.
 struct Declaration<A> {
     current: Mutex<Option<ActorRef<A>>>,
-    /// `None` while the factory runs.
-    factory: Mutex<Option<AnyFactory<A>>>,
+    factory: Kept<AnyFactory<A>>,
+    /// The settings of [`Props`], if the field was declared with some.
+    given: Mutex<Option<Given>>,
+    decider: Kept<Decider>,
+}
+
+/// Settings that the child has from its [`Props`].
+#[derive(Clone, Copy)]
+struct Given {
+    mailbox: MailboxKind,
+    stop_timeout: Option<Duration>,
+    ask_timeout: Option<Duration>,
+    policy: Option<(Strategy, DeciderTable)>,
 }
 
 /// A [`Declaration`] whose actor type is not known.
@@ -145,10 +162,25 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, spec: &ChildSpec) {
         let mut props = Props::<A>::from_factory(match (spec.restart, Arc::clone(&self)) {
             // A temporary child is never replaced, so its factory is dropped with it.
-            (RestartType::Temporary, slot) => slot.take_factory(),
-            (RestartType::Transient | RestartType::Permanent, slot) => Box::new(move || slot.build()),
+            (RestartType::Temporary, slot) => slot.factory.take(),
+            (RestartType::Transient | RestartType::Permanent, slot) => {
+                Box::new(move || slot.factory.lend(|factory| factory()))
+            }
         });
-        if let Some(stop_timeout) = spec.stop_timeout {
+        let given = *locked(&self.given);
+        if let Some(Given { mailbox, policy, .. }) = given {
+            props = props.mailbox(mailbox);
+            if let Some((strategy, table)) = policy {
+                let slot = Arc::clone(&self);
+                let decide =
+                    move |failure: &Failure, child: &ChildInfo| slot.decider.lend(|own| own(failure, child));
+                props = props.with_policy::<A>(strategy, table, decide).marked();
+            }
+        }
+        if let Some(ask_timeout) = given.and_then(|given| given.ask_timeout) {
+            props = props.ask_timeout(ask_timeout);
+        }
+        if let Some(stop_timeout) = spec.stop_timeout.or(given.and_then(|given| given.stop_timeout)) {
             props = props.stop_timeout(stop_timeout);
         }
         if let Some(actor) = Cell::spawn_field(parent, at, props) {
@@ -158,60 +190,83 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
 }
 
 impl<A> Declaration<A> {
+    fn new() -> Self {
+        let (factory, decider) = (Kept::default(), Kept::default());
+        Self { current: Mutex::new(None), factory, given: Mutex::new(None), decider }
+    }
+
     fn current(&self) -> MutexGuard<'_, Option<ActorRef<A>>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.current)
+    }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// User code that one incarnation after the other runs, outside the lock. `None` while it runs.
+struct Kept<F>(Mutex<Option<F>>);
+
+impl<F> Default for Kept<F> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<F> Kept<F> {
+    /// Keeps this from now on.
+    fn replace(&self, code: Option<F>) {
+        let earlier = std::mem::replace(&mut *locked(&self.0), code);
+        drop_contained(earlier);
     }
 
-    fn factory(&self) -> MutexGuard<'_, Option<AnyFactory<A>>> {
-        self.factory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take_factory(&self) -> AnyFactory<A> {
-        match self.factory().take() {
-            Some(factory) => factory,
-            None => unreachable!("a factory is there from the field's declaration on, and only its child runs it"),
+    fn take(&self) -> F {
+        match locked(&self.0).take() {
+            Some(code) => code,
+            None => unreachable!("it is there from the field's declaration on, and only its child runs it"),
         }
     }
 
-    /// Runs the factory, outside the lock.
-    fn build(&self) -> Result<A, Failure> {
-        let mut running = Running { slot: self, factory: Some(self.take_factory()) };
-        match &mut running.factory {
-            Some(factory) => factory(),
+    /// Runs it.
+    fn lend<T>(&self, run: impl FnOnce(&mut F) -> T) -> T {
+        let mut running = Running { kept: self, code: Some(self.take()) };
+        match &mut running.code {
+            Some(code) => run(code),
             None => unreachable!("given a line above"),
         }
     }
 }
 
-/// Puts a factory back, whether it returned or panicked, unless the parent's new instance has declared another one.
-struct Running<'a, A> {
-    slot: &'a Declaration<A>,
-    factory: Option<AnyFactory<A>>,
+/// Puts user code back, whether it returned or panicked, unless the parent's new instance has declared other code.
+struct Running<'a, F> {
+    kept: &'a Kept<F>,
+    code: Option<F>,
 }
 
-impl<A> Drop for Running<'_, A> {
+impl<F> Drop for Running<'_, F> {
     fn drop(&mut self) {
-        let mut kept = self.slot.factory();
+        let mut kept = locked(&self.kept.0);
         if kept.is_none() {
-            *kept = self.factory.take();
+            *kept = self.code.take();
         }
         drop(kept);
-        drop_contained(self.factory.take());
+        drop_contained(self.code.take());
     }
 }
 
-impl<A> Drop for Declaration<A> {
+impl<F> Drop for Kept<F> {
     fn drop(&mut self) {
-        let factory = self.factory().take();
-        drop_contained(factory);
+        self.replace(None);
     }
 }
 
 /// Lets the instance of a parent declare how the child of one field is made.
 pub struct Declare<'a, P> {
-    slot: Option<&'a mut Option<Arc<dyn AnyDeclaration>>>,
+    pub(crate) slot: Option<&'a mut Option<Arc<dyn AnyDeclaration>>>,
     /// The field's child, if it survived the parent's restart (rule 14.6).
-    survivor: Option<AnyActorRef>,
+    pub(crate) survivor: Option<AnyActorRef>,
+    /// The values that the parent's table takes from its settings.
+    pub(crate) configuration: Option<Arc<Configuration>>,
     parent: PhantomData<fn() -> P>,
 }
 
@@ -219,8 +274,9 @@ impl<'a, P> Declare<'a, P> {
     pub(crate) fn new(
         slot: Option<&'a mut Option<Arc<dyn AnyDeclaration>>>,
         survivor: Option<AnyActorRef>,
+        configuration: Option<Arc<Configuration>>,
     ) -> Self {
-        Self { slot, survivor, parent: PhantomData }
+        Self { slot, survivor, configuration, parent: PhantomData }
     }
 
     /// Declares the child of `field`. `make` runs now and returns the child's factory, which runs on the child's own
@@ -250,13 +306,58 @@ impl<'a, P> Declare<'a, P> {
         F: Factory<Product = B> + Send + 'static,
         B: Built,
     {
+        self.place(parent, field, |slot| {
+            slot.factory.replace(Some(Box::new(move || factory.make().built())));
+        });
+    }
+
+    /// Declares the child of `field` with the [`Props`] that `make` returns (rule 14.7): a pool, a backoff supervisor, or an actor with settings
+    /// of its own. `make` runs now; the factory in the props runs on the child's own turn, again for each of its instances.
+    pub fn child_with<A, C, T>(
+        self,
+        parent: &mut P,
+        field: impl FnOnce(&mut P) -> &mut Child<A>,
+        make: impl FnOnce(&mut P) -> Props<A, C, T>,
+    ) where
+        A: Actor + FailuresDecidedBy<P>,
+        C: DecidedBy<P>,
+        T: EscalationsDecidedBy<P>,
+    {
+        let props = make(parent);
+        self.fill_with(parent, field, props);
+    }
+
+    /// The second half of [`child_with`](Self::child_with), without its bounds.
+    pub(crate) fn fill_with<A: Actor, C, T>(
+        self,
+        parent: &mut P,
+        field: impl FnOnce(&mut P) -> &mut Child<A>,
+        props: Props<A, C, T>,
+    ) {
+        let Props { factory, mailbox, settings, .. } = props.marked::<NeverFails, A>();
+        let Settings { stop_timeout, ask_timeout, policy } =
+            settings.map_or_else(Settings::default, |settings| *settings);
+        let shape = policy.as_ref().map(|policy| (policy.strategy, policy.table));
+        self.place(parent, field, |slot| {
+            slot.factory.replace(Some(factory.into_inner()));
+            slot.decider.replace(policy.map(|policy| policy.decide.into_inner()));
+            *locked(&slot.given) = Some(Given { mailbox, stop_timeout, ask_timeout, policy: shape });
+        });
+    }
+
+    /// Fills the field in, with the declaration of an earlier instance if there is one.
+    fn place<A: Actor>(
+        self,
+        parent: &mut P,
+        field: impl FnOnce(&mut P) -> &mut Child<A>,
+        declare: impl FnOnce(&Declaration<A>),
+    ) {
         let Some(place) = self.slot else { return };
         let slot = match place.take().map(|slot| (slot as Arc<dyn Any + Send + Sync>).downcast()) {
             Some(Ok(slot)) => slot,
-            _ => Arc::new(Declaration { current: Mutex::new(None), factory: Mutex::new(None) }),
+            _ => Arc::new(Declaration::new()),
         };
-        let earlier = slot.factory().replace(Box::new(move || factory.make().built()));
-        drop_contained(earlier);
+        declare(&slot);
         if let Some(survivor) = self.survivor {
             *slot.current() = survivor.downcast();
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
+use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::AnyActor;
 use crate::actor::definition::{
@@ -21,6 +22,7 @@ use crate::actor::props::Props;
 use crate::actor::reply::ErasedSlot;
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
+use crate::actor::waits_for;
 use crate::actor::work::{WorkId, Works};
 use crate::base::{ActorPath, UserValue};
 use crate::failure::Failure;
@@ -43,6 +45,10 @@ struct Rare<A: Actor> {
     /// What comes instead of `Terminated`.
     watch_messages: HashMap<AnyActorRef, WatchMessage<A::Message>>,
     works: Works<A>,
+    /// What the table of this instance takes from its settings.
+    configuration: Option<Arc<Configuration>>,
+    /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
+    lent: Option<Arc<dyn ErasedSlot>>,
 }
 
 /// The message that an instance gets when a watched actor ends.
@@ -401,11 +407,32 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn hold(&mut self, reply: Option<Arc<dyn ErasedSlot>>) {
+        if waits_for::KNOWN
+            && let Some(slot) = &reply
+        {
+            slot.tie().handled_by(&self.me_any().0);
+        }
         self.held = reply;
     }
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
         self.held.take()
+    }
+
+    /// Gives the handler its reply slot.
+    pub(crate) fn lend_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        let held = self.held.take()?;
+        if held.waits_for_retry(false) {
+            self.rare().lent = Some(Arc::clone(&held));
+        }
+        if waits_for::KNOWN {
+            held.tie().lent();
+        }
+        Some(held)
+    }
+
+    pub(crate) fn take_lent(&mut self) -> Option<Arc<dyn ErasedSlot>> {
+        self.rare.as_mut()?.lent.take()
     }
 
     /// Whether the end of a handler needs more work: an asker waits, or there are timers.
@@ -422,7 +449,9 @@ impl<A: Actor> Context<A> {
     }
 
     fn rare(&mut self) -> &mut Rare<A> {
-        self.rare.get_or_insert_with(|| Box::new(Rare { watch_messages: HashMap::new(), works: Works::new() }))
+        self.rare.get_or_insert_with(|| {
+            Box::new(Rare { watch_messages: HashMap::new(), works: Works::new(), configuration: None, lent: None })
+        })
     }
 
     pub(crate) fn works(&mut self) -> &mut Works<A> {
@@ -439,8 +468,8 @@ impl<A: Actor> Context<A> {
         self.rare.as_mut()?.works.take(work, &me)
     }
 
-    /// Before `pre_restart` and `post_stop`, and after: a timer that a hook set would tick for nobody, and what it began would
-    /// run for nobody.
+    /// Runs before `pre_restart` and `post_stop`, and after them, because timers and work that such a hook starts have no instance
+    /// to serve.
     ///
     /// Rules 4.7 and 17.1.
     pub(crate) fn cancel_timers_and_work(&mut self) {
@@ -450,6 +479,15 @@ impl<A: Actor> Context<A> {
         if let Some(rare) = &mut self.rare {
             rare.works.cancel_all();
         }
+    }
+
+    pub(crate) fn set_configuration(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
+    }
+
+    /// What the table of this instance takes from its settings, if it takes anything.
+    pub(crate) fn configuration(&self) -> Option<&Arc<Configuration>> {
+        self.rare.as_ref()?.configuration.as_ref()
     }
 
     /// Clears the state of the instance, and the messages of watches that ended with it.

@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use crate::actor::actor_ref::TypedRef;
 use crate::actor::child::Declare;
+use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
 use crate::actor::death_watch::Terminated;
 use crate::actor::description::{ActorType, DeciderTable};
+use crate::actor::envelope::ReplySlot;
 use crate::failure::{During, Failure};
 use crate::mailbox::MailboxKind;
 use crate::supervision::{ChildInfo, ChildSpec, Directive, Strategy, default_decider};
@@ -45,11 +47,20 @@ pub trait Supervisor: Sized + 'static {
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
 
+    /// How long asks of this actor wait for the reply, unless the asker says how long. `None` stands for what the system says.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    const ASK_TIMEOUT: Option<Duration> = None;
+
     /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
     const STASH_CAPACITY: usize = usize::MAX;
 
     /// Which children a failure affects, and how many restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
+
+    /// The strategy as the attribute writes it, if the strategy or a rule depends on the instance, by `self`:
+    /// [`configure`](Self::configure) resolves such values. [`STRATEGY`](Self::STRATEGY) and [`TABLE`](Self::TABLE) have what does
+    /// not depend on it.
+    const CONFIGURED: Option<&'static str> = None;
 
     /// The declared children, in start order. `#[child]` fields of a struct fill it in.
     const CHILDREN: &'static [ChildSpec] = &[];
@@ -91,6 +102,28 @@ pub trait Supervisor: Sized + 'static {
         Ok((Self::decide(failure, child)?, None))
     }
 
+    /// Resolves the values of the table that depend on the instance. Runs on the actor's turn, after the factory and before anything
+    /// of the instance starts, at the first start and at each restart; only if [`CONFIGURED`](Self::CONFIGURED) says so.
+    ///
+    /// Rule [7.12](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.12).
+    ///
+    /// # Errors
+    ///
+    /// If a value is not allowed. The actor cannot start then.
+    fn configure(&self) -> Result<Configuration, InvalidSettings> {
+        Ok(Configuration::new(Self::STRATEGY, []))
+    }
+
+    /// As [`rule`](Self::rule), with what [`configure`](Self::configure) has resolved.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    fn rule_by(configuration: &Configuration, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        let _ = configuration;
+        Self::rule(failure, child)
+    }
+
     /// Whether refs of the type `actor` reach actors of this type: its own refs do, and for a [pattern](crate::pattern)
     /// also the refs of the actor type that it stands in for.
     #[doc(hidden)]
@@ -116,9 +149,15 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
-    /// The names of the handlers, as the block writes them: for the log, and for those who look at the actor. An actor that is
+    /// The names of the handlers, as the block writes them: for the log, and for code that looks at the actor. An actor that is
     /// written by hand may leave it empty.
     const HANDLERS: &'static [&'static str] = &[];
+
+    /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), those of its own askers or of others. If it fails, or
+    /// ends, the askers of those that it drops learn why. `#[actor]` sets it where the impl block mentions `ReplyTo`.
+    /// Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
+    /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+    const KEEPS_REPLIES: bool = false;
 
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
@@ -226,6 +265,13 @@ pub trait Actor: Supervisor + Send {
     fn duplicate(message: &Self::Message) -> Option<Self::Message> {
         let _ = message;
         None
+    }
+
+    /// Puts an asker into a [copy](Self::duplicate) that is about to be delivered: one who waits for that delivery
+    /// ([`Request::retried`](crate::Request::retried)). If it is dropped, the asker learns that nobody answers.
+    fn reattach(message: &mut Self::Message, reply: ReplySlot) {
+        let _ = message;
+        drop(reply);
     }
 
     /// A short name of the message's kind, for dead letters and events.

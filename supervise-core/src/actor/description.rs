@@ -45,17 +45,25 @@ pub struct Rule {
     pub pattern: &'static str,
     /// The answer. `None`: the [default decider](crate::default_decider) decides.
     pub directive: Option<Directive>,
+    /// The answer as the attribute writes it, if its values depend on the supervisor's instance.
+    pub configured: Option<&'static str>,
 }
 
 impl Rule {
     /// A rule that answers a failure that matches `pattern` with `directive`.
     pub const fn new(pattern: &'static str, directive: Directive) -> Self {
-        Self { pattern, directive: Some(directive) }
+        Self { pattern, directive: Some(directive), configured: None }
+    }
+
+    /// A rule that answers a failure that matches `pattern` with `directive`, whose values depend on the supervisor's instance.
+    /// `text` is how the attribute writes them.
+    pub const fn configured(pattern: &'static str, directive: Directive, text: &'static str) -> Self {
+        Self { pattern, directive: Some(directive), configured: Some(text) }
     }
 
     /// A rule that leaves a failure that matches `pattern` to the [default decider](crate::default_decider).
     pub const fn by_default(pattern: &'static str) -> Self {
-        Self { pattern, directive: None }
+        Self { pattern, directive: None, configured: None }
     }
 }
 
@@ -69,6 +77,7 @@ struct TypeDescription {
     name: fn() -> &'static str,
     answers_to: fn(TypeId) -> bool,
     strategy: Strategy,
+    configured: Option<&'static str>,
     table: DeciderTable,
     children: &'static [ChildSpec],
     child_types: &'static [ActorType],
@@ -81,6 +90,7 @@ const fn supervisor_of<A: Supervisor>() -> TypeDescription {
         name: type_name::<A>,
         answers_to: A::answers_to,
         strategy: A::STRATEGY,
+        configured: A::CONFIGURED,
         table: A::TABLE,
         children: A::CHILDREN,
         child_types: A::CHILD_TYPES,
@@ -174,6 +184,11 @@ impl ActorDescription {
 
     pub(crate) fn strategy(&self) -> Strategy {
         self.policy.as_ref().map_or(self.of.description().strategy, |policy| policy.0)
+    }
+
+    /// The strategy as its attribute writes it, if it depends on the instance.
+    pub(crate) fn configured(&self) -> Option<&'static str> {
+        if self.policy.is_some() { None } else { self.of.description().configured }
     }
 
     pub(crate) fn table(&self) -> DeciderTable {

@@ -47,6 +47,7 @@ use self::only_queue::OnlyQueue;
 use self::run_queues::Taken;
 use crate::actor::cell::AnyCell;
 use crate::actor::system::SystemCore;
+use crate::actor::waits_for;
 use crate::base::{UserValue, contained, drop_contained};
 use crate::failure::Failure;
 use crate::observe;
@@ -84,6 +85,7 @@ impl Task {
         let cell = Arc::clone(self.0.as_mut().project().cell);
         #[cfg(feature = "testkit")]
         let _turn = cell.core().system.activity().turn(&cell);
+        let _current = waits_for::turn(&cell);
         let job = self.0.as_mut().project();
         match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
             Ok(Poll::Pending) => {

@@ -11,7 +11,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::actor::definition::Actor;
-use crate::actor::reply::{ErasedSlot, ReplyTo, answer, why_unanswered};
+use crate::actor::reply::{ErasedSlot, ReplyTo, answer, drop_unanswered};
 use crate::actor::request::Request;
 use crate::base::drop_contained;
 
@@ -23,7 +23,7 @@ use crate::base::drop_contained;
 /// [`while_stopped`](crate::pattern::BackoffSupervisorProps::while_stopped), get the envelope.
 ///
 /// Equality ignores the asker, and the reply to a clone goes nowhere. The asker of an envelope that
-/// is dropped learns that the actor stopped.
+/// is dropped learns that nobody answered.
 pub struct Envelope<M> {
     // Dropped first: the reason for the drop is meant for this asker, and not for one whose slot is in the message.
     reply: ReplySlot,
@@ -36,7 +36,7 @@ impl<M> Envelope<M> {
         &self.message
     }
 
-    /// The message without its asker, who learns that the actor stopped.
+    /// The message without its asker. The asker learns that there is no answer.
     pub fn into_message(self) -> M {
         self.message
     }
@@ -47,7 +47,12 @@ impl<M> Envelope<M> {
         (self.message, self.reply)
     }
 
-    /// Fills in who asks. For [`Request`].
+    /// Sets the asker's slot of a copy.
+    pub(crate) fn reattach(&mut self, reply: ReplySlot) {
+        self.reply = reply;
+    }
+
+    /// Sets the asker's slot. For [`Request`].
     #[inline]
     pub(crate) fn attach<T: Send + 'static>(&mut self, reply: ReplyTo<T>) {
         self.reply = ReplySlot(reply.erase());
@@ -83,12 +88,12 @@ impl<M: fmt::Debug> fmt::Debug for Envelope<M> {
 
 /// Where the reply to one message goes: the asker's slot, or nowhere when the message was told.
 ///
-/// Unlike a [`ReplyTo`] it does not say of which type the reply is. Dropped without a reply, the asker learns that the actor
-/// stopped.
+/// Unlike a [`ReplyTo`] it does not say of which type the reply is. If it is dropped without a reply, the asker learns why, as
+/// with a `ReplyTo`.
 pub struct ReplySlot(Option<Arc<dyn ErasedSlot>>);
 
 impl ReplySlot {
-    /// Whether the message was asked. `true` also when the asker has given up meanwhile.
+    /// Whether the message was asked. Also `true` if the asker has given up in the meantime.
     pub const fn is_asked(&self) -> bool {
         self.0.is_some()
     }
@@ -98,7 +103,7 @@ impl ReplySlot {
     /// # Panics
     ///
     /// If the asker waits for another type than `T`: the type is that of the handler's reply. The asker then learns that
-    /// the actor stopped.
+    /// nobody answered, or of the failure.
     pub fn answer<T: Send + 'static>(mut self, value: T) {
         match &self.0 {
             Some(slot) if !slot.takes::<T>() => {
@@ -110,6 +115,10 @@ impl ReplySlot {
             Some(slot) => answer(slot, value),
             None => drop_contained(value),
         }
+    }
+
+    pub(crate) fn of(slot: Arc<dyn ErasedSlot>) -> Self {
+        Self(Some(slot))
     }
 
     #[inline]
@@ -124,15 +133,9 @@ impl Drop for ReplySlot {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            unanswered(&slot);
+            drop_unanswered(&slot);
         }
     }
-}
-
-#[cold]
-fn unanswered(slot: &Arc<dyn ErasedSlot>) {
-    // The asker holds the other one.
-    slot.fail(why_unanswered(Arc::strong_count(slot) > 1));
 }
 
 impl fmt::Debug for ReplySlot {

@@ -16,7 +16,7 @@ use crate::supervision::{ChildInfo, Directive, Strategy};
 
 pub(crate) type AnyFactory<A> = Box<dyn FnMut() -> Result<A, Failure> + Send>;
 /// Decides a child's failure: the directive, the rule that matched, and the strategy under which the directive is carried out.
-type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send>;
+pub(crate) type Decider = Box<dyn Fn(&Failure, &ChildInfo) -> Result<(Ruled, Strategy), Failure> + Send>;
 
 /// A factory and settings, for [`Context::spawn_with`](crate::Context::spawn_with). `C` stands for the errors of the
 /// factory, and `T` for the table by which the actor supervises its children: that of its type, unless another one is
@@ -34,6 +34,7 @@ pub struct Props<A: Actor, C = NeverFails, T = A> {
 #[derive(Default)]
 pub(crate) struct Settings {
     pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) ask_timeout: Option<Duration>,
     pub(crate) policy: Option<Policy>,
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct Settings {
 pub(crate) struct Policy {
     pub(crate) strategy: Strategy,
     /// The rules of `decide` as data, for people and tools.
-    table: DeciderTable,
+    pub(crate) table: DeciderTable,
     pub(crate) decide: UserValue<Decider>,
 }
 
@@ -72,6 +73,14 @@ impl<A: Actor, C, T> Props<A, C, T> {
     #[must_use]
     pub fn stop_timeout(mut self, stop_timeout: Duration) -> Self {
         self.settings.get_or_insert_default().stop_timeout = Some(stop_timeout);
+        self
+    }
+
+    /// Sets how long asks of this actor wait for the reply, unless the asker says how long.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    #[must_use]
+    pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
+        self.settings.get_or_insert_default().ask_timeout = Some(ask_timeout);
         self
     }
 
@@ -115,6 +124,11 @@ impl<A: Actor, C, T> Props<A, C, T> {
     pub(crate) fn marked<D, S>(self) -> Props<A, D, S> {
         let Self { factory, mailbox, settings, marks: _ } = self;
         Props { factory, mailbox, settings, marks: PhantomData }
+    }
+
+    /// How long asks wait, if the actor says so.
+    pub(crate) fn asks_wait(&self) -> Option<Duration> {
+        self.settings.as_ref().and_then(|settings| settings.ask_timeout).or(A::ASK_TIMEOUT)
     }
 
     fn policy(&self) -> Option<&Policy> {

@@ -1,6 +1,8 @@
 //! The reply slot of an ask.
 //!
-//! Rules 1.5 and 1.7.
+//! Rules 1.5, 1.7, 19.1 and 19.3.
+
+mod verdict;
 
 use std::any::{Any, type_name};
 use std::cell::Cell;
@@ -8,12 +10,17 @@ use std::fmt;
 use std::future::Future;
 use std::mem::{ManuallyDrop, needs_drop};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use crate::actor::actor_ref::ActorRef;
 use crate::actor::dispatch;
 use crate::actor::request::AskError;
-use crate::base::drop_contained;
+use crate::actor::waits_for::{self, Tie, Wait};
+use crate::base::{ActorPath, drop_contained};
+
+use self::verdict::{Dropped, Verdict};
+pub(crate) use self::verdict::{begin, beside, dropping, settle};
 
 /// A future of the reply to a message that has already been sent.
 ///
@@ -23,13 +30,29 @@ use crate::base::drop_contained;
 #[must_use = "futures do nothing unless awaited"]
 pub struct Answer<T> {
     slot: Arc<Slot<T>>,
+    wait: Wait,
+}
+
+impl<T> Answer<T> {
+    /// The code that `asker` wakes is about to ask `to`, and to await this. The error is a circle of asks.
+    #[inline]
+    pub(crate) fn is_awaited<A>(&mut self, to: &ActorRef<A>, asker: &Waker) -> Result<(), Box<[ActorPath]>> {
+        if waits_for::KNOWN {
+            self.wait = self.slot.tie.begin(&to.to_any(), asker)?;
+        }
+        Ok(())
+    }
 }
 
 impl<T> Future for Answer<T> {
     type Output = Result<T, AskError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.slot.poll(cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let polled = self.slot.poll(cx);
+        if polled.is_ready() {
+            self.wait.end();
+        }
+        polled
     }
 }
 
@@ -46,7 +69,28 @@ pub struct Reply<T>(pub T);
 
 /// Where a message's reply goes: the asker's slot, or nowhere when the message was told.
 ///
-/// If it is dropped without a reply, the asker learns that the actor stopped.
+/// A handler that answers later takes it as a parameter instead of returning the reply. It keeps the slot in the actor's
+/// state, moves it into a task, or hands it on with [`Request::reply_to`](crate::Request::reply_to):
+///
+/// ```
+/// # use supervise_core::ReplyTo;
+/// struct Orders { waiting: Vec<(u32, ReplyTo<bool>)> }
+///
+/// impl Orders {
+///     // `#[handler]`, for `orders.place(7).await`
+///     fn place(&mut self, order: u32, reply: ReplyTo<bool>) {
+///         self.waiting.push((order, reply));
+///     }
+/// }
+/// ```
+///
+/// If it is dropped without a reply, the asker learns why: by a failing actor, with that failure
+/// ([`AskError::Failed`](crate::AskError::Failed)); by an actor that ends, that it
+/// [stopped](crate::AskError::Stopped); otherwise that nobody answered
+/// ([`AskError::Unanswered`](crate::AskError::Unanswered)).
+/// Rules [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
+/// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+#[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
 
 impl<T> ReplyTo<T> {
@@ -54,22 +98,26 @@ impl<T> ReplyTo<T> {
     pub const fn nowhere() -> Self {
         Self(None)
     }
+
+    /// Whether somebody asked. `true` also when the asker has given up meanwhile.
+    pub const fn is_asked(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 impl<T: Send + 'static> ReplyTo<T> {
     /// Makes a slot and the future of its reply.
     pub(crate) fn asked() -> (Self, Answer<T>) {
-        Self::asked_by(None)
+        Self::asked_by(None, false)
     }
 
     #[inline]
-    pub(crate) fn asked_by(asker: Option<Waker>) -> (Self, Answer<T>) {
-        let slot = Slot::new(asker);
-        (Self(Some(Arc::clone(&slot))), Answer { slot })
+    pub(crate) fn asked_by(asker: Option<Waker>, is_patient: bool) -> (Self, Answer<T>) {
+        let slot = Slot::new(asker, is_patient);
+        (Self(Some(Arc::clone(&slot))), Answer { slot, wait: Wait::default() })
     }
 
-    /// Sends the reply to the asker, if there is one. Needed only for messages that are handled by hand: the return
-    /// value of a `#[handler]` is its reply.
+    /// Sends the reply to the asker, if there is one. If the asker has given up, the reply is dropped.
     pub fn answer(mut self, value: T) {
         match self.0.take() {
             Some(slot) => slot.put(Ok(value)),
@@ -78,23 +126,33 @@ impl<T: Send + 'static> ReplyTo<T> {
     }
 
     pub(crate) fn erase(mut self) -> Option<Arc<dyn ErasedSlot>> {
-        self.0.take().map(|slot| slot as Arc<dyn ErasedSlot>)
+        let slot = self.0.take()?;
+        slot.tie.seen();
+        Some(slot)
     }
 }
 
 impl<T> Drop for ReplyTo<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            // The asker holds the other reference.
-            slot.put(Err(why_unanswered(Arc::strong_count(&slot) > 1)));
+            slot.dropped();
         }
     }
 }
 
-/// What the asker of a dropped message learns. `somebody` says whether there still is one.
-pub(crate) fn why_unanswered(somebody: bool) -> AskError {
+/// What the asker of a dropped slot learns. `somebody` says whether there still is one.
+fn unanswered(somebody: bool) -> Dropped {
     ANSWERED.set(ANSWERED.get() || somebody);
-    WHY_DROPPED.with(|why| why.take()).unwrap_or(AskError::Stopped)
+    match WHY_DROPPED.with(|why| why.take()) {
+        Some(why) => Dropped::Answer(why),
+        None => verdict::dropped(),
+    }
+}
+
+/// A slot without a type is dropped.
+#[cold]
+pub(crate) fn drop_unanswered(slot: &Arc<dyn ErasedSlot>) {
+    slot.give_up(unanswered(Arc::strong_count(slot) > 1));
 }
 
 thread_local! {
@@ -120,22 +178,30 @@ impl<T> fmt::Debug for ReplyTo<T> {
 }
 
 /// What the asker and the actor share for one ask.
-pub(crate) struct Slot<T>(Mutex<SlotState<T>>);
+pub(crate) struct Slot<T> {
+    state: Mutex<SlotState<T>>,
+    tie: Tie,
+}
 
 enum SlotState<T> {
     Empty(Option<Waker>),
+    /// As `Empty`, of an asker who waits for the next delivery of a message that fails. Most do not, and pay nothing for it.
+    Patient(Option<Waker>),
+    /// Dropped by code of which it is not known yet whether it fails, and whether the asker is patient.
+    Dropped(Arc<Verdict>, bool),
     Full(Result<T, AskError>),
     Taken,
 }
 
 impl<T> Slot<T> {
-    fn new(asker: Option<Waker>) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(SlotState::Empty(asker))))
+    fn new(asker: Option<Waker>, is_patient: bool) -> Arc<Self> {
+        let state = if is_patient { SlotState::Patient(asker) } else { SlotState::Empty(asker) };
+        Arc::new(Self { state: Mutex::new(state), tie: Tie::default() })
     }
 
     /// Stores the first answer. Wakes the asker, and drops a refused answer, outside the lock.
     fn put(&self, answer: Result<T, AskError>) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let SlotState::Empty(waker) = &mut *state {
             let waker = waker.take();
             *state = SlotState::Full(answer);
@@ -144,16 +210,99 @@ impl<T> Slot<T> {
                 dispatch::wake_asker(waker);
             }
         } else {
+            Self::put_rarely(state, answer);
+        }
+    }
+
+    #[cold]
+    fn put_rarely(mut state: MutexGuard<'_, SlotState<T>>, answer: Result<T, AskError>) {
+        if let SlotState::Patient(waker) = &mut *state {
+            let waker = waker.take();
+            *state = SlotState::Full(answer);
+            drop(state);
+            waker.into_iter().for_each(dispatch::wake_asker);
+        } else {
             drop(state);
             drop_contained(answer);
         }
+    }
+
+    #[cold]
+    fn dropped(self: Arc<Self>) {
+        // The asker holds the other reference.
+        self.give_up(unanswered(Arc::strong_count(&self) > 1));
+    }
+
+    /// The slot was dropped unanswered.
+    fn give_up(&self, dropped: Dropped) {
+        let verdict = match dropped {
+            Dropped::Answer(why) => return self.put(Err(why)),
+            Dropped::Wait(verdict) => verdict,
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_patient = matches!(*state, SlotState::Patient(_));
+        if let SlotState::Empty(waker) | SlotState::Patient(waker) = &mut *state {
+            let waker = waker.take();
+            *state = SlotState::Dropped(Arc::clone(&verdict), is_patient);
+            drop(state);
+            if let Some(waker) = waker {
+                verdict.awaited_by(waker);
+            }
+        }
+    }
+
+    /// Whether the asker waits for the next delivery of a message that fails. Takes the slot back if the handler has dropped it.
+    fn waits_for_retry(&self, is_lent: bool) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*state {
+            SlotState::Patient(_) => !is_lent,
+            SlotState::Dropped(_, true) => {
+                // The verdict wakes the asker, which then waits here again.
+                let dropped = std::mem::replace(&mut *state, SlotState::Patient(None));
+                drop(state);
+                drop(dropped);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Polls a slot that is patient or was dropped. `None`: it is not any more.
+    #[cold]
+    fn poll_rarely(&self, cx: &TaskContext<'_>) -> Option<Poll<Result<T, AskError>>> {
+        let new = cx.waker().clone();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let verdict = match &mut *state {
+            SlotState::Patient(waker) => {
+                let old = waker.replace(new);
+                drop(state);
+                drop(old);
+                return Some(Poll::Pending);
+            }
+            SlotState::Dropped(verdict, _) => Arc::clone(verdict),
+            _ => {
+                drop(state);
+                return None;
+            }
+        };
+        drop(state);
+        let Poll::Ready(why) = verdict.poll(new) else { return Some(Poll::Pending) };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The slot may have been taken back for another delivery.
+        if !matches!(&*state, SlotState::Dropped(last, _) if Arc::ptr_eq(last, &verdict)) {
+            return None;
+        }
+        let dropped = std::mem::replace(&mut *state, SlotState::Taken);
+        drop(state);
+        drop(dropped);
+        Some(Poll::Ready(Err(why)))
     }
 
     /// Clones and drops wakers outside the lock.
     fn poll(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let mut new = None;
         loop {
-            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             match &mut *state {
                 SlotState::Empty(Some(waker)) if waker.will_wake(cx.waker()) => return Poll::Pending,
                 SlotState::Empty(waker) if new.is_some() => {
@@ -166,9 +315,15 @@ impl<T> Slot<T> {
                     drop(state);
                     new = Some(cx.waker().clone());
                 }
+                SlotState::Patient(_) | SlotState::Dropped(..) => {
+                    drop(state);
+                    if let Some(polled) = self.poll_rarely(cx) {
+                        return polled;
+                    }
+                }
                 SlotState::Full(_) => match std::mem::replace(&mut *state, SlotState::Taken) {
                     SlotState::Full(answer) => return Poll::Ready(answer),
-                    SlotState::Empty(_) | SlotState::Taken => {
+                    _ => {
                         unreachable!("the slot was full a line above")
                     }
                 },
@@ -184,7 +339,7 @@ impl<T> Drop for Slot<T> {
         if !needs_drop::<T>() {
             return;
         }
-        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let SlotState::Full(Ok(_)) = state {
             drop_contained(std::mem::replace(state, SlotState::Taken));
         }
@@ -194,6 +349,14 @@ impl<T> Drop for Slot<T> {
 /// A slot whose reply type is erased, so that the code that runs the handler can fail it.
 pub(crate) trait ErasedSlot: Any + Send + Sync {
     fn fail(&self, error: AskError);
+
+    fn give_up(&self, dropped: Dropped);
+
+    fn tie(&self) -> &Tie;
+
+    /// Whether the asker waits for the next delivery of its message, which has failed. If the slot `is_lent` to the handler, it has to
+    /// be back.
+    fn waits_for_retry(&self, is_lent: bool) -> bool;
 
     /// The name of the reply's type.
     fn expected(&self) -> &'static str;
@@ -212,16 +375,38 @@ impl<T: Send + 'static> ErasedSlot for Slot<T> {
         self.put(Err(error));
     }
 
+    fn give_up(&self, dropped: Dropped) {
+        Slot::give_up(self, dropped);
+    }
+
+    fn tie(&self) -> &Tie {
+        &self.tie
+    }
+
+    fn waits_for_retry(&self, is_lent: bool) -> bool {
+        Slot::waits_for_retry(self, is_lent)
+    }
+
     fn expected(&self) -> &'static str {
         type_name::<T>()
     }
 }
 
+/// The slot of an asker who waits for a `T`.
+pub(crate) fn typed<T: Send + 'static>(slot: Option<Arc<dyn ErasedSlot>>) -> ReplyTo<T> {
+    ReplyTo(slot.map(downcast))
+}
+
 /// Puts a reply into an erased slot.
 pub(crate) fn answer<T: Send + 'static>(slot: Arc<dyn ErasedSlot>, value: T) {
+    downcast(slot).put(Ok(value));
+}
+
+#[inline]
+fn downcast<T: Send + 'static>(slot: Arc<dyn ErasedSlot>) -> Arc<Slot<T>> {
     let slot: Arc<dyn Any + Send + Sync> = slot;
     match slot.downcast::<Slot<T>>() {
-        Ok(slot) => slot.put(Ok(value)),
+        Ok(slot) => slot,
         Err(_) => unreachable!("a handler answers with the type its message was asked for"),
     }
 }
@@ -255,7 +440,7 @@ mod tests {
             // Replaces the waker, which drops the reply.
             assert!(Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
             let last = Pin::new(&mut answer).poll(&mut TaskContext::from_waker(Waker::noop()));
-            assert!(matches!(last, Poll::Ready(Err(AskError::Stopped))), "{last:?}");
+            assert!(matches!(last, Poll::Ready(Err(AskError::Unanswered))), "{last:?}");
             done.send(()).expect("the test listens");
         });
         over.recv_timeout(Duration::from_secs(10)).expect("the second poll does not wait for itself");

@@ -3,7 +3,9 @@
 //! Every ask resolves exactly once: with the reply, with the failure it caused, because the actor stopped, because its
 //! mailbox was full, or by its timeout. All but the timeout come from the holder of the [`ReplyTo`].
 //!
-//! Rules 1.5 and 1.7.
+//! Rules 1.5, 1.7, 19.5 and 19.6.
+
+mod within;
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -14,11 +16,16 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 
+pub use self::within::{AskTimeout, AskWithin};
+
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
-use crate::actor::reply::{Answer, ReplyTo};
+use crate::actor::dispatch::Task;
+use crate::actor::reply::{Answer, ReplyTo, drop_because};
 use crate::base::ActorPath;
 use crate::failure::Failure;
+use crate::mailbox::Pushed;
+use crate::observe::DeadLetterReason;
 
 /// One message to one actor, which has not been sent yet.
 ///
@@ -30,20 +37,37 @@ pub struct Request<'a, A: Actor, T> {
     to: &'a ActorRef<A>,
     message: A::Message,
     attach: fn(&mut A::Message, ReplyTo<T>),
-    inline: bool,
+    how: How,
+}
+
+/// How a request is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Ordinary,
+    Inline,
+    Retried,
 }
 
 impl<'a, A: Actor, T> Request<'a, A, T> {
     /// Makes a request from a message with an empty reply slot. `attach` fills the slot in if the request is asked.
     pub fn new(to: &'a ActorRef<A>, message: A::Message, attach: fn(&mut A::Message, ReplyTo<T>)) -> Self {
-        Self { to, message, attach, inline: false }
+        Self { to, message, attach, how: How::Ordinary }
     }
 
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a worker.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.8).
     pub fn inline(mut self) -> Self {
-        self.inline = true;
+        self.how = How::Inline;
+        self
+    }
+
+    /// If the message makes the actor fail and is delivered again after the restart (`#[handler(redeliver = N)]`), the ask waits for
+    /// that delivery. It fails with the last failure when the message is not delivered once more. Without this, the asker learns of
+    /// the first failure at once. Has no effect on a request that is told.
+    /// Rule [19.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.5).
+    pub fn retried(mut self) -> Self {
+        self.how = How::Retried;
         self
     }
 }
@@ -82,25 +106,49 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         let answer = self.attach(None);
         let guard = self.to.enter();
         let pushed = guard.push(self.message);
-        if self.inline { self.to.pushed_inline(pushed) } else { self.to.pushed(pushed, true) }.map(|()| answer)
+        self.how.pushed(self.to, pushed).map(|()| answer)
+    }
+
+    /// Sends the message and lets its reply go to the asker of another one: a handler that has taken its reply slot hands it on. The
+    /// actor's handler answers as it answers any asker, and a failure reaches the asker too. If the actor has stopped, or its bounded
+    /// mailbox is full and refuses messages, the asker learns that.
+    /// Rule [19.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.2).
+    pub fn reply_to(mut self, reply: ReplyTo<T>) {
+        let asked = reply.is_asked();
+        (self.attach)(&mut self.message, reply);
+        let guard = self.to.enter();
+        let Err(refused) = self.to.pushed(guard.push(self.message), asked) else { return };
+        let (reason, message) = (refused.reason(), refused.into_message());
+        match reason {
+            // The message has already become a dead letter.
+            SendErrorReason::Stopped => {
+                drop_because(AskError::Stopped, message);
+            }
+            SendErrorReason::MailboxFull => {
+                let name = A::message_name(&message);
+                self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
+            }
+        }
     }
 
     /// Makes the reply slot. The reply wakes `asker`, unless another task polls the answer first.
     #[inline]
     fn attach(&mut self, asker: Option<Waker>) -> Answer<T> {
-        let (reply, answer) = ReplyTo::asked_by(asker);
+        let (reply, answer) = ReplyTo::asked_by(asker, self.how == How::Retried);
         (self.attach)(&mut self.message, reply);
         answer
     }
 
-    /// Asks, and gives up after `limit`. The message stays in the mailbox: its handler runs later all the same, and its reply
+    /// Asks, and gives up after `limit`, whatever limit the actor or the system sets
+    /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the mailbox: its handler runs later all the same, and its reply
     /// is dropped.
     ///
     /// # Panics
     ///
     /// If it is first polled outside a tokio runtime with timers.
     pub fn timeout(self, limit: Duration) -> AskWithin<'a, A, T> {
-        AskWithin { ask: self.into_future(), limit, sleep: None }
+        let (to, message) = (self.to, A::message_name(&self.message));
+        AskWithin::new(self.into_future(), to, message, limit)
     }
 
     pub(crate) fn into_parts(self) -> (ActorRef<A>, A::Message) {
@@ -143,6 +191,8 @@ pub struct Ask<'a, A: Actor, T>(AskState<'a, A, T>);
 enum AskState<'a, A: Actor, T> {
     Unsent(Request<'a, A, T>),
     Waiting(Answer<T>),
+    /// The actor or the system sets a limit.
+    Limited(Box<AskWithin<'a, A, T>>),
     Done,
 }
 
@@ -153,12 +203,26 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
     type Output = Result<T, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.poll_with::<true>(cx)
+    }
+}
+
+impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
+    /// Without the limit that the actor or the system sets.
+    fn poll_unlimited(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
+        self.poll_with::<false>(cx)
+    }
+
+    #[inline]
+    fn poll_with<const LIMITED: bool>(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         let request = match &mut self.0 {
             AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
             AskState::Unsent(request) => request,
+            AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
-        let (to, inline) = (request.to, request.inline);
+        let (to, how) = (request.to, request.how);
+        let inline = how == How::Inline;
         if to.is_woken_by(cx.waker()) {
             let path = Box::new(to.path());
             self.0 = AskState::Done;
@@ -170,13 +234,25 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
         }
         // An ordinary ask gets its reply in a later poll, so its slot must know the waker.
         let asker = if inline { None } else { Some(cx.waker().clone()) };
-        let answer = request.attach(asker);
+        let mut answer = request.attach(asker);
+        if let Err(circle) = answer.is_awaited(to, cx.waker()) {
+            self.0 = AskState::Done;
+            return Poll::Ready(Err(AskError::AskedInCircle(circle)));
+        }
         let guard = to.enter();
+        if LIMITED
+            && guard.is_guarded()
+            && let Some(limit) = to.core().ask_timeout()
+        {
+            // A message's name may be the user's code.
+            drop(guard);
+            return self.poll_limited(answer, limit, cx);
+        }
         let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Waiting(answer)) else {
             unreachable!("the request was here a line above")
         };
         let pushed = guard.push(request.message);
-        if let Err(refused) = if inline { to.pushed_inline(pushed) } else { to.pushed(pushed, true) } {
+        if let Err(refused) = how.pushed(to, pushed) {
             self.0 = AskState::Done;
             return Poll::Ready(Err(refused.reason().into()));
         }
@@ -186,39 +262,45 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
             Poll::Pending
         }
     }
+
+    /// The rest of the first poll of an ask to an actor that sets a limit, or whose system does.
+    #[cold]
+    fn poll_limited(
+        &mut self,
+        answer: Answer<T>,
+        limit: Duration,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<T, AskError>> {
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Done) else {
+            unreachable!("called with a request")
+        };
+        let (to, name) = (request.to, A::message_name(&request.message));
+        let guard = to.enter();
+        let pushed = guard.push(request.message);
+        if let Err(refused) = request.how.pushed(to, pushed) {
+            return Poll::Ready(Err(refused.reason().into()));
+        }
+        let within = AskWithin::new(Ask(AskState::Waiting(answer)), to, name, limit);
+        self.0 = AskState::Limited(Box::new(within));
+        self.poll_unlimited(cx)
+    }
+}
+
+impl How {
+    /// Handles the result of pushing a request.
+    #[inline]
+    fn pushed<A: Actor>(
+        self,
+        to: &ActorRef<A>,
+        pushed: Pushed<A::Message, Task>,
+    ) -> Result<(), SendError<A::Message>> {
+        if self == Self::Inline { to.pushed_inline(pushed) } else { to.pushed(pushed, true) }
+    }
 }
 
 impl<A: Actor, T> fmt::Debug for Ask<'_, A, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ask").finish_non_exhaustive()
-    }
-}
-
-/// An ask with a timeout, see [`Request::timeout`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct AskWithin<'a, A: Actor, T> {
-    ask: Ask<'a, A, T>,
-    limit: Duration,
-    /// Made at the first poll, when the time begins to count.
-    sleep: Option<Pin<Box<tokio::time::Sleep>>>,
-}
-
-impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
-    type Output = Result<T, AskError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        if let Poll::Ready(answer) = Pin::new(&mut self.ask).poll(cx) {
-            return Poll::Ready(answer);
-        }
-        let limit = self.limit;
-        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-        sleep.as_mut().poll(cx).map(|()| Err(AskError::Timeout(limit)))
-    }
-}
-
-impl<A: Actor, T> fmt::Debug for AskWithin<'_, A, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AskWithin").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 
@@ -283,16 +365,30 @@ pub enum AskError {
     /// The actor stopped before it answered.
     #[error("the actor stopped before it answered")]
     Stopped,
+    /// Nobody answers: whoever had the reply slot ([`ReplyTo`]) dropped it.
+    #[error("nobody answers: the reply slot was dropped")]
+    Unanswered,
     /// The bounded mailbox had no room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
-    /// No reply came within this time.
-    #[error("no answer within {0:?}")]
-    Timeout(Duration),
+    /// No reply came in time.
+    #[error("{0}")]
+    Timeout(Box<AskTimeout>),
     /// A handler or hook of this actor awaited an answer of the same actor. The actor answers only when that handler has returned, so
     /// nothing was sent.
     #[error("{0} asked itself: the answer would wait for the handler that waits for it")]
     AskedItself(Box<ActorPath>),
+    /// Each of these actors awaits in a handler or hook an answer of the next, and the last one would await an answer of the first:
+    /// none could come. Nothing was sent. Found in builds with debug assertions, and with the feature `testkit`; elsewhere such
+    /// asks wait until a limit in time ends one.
+    /// Rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7).
+    #[error("a circle of asks: {}, and that one would wait for the first", chain(.0))]
+    AskedInCircle(Box<[ActorPath]>),
+}
+
+fn chain(circle: &[ActorPath]) -> String {
+    let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
+    names.join(" waits for ")
 }
 
 impl From<SendErrorReason> for AskError {

@@ -53,6 +53,7 @@ pub(crate) struct SystemCore {
     failure: OnceLock<Failure>,
     shutdown: ShutdownState,
     termination: Termination,
+    ask_timeout: Option<Duration>,
     extensions: Extensions,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
@@ -86,6 +87,7 @@ impl ActorSystem {
             name: name.as_ref().to_owned(),
             guardian: None,
             event_capacity: 4096,
+            ask_timeout: None,
             shutdown: ShutdownSettings::new(),
         }
     }
@@ -226,6 +228,7 @@ pub struct ActorSystemBuilder {
     name: String,
     guardian: Option<Props<Guardian>>,
     event_capacity: usize,
+    ask_timeout: Option<Duration>,
     shutdown: ShutdownSettings,
 }
 
@@ -294,6 +297,15 @@ impl ActorSystemBuilder {
         self
     }
 
+    /// Sets how long asks of this system's actors wait for the reply, unless the actor or the asker says how long. By default they
+    /// wait for as long as it takes.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    #[must_use]
+    pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
+        self.ask_timeout = Some(ask_timeout);
+        self
+    }
+
     /// Sets the phases in which the system shuts down. By default [`ActorSystem::terminate`] runs the predefined
     /// phases.
     #[must_use]
@@ -326,6 +338,7 @@ impl ActorSystemBuilder {
             failure: OnceLock::new(),
             shutdown,
             termination: Termination::new(),
+            ask_timeout: self.ask_timeout,
             extensions: Extensions::default(),
             #[cfg(feature = "testkit")]
             activity: super::activity::Activity::default(),
@@ -398,6 +411,11 @@ impl fmt::Debug for ActorSystemBuilder {
 impl SystemCore {
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How long an ask waits, unless the actor or the asker says how long.
+    pub(crate) fn ask_timeout(&self) -> Option<Duration> {
+        self.ask_timeout
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

@@ -45,20 +45,20 @@ pub use self::task::{Task, TaskOutput};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkId(u64);
 
-/// What user code came to. It waits in a channel, so it may be dropped anywhere.
+/// The outcome of user code. It waits in a channel, so it may be dropped anywhere.
 type Outcome<T> = Result<UserValue<T>, Failure>;
 
 /// Tells a value from a failure.
 type Judge<O, T> = fn(O) -> Result<T, Failure>;
 
-/// What the mark of an outcome brings.
+/// What a mark leads to.
 struct Brought<M> {
     message: Option<Result<M, Failure>>,
-    /// The work brings nothing more.
+    /// The work has no further outcome.
     is_last: bool,
 }
 
-/// Where the outcomes of one piece of work come from. Dropping it cancels the work.
+/// The source of the outcomes of one piece of work. Dropping it cancels the work.
 trait Source<A: Actor>: Send {
     /// The mark of an outcome came up. The user's code that makes the message runs in here, contained.
     fn next(&mut self, me: &A::Ref) -> Brought<A::Message>;
@@ -138,7 +138,7 @@ impl<A: Actor> Works<A> {
         let id = marks.id;
         let cancel = marks.clone().drive(async move {
             let output = contained_async(future).await;
-            // Nobody takes the outcome of work that was cancelled.
+            // If the work was cancelled, the receiver is gone.
             let _cancelled = sender.send(judged(output, judge));
             marks.put();
         });
@@ -195,7 +195,7 @@ impl<A: Actor> fmt::Debug for Works<A> {
     }
 }
 
-/// What user code gave, or its panic.
+/// The value that user code returned, or its panic.
 fn judged<O, T>(output: Result<O, Payload>, judge: Judge<O, T>) -> Outcome<T> {
     match output {
         Ok(output) => judge(output).map(UserValue::new),

@@ -1,4 +1,4 @@
-//! What a failure keeps, and what becomes of it: bounded, whatever has happened before.
+//! What a failure keeps is bounded, however many failures there were before.
 
 use std::fmt;
 use std::thread;

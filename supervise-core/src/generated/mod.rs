@@ -9,6 +9,7 @@ mod mend;
 pub mod migration_hints;
 mod plain_reply;
 mod protocol;
+mod settings;
 
 use std::error::Error;
 use std::fmt;
@@ -16,15 +17,18 @@ use std::future::Future;
 use std::marker::PhantomData;
 
 use crate::actor::{
-    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, Factory, Guardian, RefOf,
-    ReplyTo, Request, SupervisedBy, Supervisor, TypedRef, answer,
+    Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
+    Factory, FailuresDecidedBy, Guardian, Props, RefOf, ReplySlot, ReplyTo, Request, SupervisedBy, Supervisor,
+    TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
+use crate::keyed::{ChildKey, Children, ChildrenProps};
 
 pub use mend::*;
 pub use plain_reply::*;
 pub use protocol::*;
+pub use settings::*;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
@@ -47,6 +51,17 @@ pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
         Some(slot) => answer(slot, value),
         None => drop_contained(value),
     }
+}
+
+/// Gives a copy of a message the asker who waits for its delivery.
+pub fn reattach<M>(message: &mut Envelope<M>, reply: ReplySlot) {
+    message.reattach(reply);
+}
+
+/// Gives a handler its reply slot, for an answer that comes later.
+#[inline]
+pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
+    typed(ctx.lend_held())
 }
 
 /// Keeps the slot of a message that was written by hand with a [`ReplyTo`] in it, as [`open`] does.
@@ -256,6 +271,11 @@ pub trait NoActor {
 
 impl<A> NoActor for TypeOf<A> {}
 
+/// The type of the parent of keyed children, as a value.
+pub const fn type_of_children<K: ChildKey, C: Actor, P: Supervisor>() -> ActorType {
+    crate::keyed::type_of_parent::<K, C, P>()
+}
+
 /// A ref whose actor `P` may supervise. The bound is on the ref, which only an actor has, so that rustc reports a type
 /// that is not an actor only once.
 pub trait SupervisedRef<P> {}
@@ -276,6 +296,83 @@ pub fn declare<P, B, F>(
     B::Cause: DecidedBy<P>,
 {
     declare.fill(parent, field, factory);
+}
+
+/// Runs the expression of a `#[child(..)]` attribute on a pattern. rustc reports an expression that does not return props there.
+pub fn props<P, M: GivesProps>(
+    parent: &mut P,
+    make: impl FnOnce(&mut P) -> M,
+) -> Props<M::Actor, M::Cause, M::Table> {
+    make(parent).props()
+}
+
+/// What the closure of a pattern's field returns.
+#[diagnostic::on_unimplemented(
+    message = "the closure of a pool or of a backoff supervisor must return its props, not `{Self}`",
+    label = "this closure does not return `Props`",
+    note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
+)]
+pub trait GivesProps {
+    /// The pattern.
+    type Actor: Actor;
+    /// Stands for the errors of its factory.
+    type Cause;
+    /// The table by which it supervises its own children.
+    type Table;
+    /// The props.
+    fn props(self) -> Props<Self::Actor, Self::Cause, Self::Table>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Actor, C, T> GivesProps for Props<A, C, T> {
+    type Actor = A;
+    type Cause = C;
+    type Table = T;
+
+    fn props(self) -> Self {
+        self
+    }
+}
+
+/// Declares a pattern as the child of a field, as [`declare`] declares an actor.
+pub fn declare_with<P, A, C, T>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Child<A>,
+    props: Props<A, C, T>,
+) where
+    A: Actor + FailuresDecidedBy<P>,
+    C: DecidedBy<P>,
+    T: EscalationsDecidedBy<P>,
+{
+    declare.fill_with(parent, field, props);
+}
+
+/// Runs the expression of a `#[child(..)]` attribute on keyed children. rustc reports an expression that does not return a template
+/// there.
+pub fn template<P, K, B, F>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> ChildrenProps<K, B::Actor, B::Cause>
+where
+    K: ChildKey,
+    B: Built,
+    F: Fn(&K) -> B + Send + Sync + 'static,
+{
+    Children::of(make(parent))
+}
+
+/// Declares the keyed children of a field, as [`declare`] declares a child.
+pub fn declare_children<P, K, C, E>(
+    declare: Declare<'_, P>,
+    parent: &mut P,
+    field: impl FnOnce(&mut P) -> &mut Children<K, C>,
+    props: ChildrenProps<K, C, E>,
+) where
+    P: Supervisor,
+    K: ChildKey,
+    C: Actor,
+    RefOf<C>: SupervisedRef<P>,
+    E: DecidedBy<P>,
+{
+    declare.fill_children(parent, field, props);
 }
 
 /// Picks the best way to turn an error into a [`Failure`], the most informative first: errors, types that can be seen

@@ -296,7 +296,8 @@ impl<'a> TreeNode<'a> {
         self.node().description.type_name()
     }
 
-    /// Its strategy: which children a failure affects, and how many restarts are granted.
+    /// Its strategy: which children a failure affects, and how many restarts are granted. Without the values that depend on the
+    /// supervisor's instance (rule 7.12).
     pub fn strategy(self) -> Strategy {
         self.node().description.strategy()
     }
@@ -316,7 +317,7 @@ impl<'a> TreeNode<'a> {
         self.node().state
     }
 
-    /// How many restarts its parent's limit has counted in the current window. 0 if there is no limit.
+    /// How many restarts count against its parent's limit in the current window. 0 without a limit.
     pub fn restarts(self) -> u32 {
         self.node().restarts
     }

@@ -7,19 +7,21 @@
 //!                             └─────────────────────────────────────────┘
 //! ```
 //!
-//! - [`Children`]: the handle. A look-up goes straight to the table, whoever makes it; no actor is asked.
+//! - [`Children`]: the handle. A look-up reads the table directly, from any thread, and asks no actor.
 //! - `seat`: the place of one key. Its lock orders the end of one occupant and the start of the next.
 //! - `table`: the seats by key, and no user code under its lock.
-//! - `registry`: the actor that supervises the children with the table of its parent, and looks who is idle.
+//! - `declared`: keyed children as a field with `#[child(..)]`.
+//! - `registry`: the actor that supervises the children with the table of its parent, and finds the idle ones.
 //!
 //! 1. Locks are taken in this order: seat, table, the protocol of the registry. Keys are compared, hashed, shown and
 //!    dropped outside all of them.
 //! 2. A seat is in the table exactly while it has an occupant; both change under the seat's lock.
-//! 3. What is sent to a child whose messages a successor gets stays in the child's own mailbox, under its own bound, until
-//!    the successor has started. No other buffer exists.
+//! 3. Messages for a child that will have a successor stay in the child's own mailbox, within its bound, until the
+//!    successor has started. There is no other buffer.
 //!
-//! Rules 18.1 to 18.8.
+//! Rules 18.1 to 18.9.
 
+mod declared;
 mod registry;
 mod seat;
 mod table;
@@ -33,24 +35,27 @@ use self::registry::{CloseAtEnd, Registry};
 use self::seat::Seat;
 use self::table::Table;
 use crate::actor::{
-    Actor, Built, Cell, Context, DecidedBy, NewName, Props, RefOf, SpawnError, SupervisedBy, TypedRef,
+    Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
+    SupervisedBy, Supervisor, TypedRef,
 };
 use crate::base::ActorPath;
+use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
+use crate::supervision::ChildInfo;
 
-/// What children can be known by.
+/// A key by which a child is known.
 ///
-/// How a key is shown is the child's name in the tree; characters that a name cannot have become `%hh`. So keys that are not
-/// equal must be shown differently. `Hash` and `Eq` must agree and stay the same, as for a `HashMap`.
+/// The key's `Display` text is the child's name in the tree; a character that a name cannot contain becomes `%hh`. Keys that are not
+/// equal must therefore have different texts. `Hash` and `Eq` must agree and stay the same, as for a `HashMap`.
 pub trait ChildKey: Hash + Eq + Display + Send + Sync + 'static {}
 
 impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 
 /// One child for each key: made by the first [`get_or_spawn`](Self::get_or_spawn), passivated when it is idle.
 ///
-/// A handle to be kept and cloned; it may go to siblings and out of the system. A ref from it is the child's own, and sending costs
-/// what it costs everywhere. It may be kept: what is sent after the child was passivated goes to its successor, which is made
-/// for it, and nothing is lost or overtaken in between (rules 18.3, 18.4).
+/// This is a handle: clone it, and pass it to siblings or to code outside the system. It gives the child's own ref, so a message costs
+/// what any message costs. You can keep the ref: a message that is sent after the child was passivated makes a successor and goes
+/// to it, and no message is lost or overtaken in between (rules 18.3, 18.4).
 ///
 /// ```
 /// use std::time::Duration;
@@ -106,7 +111,7 @@ pub struct Children<K: 'static, C: Actor> {
 }
 
 impl<K: ChildKey, C: Actor> Children<K, C> {
-    /// Children that `template` makes of their keys. It runs on the child's own turn, for its first instance and for each restart.
+    /// Children that `template` makes from their keys. It runs on the child's own turn, for the first instance and for each restart.
     pub fn of<B>(template: impl Fn(&K) -> B + Send + Sync + 'static) -> ChildrenProps<K, C, B::Cause>
     where
         B: Built<Actor = C>,
@@ -119,19 +124,19 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         }
     }
 
-    /// The child of this key, which is made if there is none. At once, from anywhere.
+    /// The child of this key. Makes it, if there is no such child. Returns at once and can be called from any thread.
     ///
-    /// The child may be ending, because it was stopped or its parent gave it up. Then what is sent from now on waits for its
+    /// If the child is ending, because it was stopped or its parent gave it up, messages that are sent from now on wait for its
     /// successor (rule 18.5).
     ///
     /// # Errors
     ///
-    /// If the children's parent is stopping or has stopped, if another key is shown in the same way, or if this one
-    /// is shown as nothing at all.
+    /// If the children's parent is stopping or has stopped, if another key has the same text, or if the text of this key
+    /// is empty.
     ///
     /// # Panics
     ///
-    /// If the key's `Hash`, `Eq` or `Display` does: nothing has changed then. If this handle is a `Children::default()`.
+    /// If the key's `Hash`, `Eq` or `Display` panics; nothing has changed then. If this handle is a `Children::default()`.
     pub fn get_or_spawn(&self, key: K) -> Result<RefOf<C>, SpawnError> {
         let table = self.table();
         let hash = table.hash(&key);
@@ -153,8 +158,8 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         table.find(table.hash(key), key)?.staying().map(Into::into)
     }
 
-    /// Passivates the child of this key, if there is one: it handles what it was sent before and ends, and what is sent from then on
-    /// waits for its successor (rule 18.3).
+    /// Passivates the child of this key, if there is one: the child handles the messages that were sent before and ends. Later messages
+    /// wait for its successor (rule 18.3).
     ///
     /// # Panics
     ///
@@ -166,17 +171,17 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         }
     }
 
-    /// How many children there are, those that are ending included.
+    /// How many children there are, including those that are ending.
     pub fn len(&self) -> usize {
         self.table().len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no children.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Calls `visit` for each child that is not ending, in no order. Children that come or go meanwhile may be seen or not.
+    /// Calls `visit` for each child that is not ending, in no order. It may or may not see children that start or end during the call.
     pub fn for_each(&self, mut visit: impl FnMut(&K, &RefOf<C>)) {
         for seat in self.table().all() {
             if let Some(child) = seat.staying() {
@@ -185,12 +190,12 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         }
     }
 
-    /// Where the children's parent stands, which is a child of the actor that has spawned it.
+    /// The path of the children's parent, which is itself a child of the actor that spawned it.
     pub fn path(&self) -> ActorPath {
         self.table().registry().path()
     }
 
-    /// Stops all children, and their parent. From then on there are none.
+    /// Stops all children and their parent. After that, this handle has no children and makes none.
     pub fn stop(&self) {
         self.table().registry().stop();
     }
@@ -228,7 +233,7 @@ impl<K: ChildKey, C: Actor> fmt::Debug for Children<K, C> {
     }
 }
 
-/// Settings of [`Children`] to be. `E` stands for what their template can fail with.
+/// The settings of [`Children`] that have not been spawned yet. `E` stands for what their template can fail with.
 #[must_use = "settings do nothing until they are spawned"]
 pub struct ChildrenProps<K, C: Actor, E> {
     template: table::Template<K, C>,
@@ -239,8 +244,8 @@ pub struct ChildrenProps<K, C: Actor, E> {
 
 impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     /// Passivates a child that has handled no message for `after`, a quarter of it later at the latest. Messages of handlers with
-    /// `#[handler(not_influencing)]` do not count. `after` is four milliseconds at least. Without this, no child is passivated
-    /// unless somebody says so.
+    /// `#[handler(not_influencing)]` do not count. `after` is four milliseconds at least. Without this setting, a child is passivated
+    /// only on request.
     ///
     /// Rule 18.6.
     pub fn idle(mut self, after: Duration) -> Self {
@@ -254,7 +259,7 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
         self
     }
 
-    /// Makes the parent of the children to be, as a child of this actor. It supervises them with the strategy and the table that
+    /// Makes the parent of the future children, as a child of this actor. It supervises them with the strategy and the table that
     /// this actor's type declares, and fails with what that table escalates (rule 18.7).
     ///
     /// # Errors
@@ -272,10 +277,27 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
             let at_its_end = CloseAtEnd(Arc::clone(&table));
             move || Registry::new(Arc::clone(&at_its_end.0))
         });
+        let props = supervising_by(props, ctx.configuration());
         let registry = Cell::spawn_under(&parent, NewName::Given(name.as_ref()), props)?;
         table.belongs_to(registry.to_any());
         Ok(Children { table: Some(table) })
     }
+}
+
+/// The type of the parent of keyed children.
+pub(crate) const fn type_of_parent<K: ChildKey, C: Actor, P: Supervisor>() -> ActorType {
+    ActorType::of::<Registry<K, C, P>>()
+}
+
+/// The children are supervised by the table of their owner, with the values that its instance has resolved.
+fn supervising_by<K: ChildKey, C: Actor, P: Supervisor>(
+    props: Props<Registry<K, C, P>>,
+    configuration: Option<&Arc<Configuration>>,
+) -> Props<Registry<K, C, P>> {
+    let Some(values) = configuration.cloned() else { return props };
+    let strategy = *values.strategy();
+    let decide = move |failure: &Failure, child: &ChildInfo| Ok((P::rule_by(&values, failure, child)?, strategy));
+    props.with_policy::<P>(strategy, P::TABLE, decide).marked()
 }
 
 impl<K, C: Actor, E> fmt::Debug for ChildrenProps<K, C, E> {

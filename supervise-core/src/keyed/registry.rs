@@ -1,4 +1,4 @@
-//! The parent of keyed children: it supervises them as its own parent's type says, and looks who is idle.
+//! The parent of keyed children: it supervises them as its own parent's type declares, and finds the idle ones.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ pub(super) struct Registry<K: ChildKey, C: Actor, T> {
     rules: PhantomData<fn() -> T>,
 }
 
-/// So many seats of this round are to be looked at; none if a round begins.
+/// How many seats of this round are left to look at. `None` when a round begins.
 pub(super) struct Look(Option<usize>);
 
 impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
@@ -56,7 +56,7 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
         looked_at.retain(|seat| seat.look());
         self.table.to_next_round(looked_at);
         if left > AT_ONCE {
-            // Behind the ends that wait to be told of. This actor is alive, and its mailbox has no bound.
+            // Queued after the ends that are still to be reported. This actor is alive, and its mailbox is unbounded.
             let _taken = ctx.me().actor_ref().tell(Look(Some(left - AT_ONCE)));
         }
         Ok(())

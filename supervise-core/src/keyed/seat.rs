@@ -1,9 +1,10 @@
-//! The place of one key: who has it, and what becomes of messages between two occupants.
+//! The place of one key: its occupant, and what happens to messages between two occupants.
 //!
 //! 1. A seat has an occupant exactly while it is in the table.
-//! 2. An occupant that is *called* has a successor coming if anything is sent to it: it is being passivated, or somebody
-//!    asked for the child of this key while it was ending. Its lane stays open until its end is known, and then moves over in one
-//!    step, with the closing of the lane, under the seat's lock. Who finds the lane closed finds the successor here.
+//! 2. An occupant that is *called* has a successor coming if anything is sent to it: it is being passivated, or
+//!    the child of this key was asked for while it was ending. Its lane stays open until its end is known. Then, in one step under
+//!    the seat's lock, the lane is closed and its messages move to the successor. A sender that finds the lane closed finds the
+//!    successor here.
 //!
 //! Rules 18.3, 18.4 and 18.5.
 
@@ -38,7 +39,7 @@ struct State<C: Actor> {
     called: bool,
     /// The occupant was told to passivate, when it has handled what it was sent.
     dismissed: bool,
-    /// Whether the rounds come by here.
+    /// Whether the rounds visit this seat.
     in_rounds: bool,
     /// How many looks have found the occupant idle.
     quiet: u8,
@@ -59,7 +60,7 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         self.hash
     }
 
-    /// The occupant, whoever it is. If it is leaving, it is called.
+    /// The current occupant. If it is leaving, this calls it.
     pub(super) fn call(&self) -> Option<ActorRef<C>> {
         let mut state = self.state();
         let occupant = state.occupant.clone()?;
@@ -82,7 +83,7 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         dismiss(occupant);
     }
 
-    /// Looks whether the occupant is idle, as one of the rounds. Answers whether another round is to come by.
+    /// One round's look at whether the occupant is idle. Returns whether the next round must visit this seat.
     pub(super) fn look(&self) -> bool {
         let idle = {
             let mut state = self.state();
@@ -105,7 +106,7 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         true
     }
 
-    /// Makes a child for this seat, which has none, unless somebody has done so, here or in another seat of this key.
+    /// Makes a child for this empty seat, unless this seat or another one of the same key got a child in the meantime.
     pub(super) fn occupy(self: &Arc<Self>) -> Result<ActorRef<C>, SpawnError> {
         let name = self.name();
         loop {
@@ -117,7 +118,7 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
             if let Some(seat) = others.as_ref().and_then(|others| others.find(&self.key)) {
                 match seat.call() {
                     Some(child) => return Ok(child),
-                    // Left since; it is not in the table any more.
+                    // It has been vacated since, and is no longer in the table.
                     None => continue,
                 }
             }
@@ -173,7 +174,7 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         escaped(&self.key.to_string())
     }
 
-    /// Nobody supervises a child any more.
+    /// There is no supervisor for a child any more.
     ///
     /// Rule 18.8.
     pub(super) fn close(&self) {
@@ -286,7 +287,7 @@ fn dismiss<C: Actor>(occupant: Option<ActorRef<C>>) {
     }
 }
 
-/// What waited for a child that is none any more.
+/// The messages that waited for a child that will not come.
 fn lose<C: Actor>(child: &ActorRef<C>, entry: Entry<C::Message, Control>) {
     match entry {
         Entry::Message(message) => {

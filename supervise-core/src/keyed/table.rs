@@ -1,8 +1,8 @@
 //! The seats by key.
 //!
-//! 1. A key is hashed before the lock is taken and compared after it is released: who looks up takes the seats with the hash
-//!    along. Who adds a seat checks that they are the same seats still.
-//! 2. A seat leaves by its identity and the hash it came with, so that a key which changes cannot keep it here.
+//! 1. A key is hashed before the lock is taken and compared after it is released: a look-up copies
+//!    the seats that have the hash. An insertion checks that these seats have not changed.
+//! 2. A seat is removed by its identity and the hash with which it was inserted, so that a key that changes cannot keep it here.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -32,7 +32,7 @@ pub(super) struct Table<K: 'static, C: Actor> {
 
 struct Seats<K: 'static, C: Actor> {
     by_hash: HashMap<u64, Bucket<K, C>, BuildHasherDefault<Hashed>>,
-    /// In the order in which they are looked at for idle occupants. One that was left is taken out when its turn comes.
+    /// In the order in which the rounds visit them. A vacated seat is removed when its turn comes.
     rounds: VecDeque<Arc<Seat<K, C>>>,
     count: usize,
     closed: bool,
@@ -44,11 +44,11 @@ pub(super) enum Bucket<K: 'static, C: Actor> {
     Many(Vec<Arc<Seat<K, C>>>),
 }
 
-/// What became of a seat to be added.
+/// The result of adding a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Added {
     Yes,
-    /// There are other seats of this hash by now.
+    /// The seats of this hash have changed in the meantime.
     LookAgain,
     Closed,
 }
@@ -66,7 +66,7 @@ impl<K: ChildKey, C: Actor> Table<K, C> {
         }
     }
 
-    /// Says who supervises the children. Nobody has a handle before.
+    /// Sets the supervisor of the children. No handle exists before.
     pub(super) fn belongs_to(&self, registry: AnyActorRef) {
         let _first = self.registry.set(registry);
     }
@@ -154,7 +154,7 @@ impl<K: ChildKey, C: Actor> Table<K, C> {
         seats.rounds.drain(..number).collect()
     }
 
-    /// Puts seats where the next round finds them.
+    /// Puts seats back for the next round.
     pub(super) fn to_next_round(&self, looked_at: Vec<Arc<Seat<K, C>>>) {
         let mut seats = self.seats();
         if !seats.closed {
@@ -162,7 +162,7 @@ impl<K: ChildKey, C: Actor> Table<K, C> {
         }
     }
 
-    /// Ends it all: nobody supervises a child any more.
+    /// Closes the table: there is no supervisor for a child any more.
     pub(super) fn close(&self) {
         let (by_hash, _rounds) = {
             let mut seats = self.seats();
@@ -201,7 +201,7 @@ impl<K: ChildKey, C: Actor> Bucket<K, C> {
         }
     }
 
-    /// Answers whether none is left, if the seat was here.
+    /// Returns whether no seat of this hash is left, if the seat was here.
     fn remove(&mut self, seat: &Arc<Seat<K, C>>) -> Option<bool> {
         let at = self.seats().iter().position(|other| Arc::ptr_eq(other, seat))?;
         match self {
@@ -223,7 +223,7 @@ impl<K, C: Actor> Clone for Bucket<K, C> {
     }
 }
 
-/// What is a hash already.
+/// For keys that are hashes themselves.
 #[derive(Default)]
 struct Hashed(u64);
 

@@ -92,7 +92,7 @@ struct Lanes<M, C, S, R> {
     /// The runner must run again, because it was called while it ran.
     woken: bool,
     closed: Closed,
-    /// A push must take the slow path: the mailbox is closed or has a bound.
+    /// A push must take the slow path: the mailbox is closed or has a bound, or its askers have a limit in time.
     guarded: bool,
     /// How many messages were pushed and neither displaced another one nor were given to a successor. It wraps.
     pushed: u32,
@@ -207,12 +207,17 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         lanes.bound.as_ref().map_or(!lanes.closed.user(), |bound| bound.waiting.is_empty() && self.has_room(lanes))
     }
 
+    /// From now on every push takes the slow path, so that asks need no check of their own.
+    pub(crate) fn guard(&self) {
+        self.lock().guarded = true;
+    }
+
     /// A waiter through which a sender can wait for room.
     pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
         SendWaiter { mailbox: self, ticket: None }
     }
 
-    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for somebody who
+    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for a sender that
     /// has no [place](Self::place) here.
     pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
         let waker = guest.clone();
@@ -407,8 +412,8 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         leftovers
     }
 
-    /// Like [`close_user_lane`](Self::close_user_lane), for whoever holds a lock: the senders that wait for room are still to be
-    /// woken.
+    /// Like [`close_user_lane`](Self::close_user_lane), for a caller that holds a lock: it returns the waiting senders, which
+    /// the caller must wake.
     pub(crate) fn shut_user_lane(&self) -> (Lane<M, C>, SendersToWake) {
         let mut lanes = self.lock();
         lanes.closed.close(Closed::USER);
@@ -429,7 +434,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     ///
     /// # Errors
     ///
-    /// Gives them back if the lane has been closed meanwhile.
+    /// Gives them back if the lane has been closed in the meantime.
     pub(crate) fn put_back(&self, messages: VecDeque<M>) -> Result<(), VecDeque<M>> {
         let mut lanes = self.lock();
         if lanes.closed.user() {
@@ -463,7 +468,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 }
 
-/// Those who waited for room in a mailbox that was closed.
+/// The senders that waited for room in a mailbox that was closed.
 #[must_use = "they wait until they are woken"]
 pub(crate) struct SendersToWake(Option<Box<Bound>>);
 
@@ -482,6 +487,12 @@ pub(crate) struct SendGuard<'a, M, C, S, R> {
 }
 
 impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
+    /// Whether the push takes the slow path.
+    #[inline]
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.lanes.guarded
+    }
+
     #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
     #[inline(always)]
     pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {

@@ -24,7 +24,7 @@ pub(super) struct Bound {
 pub(super) struct Waiting {
     ticket: u64,
     pub(super) waker: Waker,
-    /// It comes back by itself when there is room, and has none kept for it. So it may as well stay away.
+    /// It has no place in the order: when it is woken, it tries again, and no room is reserved for it.
     pub(super) is_guest: bool,
 }
 

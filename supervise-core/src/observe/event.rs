@@ -56,9 +56,9 @@ pub enum Event {
     LimitReached {
         /// Whose limit.
         supervisor: ActorPath,
-        /// Who failed once too often.
+        /// The actor that failed once too often.
         child: ActorPath,
-        /// Why. Its [`origin`](Failure::origin) is who failed first, where an actor above failed because of it.
+        /// Its failure. The [`origin`](Failure::origin) is the actor that failed first, if that was another one.
         failure: Failure,
         /// How many restarts were granted.
         limit: Limit,

@@ -39,9 +39,9 @@ use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable, SupervisionTable, Supervisor,
-    Terminated, TypedRef, Unchecked,
+    Terminated, TypedRef, Unchecked, drop_because,
 };
-use crate::base::{UserValue, drop_contained};
+use crate::base::UserValue;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::supervision::{
@@ -102,7 +102,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [`stopping`](BackoffSupervisorProps::stopping), every failure does.
     ///
     /// `template` makes the child, for each life and each restart in place. `delays` says how long to wait, and whether
-    /// the count starts anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// the count starts again after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     ///
     /// # Panics
@@ -132,7 +132,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// decider, which by default answers a failed start.
     ///
     /// `template` makes the child, once for each life. `delays` says how long to wait, and whether the count starts
-    /// anew after a quiet time (by default when a child lived as long as the longest delay) or
+    /// again after a quiet time (by default when a child lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     pub fn on_failure<B>(
         name: impl Into<String>,
@@ -285,7 +285,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         let strategy = match plan.trigger {
             Trigger::Stop if plan.limit.is_unlimited() => plan.strategy,
             Trigger::Stop => Strategy { limit: plan.limit, ..plan.strategy },
-            // There are no restarts in place that could be limited.
+            // It restarts nothing in place, so there is nothing to limit.
             Trigger::Failure => Strategy { limit: Limit::UNLIMITED, ..plan.strategy },
         };
         let mailbox = plan.template.mailbox();
@@ -302,7 +302,7 @@ impl<C: Actor> Plan<C> {
     fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
         let (directive, rule) = (self.decide)(failure, child)?;
         let directive = match (self.trigger, directive) {
-            (Trigger::Failure, Directive::Restart | Directive::RestartAfter(_)) => {
+            (Trigger::Failure, directive) if directive.restarts() => {
                 self.failed.store(true, Ordering::Relaxed);
                 Directive::Stop
             }
@@ -458,7 +458,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
             }
             // Rule 13.6.
             None if is_final => {
-                drop_contained(message);
+                drop_because(AskError::Stopped, message);
                 ctx.stop_self();
             }
             None => match &self.plan.while_stopped {

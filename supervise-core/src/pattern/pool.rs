@@ -141,8 +141,9 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::by_key(key))
     }
 
-    /// Each message goes to every worker, as a clone of which nobody waits for the reply; an asker gets the reply of the youngest. The messages of an `#[actor]` are `Clone` if
-    /// its impl block says so: `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
+    /// Makes a pool in which each message goes to every worker, as a clone. An asker gets the reply of the youngest worker; the other
+    /// replies are dropped. The messages of an `#[actor]` are `Clone` if its impl block says so:
+    /// `#[actor(message(derive(Clone)))]`. To clone no messages, or to tell only some of them to every
     /// worker, see [`broadcast`](ActorRef::broadcast).
     ///
     /// `template` makes every instance of every worker.
@@ -300,7 +301,7 @@ impl<C: Actor> Plan<C> {
         let directive = match (self.restart, directive) {
             (_, Directive::Escalate) if !wanted => Directive::Stop,
             (RestartType::Permanent, Directive::Stop) if wanted => Directive::Restart,
-            (RestartType::Temporary, Directive::Restart | Directive::RestartAfter(_)) => Directive::Stop,
+            (RestartType::Temporary, directive) if directive.restarts() => Directive::Stop,
             (_, directive) => directive,
         };
         Ok(((directive, rule), if wanted { self.strategy } else { alone(self.strategy) }))

@@ -1,4 +1,6 @@
 //! Which of its workers a pool gives a message to.
+//!
+//! Rules 13.8 and 21.5.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -5,7 +5,7 @@
 //! 3. A topic holds at most twice as many subscribers as are alive, and a few: it looks for those that have ended whenever the
 //!    number has doubled, and whenever it publishes.
 //!
-//! Rules 21.1 to 21.4.
+//! Rules 21.1, 21.2, 21.3 and 21.4.
 
 use std::collections::HashMap;
 use std::fmt;

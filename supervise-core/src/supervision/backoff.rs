@@ -49,12 +49,13 @@ pub enum Reset {
 }
 
 impl Backoff {
-    /// Doubles from `min` to `max`; starts anew when a child has not failed for `max`. So a child that fails again and again is
+    /// Doubles from `min` to `max`, and starts again from `min` when a child has not failed for `max`. So a child that fails again and again is
     /// restarted once in `max` in the long run, however long after each start it fails.
     ///
     /// # Panics
     ///
     /// If `min` is zero or longer than `max`.
+    #[track_caller]
     pub const fn exponential(min: Duration, max: Duration) -> Self {
         assert!(!min.is_zero(), "the shortest delay of a backoff must be longer than zero");
         assert!(min.as_nanos() <= max.as_nanos(), "the shortest delay of a backoff must not exceed the longest");
@@ -67,6 +68,7 @@ impl Backoff {
     /// # Panics
     ///
     /// If either is zero.
+    #[track_caller]
     pub const fn linear(window: Duration, initial: Duration) -> Self {
         assert!(!initial.is_zero() && !window.is_zero(), "a backoff's window and step must be longer than zero");
         Self { growth: Growth::Linear { initial, window }, reset: Reset::After(window) }
@@ -77,6 +79,7 @@ impl Backoff {
     /// # Panics
     ///
     /// If `jitter` is not within `0.0..=1.0`, or the growth is linear.
+    #[track_caller]
     pub const fn jitter(mut self, jitter: f64) -> Self {
         assert!(jitter >= 0.0 && jitter <= 1.0, "the jitter of a backoff lies between 0.0 and 1.0");
         match &mut self.growth {

@@ -17,7 +17,7 @@ use std::hash::{Hash, Hasher};
 
 use super::Time;
 use super::backoff::BackoffCount;
-use super::restart_window::RestartStatistics;
+use super::restart_window::{RestartStatistics, RuleStatistics};
 use super::row::Row;
 use super::schedule::{Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
@@ -44,6 +44,7 @@ pub(crate) struct ChildRecord<R> {
 #[derive(Debug, Clone, Default, Hash)]
 pub(crate) struct History {
     pub(crate) restarts: RestartStatistics,
+    pub(crate) of_rules: RuleStatistics,
     pub(crate) backoff: BackoffCount,
     pub(crate) delayed: Option<Delayed>,
     pub(crate) row: Row,
@@ -146,6 +147,8 @@ pub(crate) struct Children<R, C> {
     pub(crate) deciding: Option<Report<C>>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
+    /// Restarts by rules with a limit, likewise.
+    pub(crate) of_rules: RuleStatistics,
     /// Delayed restarts.
     schedule: Schedule<C>,
     /// All children from this id on, except declared ones, are to be replaced. So a storm of failures that begins with
@@ -163,6 +166,7 @@ impl<R, C> Default for Children<R, C> {
             survivors_below: ChildId(0),
             deciding: None,
             restarts: RestartStatistics::default(),
+            of_rules: RuleStatistics::default(),
             schedule: Schedule::default(),
             replaced_from: ChildId(0),
         }
@@ -180,11 +184,12 @@ impl<R: Hash, C: Hash> Hash for Children<R, C> {
             survivors_below,
             deciding,
             restarts,
+            of_rules,
             schedule,
             replaced_from: _,
         } = self;
         (in_start_order, dying, next, survivors_below, deciding).hash(state);
-        (restarts, schedule).hash(state);
+        (restarts, of_rules, schedule).hash(state);
     }
 }
 

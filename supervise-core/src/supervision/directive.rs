@@ -1,6 +1,9 @@
 //! The four answers to a failure, what a decider knows about the child, and the default deciders.
 
+use std::time::Duration;
+
 use super::backoff::Backoff;
+use super::settings::{Limit, Window};
 use super::vocabulary::Cause;
 use crate::base::ActorName;
 
@@ -14,12 +17,110 @@ pub enum Directive {
     Restart,
     /// Like `Restart`, after a delay that grows with every consecutive failure.
     RestartAfter(Backoff),
+    /// Like `Restart`, on terms of its own: a limit beside the strategy's, and perhaps a backoff
+    /// (rule [7.11](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.11)).
+    RestartOn(Terms),
     /// Stop the child for good.
     Stop,
     /// The supervisor fails with the same cause, and its own parent decides. If a handler of the supervisor asked the
     /// child and returns its failure, the handler fails too; one restart answers both failures
     /// (rule [3.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.6)).
     Escalate,
+}
+
+/// The terms of one rule: `Restart(max_retries = 5, within = "1m", backoff(..))`.
+///
+/// ```
+/// use std::time::Duration;
+/// use supervise_core::{Backoff, Directive, Terms};
+///
+/// let terms = Terms::of_rule(2).max_retries(5).within(Duration::from_secs(60));
+/// assert_eq!(Directive::RestartOn(terms).limit().max_retries, Some(5));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Terms {
+    /// Which rule of its table this is. Each rule has a count of its own.
+    pub rule: u16,
+    /// How many restarts the rule grants.
+    pub limit: Limit,
+    /// The delay, in place of the strategy's.
+    pub backoff: Option<Backoff>,
+}
+
+impl Terms {
+    /// The terms of the rule of this number: no limit, and the strategy's backoff.
+    pub const fn of_rule(rule: u16) -> Self {
+        Self { rule, limit: Limit::UNLIMITED, backoff: None }
+    }
+
+    /// Grants at most `retries` restarts: in each window if [`within`](Self::within) is set, otherwise in total.
+    pub const fn max_retries(mut self, retries: u32) -> Self {
+        self.limit.max_retries = Some(retries);
+        self
+    }
+
+    /// Sets the length of the window. Without [`max_retries`](Self::max_retries), it grants one restart per window.
+    ///
+    /// # Panics
+    ///
+    /// If `window` is zero.
+    #[track_caller]
+    pub const fn within(mut self, window: Duration) -> Self {
+        assert!(!window.is_zero(), "a restart window must be longer than zero");
+        self.limit.within = Some(window);
+        self
+    }
+
+    /// Sets how the window moves.
+    pub const fn window(mut self, window: Window) -> Self {
+        self.limit.window = window;
+        self
+    }
+
+    /// Delays the restart.
+    pub const fn backoff(mut self, backoff: Backoff) -> Self {
+        self.backoff = Some(backoff);
+        self
+    }
+}
+
+impl Directive {
+    /// Whether the child is to be restarted.
+    pub const fn restarts(&self) -> bool {
+        matches!(self, Self::Restart | Self::RestartAfter(_) | Self::RestartOn(_))
+    }
+
+    /// Whether the rule declares a delay.
+    pub(crate) const fn has_backoff(&self) -> bool {
+        match self {
+            Self::RestartAfter(_) => true,
+            Self::RestartOn(terms) => terms.backoff.is_some(),
+            Self::Resume | Self::Restart | Self::Stop | Self::Escalate => false,
+        }
+    }
+
+    /// Whether the rule declares a limit.
+    pub(crate) const fn is_limited(&self) -> bool {
+        matches!(self, Self::RestartOn(terms) if !terms.limit.is_unlimited())
+    }
+
+    /// The delay that the rule declares.
+    pub const fn backoff(&self) -> Option<Backoff> {
+        match self {
+            Self::RestartAfter(backoff) => Some(*backoff),
+            Self::RestartOn(terms) => terms.backoff,
+            Self::Resume | Self::Restart | Self::Stop | Self::Escalate => None,
+        }
+    }
+
+    /// The limit that the rule declares.
+    pub const fn limit(&self) -> Limit {
+        match self {
+            Self::RestartOn(terms) => terms.limit,
+            _ => Limit::UNLIMITED,
+        }
+    }
 }
 
 /// The child that failed, for hand-written deciders. The rules of a table see only the failure.

@@ -32,7 +32,7 @@ mod watch;
 pub use backoff::{Backoff, BackoffCount, Growth, Reset};
 pub use child_spec::{ChildSpec, RestartType};
 pub(crate) use children::Marked;
-pub use directive::{ChildInfo, Directive, default_decider, stopping_decider};
+pub use directive::{ChildInfo, Directive, Terms, default_decider, stopping_decider};
 pub(crate) use protocol::CREATION_BACKOFF;
 pub use protocol::{Protocol, SpawnRefusal};
 pub use restart_window::{RestartStatistics, Standing};

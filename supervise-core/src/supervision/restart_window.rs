@@ -15,6 +15,30 @@ pub struct RestartStatistics {
     opened: Option<Time>,
     /// The failures that are still in a sliding window: never more than the limit plus one.
     recent: VecDeque<Time>,
+    /// Whether the last request was refused.
+    refused: bool,
+}
+
+/// The restarts counted against the limits of single rules. There are as many counts as the table has rules with a limit.
+///
+/// Rule 7.11.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct RuleStatistics(Vec<(u16, RestartStatistics)>);
+
+impl RuleStatistics {
+    /// The count of a rule.
+    pub(crate) fn of(&mut self, rule: u16) -> &mut RestartStatistics {
+        let at = self.0.iter().position(|(other, _)| *other == rule).unwrap_or_else(|| {
+            self.0.push((rule, RestartStatistics::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+
+    /// The count of a rule that has one.
+    pub(crate) fn find(&self, rule: u16) -> Option<&RestartStatistics> {
+        self.0.iter().find(|(other, _)| *other == rule).map(|(_, count)| count)
+    }
 }
 
 /// How much of a restart limit is used at some time: what the next failure would find.
@@ -57,6 +81,17 @@ impl RestartStatistics {
     /// Rules 7.3, 7.4 and 7.5.
     #[must_use]
     pub fn permit(&mut self, limit: &Limit, now: Time) -> bool {
+        let granted = self.permits(limit, now);
+        self.refused = !granted && limit.max_retries != Some(0);
+        granted
+    }
+
+    /// Whether the last request under this limit was refused.
+    pub(crate) fn refused(&self, limit: &Limit) -> bool {
+        self.refused || limit.max_retries == Some(0)
+    }
+
+    fn permits(&mut self, limit: &Limit, now: Time) -> bool {
         match (limit.max_retries, limit.within) {
             (Some(0), _) => false,
             (None, None) => true,

@@ -173,6 +173,7 @@ impl Strategy {
     /// # Panics
     ///
     /// If `window` is zero.
+    #[track_caller]
     pub const fn within(mut self, window: Duration) -> Self {
         assert!(!window.is_zero(), "a restart window must be longer than zero");
         self.limit.within = Some(window);

@@ -36,6 +36,8 @@ pub(crate) struct Block {
     pub(crate) watches: Vec<Watch>,
     /// Whether a `#[watch]` method has a mistake, so that any actor may be the one it watches.
     pub(crate) watches_unknown: bool,
+    /// Whether the block mentions reply slots.
+    pub(crate) keeps_replies: bool,
     pub(crate) stash: Option<Stash>,
 }
 
@@ -74,7 +76,7 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
 }
 
-/// What a handler returns.
+/// What a handler replies with.
 pub(crate) enum Reply {
     /// Nothing.
     Unit,
@@ -84,6 +86,30 @@ pub(crate) enum Reply {
     Wrapped(Type),
     /// A `Result`: the reply or a failure.
     Fallible(Box<Fallible>),
+    /// The handler takes its reply slot and answers when it likes.
+    Later(Box<Later>),
+}
+
+impl Reply {
+    /// What the handler returns, if that can be a failure.
+    pub(crate) fn fallible(&self) -> Option<&Fallible> {
+        match self {
+            Self::Fallible(fallible) => Some(fallible),
+            Self::Later(later) => match &later.outcome {
+                Outcome::Fallible(fallible) => Some(fallible),
+                Outcome::Nothing => None,
+            },
+            Self::Unit | Self::Plain(_) | Self::Wrapped(_) => None,
+        }
+    }
+}
+
+/// The reply of a handler with a parameter `ReplyTo<T>`.
+pub(crate) struct Later {
+    /// The `T`.
+    pub(crate) ty: Type,
+    /// What the handler returns: nothing, or a failure.
+    pub(crate) outcome: Outcome,
 }
 
 /// A type whose last segment is `Result`.

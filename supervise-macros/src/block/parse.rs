@@ -62,6 +62,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         hooks: Vec::new(),
         watches: Vec::new(),
         watches_unknown: false,
+        keeps_replies: false,
         stash: None,
         name,
         actor,
@@ -84,6 +85,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
             forgotten::check(&block, &method.signature, errors);
         }
     }
+    block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));
     refuse_watched_refs(&mut block, &members, errors);
     own_type::check(&mut block, errors);
     block.check(errors);

@@ -69,6 +69,12 @@ fn supervisor(declaration: &Declaration) -> TokenStream {
         let timeout = duration::expression(timeout);
         members.extend(quote_spanned!(mixed=> const STOP_TIMEOUT: ::core::time::Duration = #timeout;));
     }
+    if let Some(timeout) = arguments.ask_timeout.value {
+        let timeout = duration::expression(timeout);
+        members.extend(quote_spanned! {mixed=>
+            const ASK_TIMEOUT: ::core::option::Option<::core::time::Duration> = ::core::option::Option::Some(#timeout);
+        });
+    }
     if let Some(table) = &declaration.table {
         members.extend(table::members(table, &quote_spanned!(mixed=> #krate::Supervisor), krate));
     }
@@ -98,6 +104,7 @@ fn coverage(declaration: &Declaration) -> Vec<TokenStream> {
     let (actor, krate) = (quote!(#ident #ty_generics), &declaration.krate);
     let permanent = declaration.children.iter().any(|child| child.restart() == RestartType::Permanent);
     let mut items = table::coverage(table, generics, &actor, krate, permanent);
+    items.extend(table::checked(table, generics, &actor, &quote!(Supervisor), krate));
     let (bounded, has_children) =
         (declaration.arguments.stash.given().is_some(), !declaration.children.is_empty());
     items.push(table::declaration(bounded, has_children, generics, &actor, krate));

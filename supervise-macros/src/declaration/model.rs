@@ -36,11 +36,22 @@ pub(crate) enum Mailbox {
 pub(crate) struct Child {
     pub(crate) field: Ident,
     pub(crate) cfgs: TokenStream,
-    /// The `A` of `Child<A>`.
+    pub(crate) kind: ChildKind,
+    /// The `A` of `Child<A>` or of `Children<K, A>`.
     pub(crate) actor: Type,
     /// The closure that makes the child's factory.
     pub(crate) make: ExprClosure,
     pub(crate) arguments: ChildArguments,
+}
+
+/// What a field with `#[child(..)]` holds.
+pub(crate) enum ChildKind {
+    /// `Child<A>`.
+    Actor,
+    /// `Child<Pool<A>>` or `Child<BackoffSupervisor<A>>`: made of props.
+    Pattern,
+    /// `Children<K, A>`, with this `K`.
+    Keyed(Box<Type>),
 }
 
 impl Declaration {
@@ -104,6 +115,23 @@ impl Child {
     /// What restarts the child.
     pub(crate) fn restart(&self) -> RestartType {
         self.arguments.restart.value.unwrap_or(RestartType::Transient)
+    }
+
+    /// Refuses arguments that have no effect on a child of this kind.
+    pub(crate) fn check_kind(&self, errors: &mut Errors) {
+        let ChildArguments { restart, stop_timeout, significant, idle, .. } = &self.arguments;
+        if let ChildKind::Keyed(_) = self.kind {
+            for given in [restart.given(), stop_timeout.given(), significant.given()].into_iter().flatten() {
+                let message = format!(
+                    "`{}` has no effect on keyed children: they come back when they are wanted, and end when they are idle",
+                    given.name
+                );
+                errors.add(given.error(message));
+            }
+        } else if let Some(given) = idle.given() {
+            let message = "`idle` has no effect on a single child: it belongs to keyed children, `sessions: Children<u64, Session>`";
+            errors.add(given.error(message));
+        }
     }
 
     fn check_significant(&self, strategy: &Strategy, errors: &mut Errors) {

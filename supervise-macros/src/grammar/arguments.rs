@@ -15,6 +15,7 @@ use crate::declaration::parse::{child_name, mailbox, module, stash};
 use crate::settings::{duration, flag, word};
 use crate::supervise::model::{Backoff, Log, Reset};
 use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
+use crate::value::{Value, length};
 
 arguments! {
     /// The arguments of `#[actor(..)]` on a type.
@@ -25,6 +26,8 @@ arguments! {
             "How many messages `#[stash_while]` may set aside; one more fails the actor. Default: any number.";
         "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"5s\"",
             "How long a running handler may continue after a stop request. Default: 5 s.";
+        "ask_timeout" => ask_timeout: Duration = duration, "ask_timeout = \"5s\"",
+            "How long an ask of the actor waits for the reply, unless the asker says how long. Default: what the system says.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -58,7 +61,7 @@ arguments! {
     /// The arguments of `#[handler(..)]`.
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
-            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later. Default: never.";
+            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later, unless it asks with `.retried()`. Default: never.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",
@@ -77,15 +80,17 @@ arguments! {
             "The end of the child can end the parent, as the strategy's `auto_shutdown` says.";
         "name" => name: LitStr = child_name, "name = \"reader-1\"",
             "The child's name. Default: the field's name.";
+        "idle" => idle: Value<Duration> = length, "idle = \"5m\"",
+            "For keyed children: how long one may handle no message before it is passivated. Default: for ever.";
     }
 
     /// The arguments of `backoff(..)`.
     ExponentialArguments, "argument of a backoff", exponential_arguments {
-        "min" => min: Duration = duration, "min = \"100ms\"",
+        "min" => min: Value<Duration> = length, "min = \"100ms\"",
             "The first delay. Required.";
-        "max" => max: Duration = duration, "max = \"10s\"",
+        "max" => max: Value<Duration> = length, "max = \"10s\"",
             "The longest delay, before jitter. Required.";
-        "jitter" => jitter: f64 = jitter, "jitter = 0.2",
+        "jitter" => jitter: Value<f64> = jitter, "jitter = 0.2",
             "A random share of up to this much on top of each delay, from 0.0 to 1.0. Default: 0.0.";
         "reset_after" => reset_after: Reset = reset_after, "reset_after = \"1m\"",
             "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `max`.";
@@ -93,9 +98,9 @@ arguments! {
 
     /// The arguments of `linear_backoff(..)`.
     LinearArguments, "argument of `linear_backoff`", linear_arguments {
-        "window" => window: Duration = duration, "window = \"10s\"",
+        "window" => window: Value<Duration> = length, "window = \"10s\"",
             "How long a child must not fail before the delay starts again at `initial`. Required.";
-        "initial" => initial: Duration = duration, "initial = \"100ms\"",
+        "initial" => initial: Value<Duration> = length, "initial = \"100ms\"",
             "The first delay, and by how much each further one is longer. Required.";
     }
 
@@ -103,6 +108,12 @@ arguments! {
     RestartArguments, "argument of `Restart`", restart_arguments {
         "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
             "How long to wait before this restart.", backoffs_list;
+        "max_retries" => max_retries: Value<u32> = max_retries, "max_retries = 5",
+            "How many restarts this rule grants, beside the strategy's limit. Default: any number.";
+        "within" => within: Value<Duration> = length, "within = \"1m\"",
+            "The window in which the restarts of this rule count. Default: the child's whole life.";
+        "window" => window: Window = word, "window = ..",
+            "How that window moves. Default: `tumbling`.", windows_list;
     }
 }
 
@@ -126,9 +137,9 @@ macro_rules! strategy_table {
 }
 
 strategy_table! {
-    "max_retries" => max_retries: u32 = max_retries, "max_retries = 10",
+    "max_retries" => max_retries: Value<u32> = max_retries, "max_retries = 10",
         "How many restarts the strategy grants. Default: any number.";
-    "within" => within: Duration = duration, "within = \"60s\"",
+    "within" => within: Value<Duration> = length, "within = \"60s\"",
         "The window in which restarts count. Default: the child's whole life.";
     "window" => window: Window = word, "window = ..",
         "How the window moves. Default: `tumbling`.", windows_list;

@@ -268,6 +268,12 @@ impl ::supervise::Actor for Feed {
             _ => ::core::option::Option::None,
         }
     }
+    fn reattach(
+        message: &mut ::supervise::Envelope<FeedMessage>,
+        reply: ::supervise::ReplySlot,
+    ) {
+        ::supervise::__private::reattach(message, reply);
+    }
 }
 #[allow(deprecated)]
 #[allow(dead_code, unreachable_pub)]

@@ -8,7 +8,7 @@ mod expression;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{DeriveInput, Path};
+use syn::{DeriveInput, Generics, Path};
 
 pub(crate) use coverage::{coverage, declaration};
 pub(crate) use documentation::documentation;
@@ -25,8 +25,11 @@ pub(crate) fn members(table: &Table, of: &TokenStream, krate: &Path) -> TokenStr
     if let Some(shared) = &table.shared.value {
         return shared_members(shared, krate);
     }
-    let strategy = table.strategy.expression(krate);
+    let strategy = table.strategy.of_the_type(krate);
     let mut members = quote_spanned!(Span::mixed_site()=> const STRATEGY: #krate::Strategy = #strategy;);
+    if let Some(this) = table.this() {
+        members.extend(configure(table, this, krate));
+    }
     if let Some(decider) = &table.decider.value {
         members.extend(decided_by_function(decider, krate));
     } else if !table.rules.is_empty() {
@@ -67,6 +70,7 @@ pub(crate) fn own_table(table: &Table, item: &DeriveInput, krate: &Path) -> Toke
     let mut generated = vec![derivation(&item.generics, of, ident, members)];
     // An actor that uses the table may have permanent children.
     generated.extend(coverage(table, &item.generics, ident, krate, true));
+    generated.extend(checked(table, &item.generics, &quote!(#ident), &quote!(SupervisionTable), krate));
     let generated = attributes::under(&attributes::cfgs(&item.attrs), generated);
     let warnings = warnings(table);
     quote!(#item #generated #warnings)
@@ -111,7 +115,10 @@ fn decided_by_rules(table: &Table, of: &TokenStream, krate: &Path) -> TokenStrea
     let mut rules = TokenStream::new();
     for rule in &table.rules {
         let text = rule.text();
-        rules.extend(if rule.answer.directive == Directive::Default {
+        rules.extend(if rule.answer.configured.is_some() {
+            let (directive, configured) = (rule.answer.directive.expression(krate), &rule.answer.text);
+            quote_spanned!(mixed=> #krate::Rule::configured(#text, #directive, #configured),)
+        } else if rule.answer.directive == Directive::Default {
             quote_spanned!(mixed=> #krate::Rule::by_default(#text),)
         } else {
             let directive = rule.answer.expression(krate);
@@ -128,6 +135,13 @@ fn decided_by_rules(table: &Table, of: &TokenStream, krate: &Path) -> TokenStrea
         #cases
         ::core::result::Result::Ok(#kinds)
     };
+    if !table.configured().is_empty() {
+        let rule_by = rule_by(&body, krate);
+        return quote_spanned! {mixed=>
+            const TABLE: #krate::DeciderTable = #krate::DeciderTable::Rules(&[#rules]);
+            #rule_by
+        };
+    }
     let rule = rule(&body, krate);
     let decide = decide(
         &quote_spanned! {mixed=>
@@ -141,6 +155,64 @@ fn decided_by_rules(table: &Table, of: &TokenStream, krate: &Path) -> TokenStrea
         #rule
         #decide
     }
+}
+
+/// Resolves the values that depend on the supervisor's settings, which mention `this`.
+fn configure(table: &Table, this: Span, krate: &Path) -> TokenStream {
+    let (text, strategy) = (&table.strategy.text, table.strategy.expression(krate));
+    let mut answers = TokenStream::new();
+    for answer in table.configured() {
+        let directive = answer.resolved(krate);
+        answers.extend(quote!(#directive,));
+    }
+    // The user's `self` is this one.
+    let this = Ident::new("self", this);
+    quote_spanned! {Span::mixed_site()=>
+        const CONFIGURED: ::core::option::Option<&'static ::core::primitive::str> = ::core::option::Option::Some(#text);
+
+        fn configure(&#this) -> ::core::result::Result<#krate::Configuration, #krate::InvalidSettings> {
+            ::core::result::Result::Ok(#krate::Configuration::new(#strategy, [#answers]))
+        }
+    }
+}
+
+/// `rule` with the values of an instance, and a `decide` that says that it needs them.
+fn rule_by(body: &TokenStream, krate: &Path) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        fn decide(
+            _: &#krate::Failure,
+            _: &#krate::ChildInfo,
+        ) -> ::core::result::Result<#krate::Directive, #krate::Failure> {
+            ::core::result::Result::Err(#krate::__private::needs_configuration())
+        }
+
+        fn rule_by(
+            configuration: &#krate::Configuration,
+            failure: &#krate::Failure,
+            child: &#krate::ChildInfo,
+        ) -> ::core::result::Result<#krate::Ruled, #krate::Failure> {
+            #body
+        }
+    }
+}
+
+/// Makes rustc check the constants in the table of `ty` even if nothing uses it.
+pub(crate) fn checked(
+    table: &Table,
+    generics: &Generics,
+    ty: &TokenStream,
+    of: &TokenStream,
+    krate: &Path,
+) -> Option<TokenStream> {
+    if !table.has_constants() || !generics.params.is_empty() {
+        return None;
+    }
+    Some(quote_spanned! {Span::mixed_site()=>
+        const _: () = {
+            let _ = <#ty as #krate::#of>::STRATEGY;
+            let _ = <#ty as #krate::#of>::TABLE;
+        };
+    })
 }
 
 fn decide(body: &TokenStream, krate: &Path) -> TokenStream {

@@ -11,8 +11,9 @@ use syn::{ExprClosure, Generics, Path, Type};
 use crate::errors::Errors;
 use crate::grammar::Argument;
 use crate::grammar::arguments::StrategyArguments;
-use crate::grammar::words::{Directive, FailureKind, LogLevel, OnLimit, Scope};
-use crate::settings::written;
+use crate::grammar::words::{Directive, FailureKind, LogLevel, OnLimit, Scope, Window};
+use crate::settings::{Setting, written};
+use crate::value::Value;
 
 /// A strategy and its rules. Without rules and without a decider, the default decider decides.
 #[derive(Default)]
@@ -62,32 +63,53 @@ pub(crate) struct Answer {
     pub(crate) directive: Directive,
     /// How long a `Restart` waits.
     pub(crate) backoff: Option<Backoff>,
+    /// How many restarts the rule grants.
+    pub(crate) limit: Option<RuleLimit>,
+    /// The number of the rule in its table. Its alternatives have one count.
+    pub(crate) rule: u16,
+    /// The number of the answer among those that depend on the supervisor's settings.
+    pub(crate) configured: Option<usize>,
     pub(crate) span: Span,
     /// The directive as the user wrote it.
     pub(crate) text: String,
 }
 
+/// A limit beside the strategy's.
+#[derive(Clone)]
+pub(crate) struct RuleLimit {
+    pub(crate) max_retries: Option<Value<u32>>,
+    pub(crate) within: Option<Value<Duration>>,
+    pub(crate) window: Option<Window>,
+}
+
 /// How a delay grows.
 #[derive(Clone)]
-pub(crate) enum Backoff {
+pub(crate) struct Backoff {
+    pub(crate) growth: Growth,
+    /// The backoff as the user wrote it.
+    pub(crate) text: String,
+}
+
+#[derive(Clone)]
+pub(crate) enum Growth {
     Exponential {
-        min: Duration,
-        max: Duration,
-        jitter: Option<f64>,
+        min: Value<Duration>,
+        max: Value<Duration>,
+        jitter: Option<Value<f64>>,
         reset: Option<Reset>,
     },
     Linear {
-        window: Duration,
-        initial: Duration,
+        window: Value<Duration>,
+        initial: Value<Duration>,
         /// The name, if it is the old one.
         renamed: Option<Ident>,
     },
 }
 
 /// When a delay starts again.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) enum Reset {
-    After(Duration),
+    After(Value<Duration>),
     Manual,
 }
 
@@ -114,6 +136,25 @@ impl Default for Strategy {
 }
 
 impl Strategy {
+    /// The place of the first `self` in its limit.
+    pub(crate) fn limit_from(&self) -> Option<Span> {
+        let StrategyArguments { max_retries, within, .. } = &self.arguments;
+        first([max_retries.value.as_ref().and_then(Value::this), within.value.as_ref().and_then(Value::this)])
+    }
+
+    /// The place of the first `self` in its backoff.
+    pub(crate) fn backoff_from(&self) -> Option<Span> {
+        self.arguments.backoff.value.as_ref().and_then(Backoff::this)
+    }
+
+    /// Whether a value is a constant, which rustc must evaluate to check it.
+    fn has_constants(&self) -> bool {
+        let StrategyArguments { max_retries, within, backoff, .. } = &self.arguments;
+        max_retries.value.as_ref().and_then(Value::constant).is_some()
+            || within.value.as_ref().and_then(Value::constant).is_some()
+            || backoff.value.as_ref().and_then(Backoff::constant).is_some()
+    }
+
     /// Whether the failure escalates when the strategy refuses a restart.
     pub(crate) fn escalates_at_limit(&self) -> bool {
         self.arguments.on_limit.value == Some(OnLimit::Escalate)
@@ -124,15 +165,12 @@ impl Strategy {
         self.arguments.auto_shutdown.given().is_some()
     }
 
-    /// Refuses arguments that have no effect without others.
-    fn check(&self, errors: &mut Errors) {
+    /// Refuses arguments that have no effect without others. `limited`: a rule has a limit of its own.
+    fn check(&self, limited: bool, errors: &mut Errors) {
         let StrategyArguments { max_retries, within, window, on_limit, count, .. } = &self.arguments;
-        if let (Some(within), None) = (within.given(), max_retries.given()) {
-            let message = "`within` has no effect without a limit: add `max_retries = 10`";
-            errors.add(within.error(message));
-        }
-        if let (Some(window), None) = (window.given(), within.given()) {
-            errors.add(window.error("`window` has no effect without a period: add `within = \"60s\"`"));
+        check_limit(max_retries.given(), within.given(), window.given(), errors);
+        if limited {
+            return;
         }
         for given in [on_limit.given(), count.given()] {
             if let (Some(given), None) = (given, max_retries.given()) {
@@ -140,6 +178,76 @@ impl Strategy {
                 errors.add(given.error(message));
             }
         }
+    }
+}
+
+/// Refuses arguments of a limit that have no effect without others.
+pub(crate) fn check_limit(
+    max_retries: Option<&Setting>,
+    within: Option<&Setting>,
+    window: Option<&Setting>,
+    errors: &mut Errors,
+) {
+    if let (Some(within), None) = (within, max_retries) {
+        let message = "`within` has no effect without a limit: add `max_retries = 10`";
+        errors.add(within.error(message));
+    }
+    if let (Some(window), None) = (window, within) {
+        errors.add(window.error("`window` has no effect without a period: add `within = \"60s\"`"));
+    }
+}
+
+fn first<const N: usize>(places: [Option<Span>; N]) -> Option<Span> {
+    places.into_iter().flatten().next()
+}
+
+impl Backoff {
+    /// The place of the first `self` in it.
+    pub(crate) fn this(&self) -> Option<Span> {
+        self.growth.place(Value::this, Value::this)
+    }
+
+    /// The place of the first constant in it.
+    pub(crate) fn constant(&self) -> Option<Span> {
+        self.growth.place(Value::constant, Value::constant)
+    }
+}
+
+impl Growth {
+    fn place(
+        &self,
+        of: fn(&Value<Duration>) -> Option<Span>,
+        of_share: fn(&Value<f64>) -> Option<Span>,
+    ) -> Option<Span> {
+        match self {
+            Self::Exponential { min, max, jitter, reset } => {
+                let reset = match reset {
+                    Some(Reset::After(quiet)) => of(quiet),
+                    Some(Reset::Manual) | None => None,
+                };
+                first([of(min), of(max), jitter.as_ref().and_then(of_share), reset])
+            }
+            Self::Linear { window, initial, .. } => first([of(window), of(initial)]),
+        }
+    }
+}
+
+impl Answer {
+    /// The place of the first `self` in it.
+    pub(crate) fn this(&self) -> Option<Span> {
+        let limit = self.limit.as_ref();
+        first([
+            self.backoff.as_ref().and_then(Backoff::this),
+            limit.and_then(|limit| limit.max_retries.as_ref()).and_then(Value::this),
+            limit.and_then(|limit| limit.within.as_ref()).and_then(Value::this),
+        ])
+    }
+
+    fn has_constants(&self) -> bool {
+        let limit = self.limit.as_ref();
+        self.backoff.as_ref().and_then(Backoff::constant).is_some()
+            || limit.and_then(|limit| limit.max_retries.as_ref()).and_then(Value::constant).is_some()
+            || limit.and_then(|limit| limit.within.as_ref()).and_then(Value::constant).is_some()
     }
 }
 
@@ -174,7 +282,7 @@ impl Pattern {
 impl Table {
     /// Refuses rules and arguments that have no effect, and tables that leave a failure undecided.
     pub(crate) fn check(&self, generics: &Generics, errors: &mut Errors) {
-        self.strategy.check(errors);
+        self.strategy.check(self.rules.iter().any(|rule| rule.answer.limit.is_some()), errors);
         reachability::check(&self.rules, generics, errors);
         if let (Some(decider), false) = (self.decider.given(), self.rules.is_empty()) {
             let message = "a table has rules or a decider: remove `decider` or the `on(..)` rules";
@@ -184,6 +292,28 @@ impl Table {
             let message = "this backoff has no effect: no rule of this table restarts a child";
             errors.at_span(backoff.span(), message);
         }
+    }
+
+    /// The place of the first `self` in its values.
+    pub(crate) fn this(&self) -> Option<Span> {
+        let rules = self.rules.iter().find_map(|rule| rule.answer.this());
+        self.strategy.limit_from().or(self.strategy.backoff_from()).or(rules)
+    }
+
+    /// Whether a value is a constant, which rustc must evaluate to check it.
+    pub(crate) fn has_constants(&self) -> bool {
+        self.strategy.has_constants() || self.rules.iter().any(|rule| rule.answer.has_constants())
+    }
+
+    /// The answers that depend on the supervisor's settings, in the order of their numbers.
+    pub(crate) fn configured(&self) -> Vec<&Answer> {
+        let mut answers: Vec<&Answer> = Vec::new();
+        for rule in &self.rules {
+            if rule.answer.configured == Some(answers.len()) {
+                answers.push(&rule.answer);
+            }
+        }
+        answers
     }
 
     /// Whether the table decides every error of a child.
@@ -230,7 +360,7 @@ impl Table {
     pub(crate) fn renamed<'a>(&'a self) -> Vec<&'a Ident> {
         let mut renamed = Vec::new();
         let mut look = |backoff: Option<&'a Backoff>| {
-            if let Some(Backoff::Linear { renamed: Some(name), .. }) = backoff {
+            if let Some(Backoff { growth: Growth::Linear { renamed: Some(name), .. }, .. }) = backoff {
                 renamed.push(name);
             }
         };

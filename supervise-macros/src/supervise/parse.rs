@@ -19,12 +19,21 @@ use crate::spelling::{closest, listed, unknown};
 pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Errors) -> Table {
     let mut table = Table::default();
     let mut scope: Option<Scope> = None;
+    let (mut number, mut configured) = (0, 0);
     for setting in &settings::parse(tokens, errors) {
         let name = setting.name.to_string();
         match (Part::named(&name), Scope::named(&name)) {
             (Some(Part::Rule), _) => {
                 let rules = rule::rules(setting, generics, errors);
-                table.rules.append(&mut errors.keep(rules).unwrap_or_default());
+                let mut rules = errors.keep(rules).unwrap_or_default();
+                let from_settings = rules.iter().any(|rule| rule.answer.this().is_some());
+                for rule in &mut rules {
+                    rule.answer.rule = number;
+                    rule.answer.configured = from_settings.then_some(configured);
+                }
+                number += 1;
+                configured += usize::from(from_settings);
+                table.rules.append(&mut rules);
             }
             (Some(Part::Decider), _) => path(&mut table.decider, setting, "decider = path::to::function", errors),
             (Some(Part::Table), _) => path(&mut table.shared, setting, "table = Storage", errors),

@@ -42,7 +42,7 @@ async fn a7_an_ask_that_is_dropped_is_handled_all_the_same(system: &TestSystem) 
     drop(worker.ping().ask().unwrap());
     assert_eq!(probe.all().await, ["worker answers"]);
     let late = worker.work(secs(2), well()).timeout(secs(1)).await;
-    assert!(matches!(late, Err(AskError::Timeout(limit)) if limit == secs(1)), "{late:?}");
+    assert!(matches!(&late, Err(AskError::Timeout(late)) if late.limit() == secs(1)), "{late:?}");
     system.advance(secs(1)).await;
     assert_eq!(probe.all().await, ["worker works", "worker is done"]);
     let failed = worker.work(secs(2), failing("late")).timeout(secs(1)).await;

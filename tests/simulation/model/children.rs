@@ -1,6 +1,6 @@
 //! The children of a model, dynamic and declared, and whom it watches.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use supervise_core::supervision::{Cause, ChildId, Effect, HowEnded, SystemMessage, Time};
 
@@ -18,6 +18,8 @@ pub(super) struct Child {
     pub(super) asked_to_stop: bool,
     /// When restarts were asked for.
     pub(super) restarts: Vec<Time>,
+    /// The same, by the number of the rule.
+    pub(super) by_rule: BTreeMap<u16, Vec<Time>>,
     /// When its restarts under a backoff were due, since it was quiet for long.
     pub(super) delays: Vec<Time>,
     /// How many times it had run, by its last report.

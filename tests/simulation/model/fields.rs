@@ -260,7 +260,8 @@ impl Model {
         let field = &mut self.fields.all[at];
         field.halts = 0;
         let former = field.child.replace(id).and_then(|former| self.children.remove(&former));
-        let (restarts, delays) = former.map_or_else(Default::default, |child| (child.restarts, child.delays));
+        let (restarts, by_rule, delays) =
+            former.map_or_else(Default::default, |child| (child.restarts, child.by_rule, child.delays));
         self.children.insert(
             id,
             Child {
@@ -268,6 +269,7 @@ impl Model {
                 name: None,
                 asked_to_stop: false,
                 restarts,
+                by_rule,
                 delays,
                 runs: 0,
                 runs_counted: 0,

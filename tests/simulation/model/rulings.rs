@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use supervise_core::supervision::{
     Backoff, Call, Cause, ChildId, Count, Directive, Effect, Growth, Limit, OnLimit, Reset, Ruling, Scope,
-    Strategy, SystemMessage, Time, Timer,
+    Strategy, SystemMessage, Terms, Time, Timer,
 };
 
 use super::{Code, Culprit, Instance, Model, Stage};
@@ -59,14 +59,16 @@ impl Model {
                 self.answer(SystemMessage::Resume(Some(cause)), id, &[id], false, Some(delay));
             }
             Ok(Directive::Stop) => self.stop_group(&self.affected(id, strategy.scope)),
-            Ok(directive @ (Directive::Restart | Directive::RestartAfter(_))) => {
+            Ok(directive @ (Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_))) => {
                 let all = self.affected(id, strategy.scope);
                 let mut affected = all.clone();
                 if !self.may_be_delayed(id, cause, &directive, strategy) {
                     // Those whose instance an earlier restart is to replace have nothing to gain from another one.
                     affected.retain(|other| *other == id || !self.child(*other).to_be_replaced);
                 }
-                if self.may_restart(&affected, strategy, ruling.now) {
+                if self.rule_may_restart(id, &directive, ruling)
+                    && self.may_restart(&affected, strategy, ruling.now)
+                {
                     let delay = self.restart_delay(id, cause, &directive, ruling);
                     let grouped = strategy.scope != Scope::OneForOne;
                     self.answer(SystemMessage::Restart(cause), id, &affected, grouped, delay);
@@ -87,13 +89,17 @@ impl Model {
         let backoff = match ruling.verdict {
             _ if self.fields.is_temporary(id) => None,
             Ok(Directive::RestartAfter(backoff)) => Some(backoff),
+            Ok(Directive::RestartOn(terms)) => terms.backoff.or(strategy.backoff),
             Ok(Directive::Restart) => strategy.backoff,
             _ => None,
         };
         match backoff {
             // Its group restarts for an earlier failure of a sibling.
             Some(_) if self.is_to_restart(id, restarts) => self.owe_one_more(id),
-            Some(backoff) if self.may_restart(&[id], strategy, ruling.now) => {
+            Some(backoff)
+                if ruling.verdict.as_ref().is_ok_and(|directive| self.rule_may_restart(id, directive, ruling))
+                    && self.may_restart(&[id], strategy, ruling.now) =>
+            {
                 let delay = self.delay(id, cause, &backoff, ruling.now);
                 self.answer(SystemMessage::Restart(cause), id, &[id], false, Some(delay));
                 if strategy.scope == Scope::OneForOne {
@@ -114,14 +120,17 @@ impl Model {
         ruling: &Ruling<'_, Fault>,
     ) -> Option<Time> {
         let declared = match directive {
-            Directive::RestartAfter(backoff) => Some(*backoff),
+            Directive::RestartAfter(backoff) | Directive::RestartOn(Terms { backoff: Some(backoff), .. }) => {
+                Some(*backoff)
+            }
             _ => ruling.strategy.backoff,
         };
         if let Some(backoff) = declared {
             return Some(self.delay(id, cause, &backoff, ruling.now));
         }
         let missing = self.fields.is_missing(id);
-        if !ruling.strategy.limit.is_unlimited() || !(missing || cause.is_initialization()) {
+        let limited = !ruling.strategy.limit.is_unlimited() || has_limit(directive);
+        if limited || !(missing || cause.is_initialization()) {
             return None;
         }
         let delay = self.delay(id, cause, &OF_CREATION, ruling.now);
@@ -131,9 +140,13 @@ impl Model {
     /// Whether a restart waits for a delay, declared or not.
     fn may_be_delayed(&self, id: ChildId, cause: Fault, directive: &Directive, strategy: &Strategy) -> bool {
         let creates = cause.is_initialization() || self.fields.is_missing(id);
-        matches!(directive, Directive::RestartAfter(_))
+        let by_rule = match directive {
+            Directive::RestartOn(terms) => terms.backoff.is_some(),
+            other => matches!(other, Directive::RestartAfter(_)),
+        };
+        by_rule
             || strategy.backoff.is_some()
-            || (creates && strategy.limit.is_unlimited())
+            || (creates && strategy.limit.is_unlimited() && !has_limit(directive))
     }
 
     /// Whether a restart for an earlier failure is on its way to the instance that failed.
@@ -175,6 +188,16 @@ impl Model {
             }
         }
         if scope == Scope::OneForOne { vec![culprit] } else { affected }
+    }
+
+    /// What a rule grants is asked for the culprit alone, and before what the strategy grants.
+    fn rule_may_restart(&mut self, id: ChildId, directive: &Directive, ruling: &Ruling<'_, Fault>) -> bool {
+        let Directive::RestartOn(terms) = directive else { return true };
+        let requests = match ruling.strategy.count {
+            Count::Supervisor => self.by_rule.entry(terms.rule).or_default(),
+            Count::Child => self.child(id).by_rule.entry(terms.rule).or_default(),
+        };
+        permits(&terms.limit, requests, ruling.now)
     }
 
     fn may_restart(&mut self, affected: &[ChildId], strategy: &Strategy, now: Time) -> bool {
@@ -277,6 +300,10 @@ impl Model {
         dues.push(now + delay);
         delay
     }
+}
+
+fn has_limit(directive: &Directive) -> bool {
+    matches!(directive, Directive::RestartOn(terms) if !terms.limit.is_unlimited())
 }
 
 /// Whether one more restart at `now` is granted, all former requests given.

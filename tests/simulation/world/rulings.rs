@@ -28,6 +28,7 @@ impl World {
             Verdict::Resume => Ok(Directive::Resume),
             Verdict::Restart => Ok(Directive::Restart),
             Verdict::RestartLater => Ok(Directive::RestartAfter(self.plan.backoff)),
+            Verdict::RestartOn(terms) => Ok(Directive::RestartOn(terms)),
             Verdict::Stop => Ok(Directive::Stop),
             Verdict::Escalate => Ok(Directive::Escalate),
             Verdict::Fail => Err(Fault { origin: id, wrapping: Wrapping::Bare }),

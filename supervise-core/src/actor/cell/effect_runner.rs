@@ -17,18 +17,20 @@ use super::user_code::WhileParked;
 use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
+use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{Policy, Settings};
+use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::base::{ActorName, Timers, contained, drop_contained, later};
 use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
 use crate::observe::{About, DeadLetterReason, Observer};
 use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Ruling, Strategy, Time,
+    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
 };
 
 /// The part of a cell that continues to work while a handler borrows the rest.
@@ -65,17 +67,21 @@ pub(super) struct EffectRunner<A: Actor> {
 struct Rare<M> {
     /// The settings given at the spawn, which replace those that the actor type declares.
     settings: Option<Box<Settings>>,
+    /// What the table of the current instance takes from its settings.
+    configuration: Option<Arc<Configuration>>,
     /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
     /// The rest of an inline turn, which a worker takes over.
     deferred: Option<Interrupt<M>>,
     /// The notification that the actor gets next.
     gone: Option<Terminated>,
+    /// Why the instance will be dropped. Only of an actor that [keeps reply slots](Actor::KEEPS_REPLIES).
+    doom: Option<Failure>,
 }
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, slots: Vec::new(), deferred: None, gone: None }
+        Self { settings, configuration: None, slots: Vec::new(), deferred: None, gone: None, doom: None }
     }
 }
 
@@ -96,6 +102,8 @@ struct Basis {
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
+    const KEEPS_REPLIES: bool = A::KEEPS_REPLIES;
+
     fn parked(&mut self) {
         self.parked = true;
         self.step_while_parked(Input::Parked);
@@ -148,6 +156,37 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
+    /// The actor has failed, or restarts for another one's failure. The first cause counts.
+    pub(super) fn doomed_by(&mut self, cause: &Failure) {
+        self.rare().doom.get_or_insert_with(|| cause.clone());
+    }
+
+    /// Rules 4.8 and 19.4.
+    #[cold]
+    fn resumed(&mut self) {
+        if let Some(aside) = &mut self.aside {
+            aside.retries.forget();
+        }
+        self.forget_doom();
+    }
+
+    /// The instance goes on, or there is a new one.
+    pub(super) fn forget_doom(&mut self) {
+        if A::KEEPS_REPLIES
+            && let Some(rare) = &mut self.rare
+        {
+            rare.doom = None;
+        }
+    }
+
+    /// What the askers learn whose slots are dropped with the instance, or by its last hook.
+    ///
+    /// Rule 19.4.
+    pub(super) fn why_replies_are_dropped(&self) -> AskError {
+        let doom = self.rare.as_ref().and_then(|rare| rare.doom.clone());
+        doom.map_or(AskError::Stopped, AskError::Failed)
+    }
+
     fn me(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
     }
@@ -175,6 +214,11 @@ impl<A: Actor> EffectRunner<A> {
             self.parked = false;
             self.abort = false;
         }
+        if A::KEEPS_REPLIES
+            && let Input::Returned(Returned::Err(cause)) = &input
+        {
+            self.doomed_by(cause);
+        }
         let mut effects = effects_buffer();
         self.accepts = self.cell.core.step(input, &mut effects);
         let mut basis = None;
@@ -199,9 +243,10 @@ impl<A: Actor> EffectRunner<A> {
         let system = &self.cell.core.system;
         let heard = system.observer().hears_failures();
         // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
-        let delays = strategy.backoff.is_some() || matches!(verdict, Ok(Directive::RestartAfter(_)));
-        let timed = delays || creates || heard || !strategy.limit.is_unlimited();
-        let now = if timed { system.now() } else { Time::ZERO };
+        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
+        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
+        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
+        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
         let draw = if delays { fastrand::f64() } else { 0.0 };
         let ruling = Ruling { verdict, strategy, now, draw, heard };
         let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
@@ -242,7 +287,14 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
                 Effect::Abort => self.abort = true,
-                Effect::DropInstance => drop_instance(),
+                Effect::DropInstance => {
+                    if A::KEEPS_REPLIES {
+                        reply::dropping(self.why_replies_are_dropped(), &mut *drop_instance);
+                        self.forget_doom();
+                    } else {
+                        drop_instance();
+                    }
+                }
                 Effect::CloseUserLane => self.close_user_lane(false),
                 Effect::CloseSystemLane => self.close_system_lane(),
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
@@ -257,10 +309,8 @@ impl<A: Actor> EffectRunner<A> {
                 }
                 Effect::Note(note) => {
                     // Rule 4.8. Done now, because the actor may be stopped before it handles its next message.
-                    if matches!(note, Note::Resumed)
-                        && let Some(aside) = &mut self.aside
-                    {
-                        aside.retries.forget();
+                    if matches!(note, Note::Resumed) {
+                        self.resumed();
                     }
                     self.note(note, basis);
                 }
@@ -308,11 +358,11 @@ impl<A: Actor> EffectRunner<A> {
     /// The [`Declare`] with which a new instance declares a field.
     pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
         let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        let slots = &mut self.rare().slots;
+        let Rare { slots, configuration, .. } = self.rare();
         if slots.is_empty() {
             *slots = vec![None; A::CHILDREN.len()];
         }
-        Declare::new(slots.get_mut(at), survivor)
+        Declare::new(slots.get_mut(at), survivor, configuration.clone())
     }
 
     /// Whether a new instance has declared a field.
@@ -351,7 +401,10 @@ impl<A: Actor> EffectRunner<A> {
                 *given = Some(strategy);
                 Ok(ruled)
             }
-            None => A::rule(cause, &info),
+            None => match self.configuration() {
+                Some(values) => A::rule_by(values, cause, &info),
+                None => A::rule(cause, &info),
+            },
         });
         match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
             Ok((directive, matched)) => {
@@ -363,7 +416,22 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     fn strategy(&self) -> &Strategy {
-        self.policy().map_or(const { &A::STRATEGY }, |policy| &policy.strategy)
+        match (self.policy(), self.configuration()) {
+            (Some(policy), _) => &policy.strategy,
+            (None, Some(values)) => values.strategy(),
+            (None, None) => const { &A::STRATEGY },
+        }
+    }
+
+    fn configuration(&self) -> Option<&Configuration> {
+        self.rare.as_ref()?.configuration.as_deref()
+    }
+
+    /// Takes the values of a new instance.
+    ///
+    /// Rule 7.12.
+    pub(super) fn configure(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
     }
 
     fn policy(&self) -> Option<&Policy> {
@@ -415,7 +483,17 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(id) = note.child() {
             let protocol = core.protocol();
             let child = protocol.child(id).cloned();
-            about.standing = protocol.standing(id, &strategy, now);
+            about.standing = match &note {
+                Note::Decided { directive, outcome, .. } => {
+                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
+                    if standing.is_some() {
+                        about.strategy.limit = directive.limit();
+                    }
+                    standing.or_else(|| protocol.standing(id, &strategy, now))
+                }
+                _ => protocol.standing(id, &strategy, now),
+            };
             about.attempt = protocol.failures_in_row(id);
             drop(protocol);
             if let Some(child) = child {
@@ -474,7 +552,7 @@ impl<A: Actor> EffectRunner<A> {
                 control @ Entry::Control(_) => self.reaches_nobody(control),
             }
         }
-        // Closed meanwhile where the runtime goes away.
+        // The lane was closed in the meantime, because the runtime is going away.
         for message in self.cell.mailbox.put_back(messages).err().into_iter().flatten() {
             self.reaches_nobody(Entry::Message(message));
         }
@@ -499,8 +577,10 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            // Dropping the visit tells the caller that there is no answer.
-            Entry::Control(Control::Visit(visit)) => drop_contained(visit),
+            // When the visit is dropped, its caller learns that there is no answer.
+            Entry::Control(Control::Visit(visit)) => {
+                reply::drop_because(AskError::Stopped, visit);
+            }
             Entry::Control(
                 Control::Terminated(_)
                 | Control::PoisonPill

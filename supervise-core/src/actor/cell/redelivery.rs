@@ -10,10 +10,13 @@
 //!               due ──── begin_next ─►      quarantined
 //! ```
 //!
-//! Rule 4.8.
+//! Rules 4.8 and 19.5.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use crate::actor::reply::ErasedSlot;
+use crate::actor::request::AskError;
 use crate::base::{Payload, contained, drop_contained};
 use crate::failure::Failure;
 
@@ -26,6 +29,8 @@ pub(super) struct Retry<M> {
     pub(super) deliveries: u32,
     /// The failures of its deliveries: the first one and the last ones.
     pub(super) history: Vec<Failure>,
+    /// An asker who waits for the next delivery (rule 19.5).
+    asker: Option<Arc<dyn ErasedSlot>>,
 }
 
 /// How many failures of one message are kept, however often it may be delivered.
@@ -38,7 +43,17 @@ impl<M> Retry<M> {
         }
         self.history.push(failure.clone());
     }
+
+    /// It is not delivered again. An asker who waited for that learns why.
+    pub(super) fn give_up(&mut self) {
+        if let Some(asker) = self.asker.take() {
+            asker.fail(self.history.last().cloned().map_or(AskError::Stopped, AskError::Failed));
+        }
+    }
 }
+
+/// A message that is due, and its asker, if that one waits for this delivery.
+type Due<M> = (M, Option<Arc<dyn ErasedSlot>>);
 
 /// The state of a message that was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +79,7 @@ impl<M> Retries<M> {
 
     /// A message is about to be handled for the first time. Keeps `copy`.
     pub(super) fn begin(&mut self, copy: M, may_retry: u32) {
-        let retry = Retry { message: copy, left: may_retry, deliveries: 1, history: Vec::new() };
+        let retry = Retry { message: copy, left: may_retry, deliveries: 1, history: Vec::new(), asker: None };
         self.current = Some((retry, Delivery::UnderWay));
     }
 
@@ -74,21 +89,38 @@ impl<M> Retries<M> {
     }
 
     /// Takes the message that is due first, to be handled. Keeps a copy made by `duplicate`. The error is a panic.
-    pub(super) fn begin_next(&mut self, duplicate: impl FnOnce(&M) -> Option<M>) -> Option<Result<M, Payload>> {
+    pub(super) fn begin_next(
+        &mut self,
+        duplicate: impl FnOnce(&M) -> Option<M>,
+    ) -> Option<Result<Due<M>, Payload>> {
         let mut retry = self.due.pop_front()?;
         Some(match contained(|| duplicate(&retry.message)) {
             Ok(Some(copy)) => {
                 let message = std::mem::replace(&mut retry.message, copy);
                 retry.deliveries = retry.deliveries.saturating_add(1);
+                let asker = retry.asker.take();
                 self.current = Some((retry, Delivery::UnderWay));
-                Ok(message)
+                Ok((message, asker))
             }
-            Ok(None) => Ok(retry.message),
+            Ok(None) => Ok((retry.message, retry.asker)),
             Err(payload) => {
+                retry.give_up();
                 drop_contained(retry.message);
                 Err(payload)
             }
         })
+    }
+
+    /// Whether the message in progress is delivered again if it fails now and its actor is restarted.
+    pub(super) fn may_retry(&self) -> bool {
+        matches!(&self.current, Some((Retry { left: 1.., .. }, Delivery::UnderWay)))
+    }
+
+    /// The asker of the message in progress waits for the next delivery.
+    pub(super) fn keep(&mut self, asker: Arc<dyn ErasedSlot>) {
+        if let Some((retry, _)) = &mut self.current {
+            retry.asker = Some(asker);
+        }
     }
 
     /// The message in progress failed, or its handler was dropped at an await point.
@@ -108,7 +140,8 @@ impl<M> Retries<M> {
 
     /// The last message was handled, or the actor was resumed.
     pub(super) fn forget(&mut self) {
-        if let Some((retry, _)) = self.current.take() {
+        if let Some((mut retry, _)) = self.current.take() {
+            retry.give_up();
             drop_contained(retry.message);
         }
     }

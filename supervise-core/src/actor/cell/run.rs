@@ -24,6 +24,8 @@ use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
 use crate::actor::props::{AnyFactory, Props};
+use crate::actor::reply;
+use crate::actor::request::AskError;
 use crate::base::{UserValue, drop_contained};
 use crate::failure::{During, Failure};
 use crate::supervision::Input;
@@ -250,6 +252,10 @@ impl<A: Actor> Runner<A> {
 /// Called when the runtime goes away. The instance is dropped separately, so that its panic cannot affect another value.
 impl<A: Actor> Drop for Runner<A> {
     fn drop(&mut self) {
-        drop_contained(self.instance.take());
+        if A::KEEPS_REPLIES {
+            reply::dropping(AskError::Stopped, || drop_contained(self.instance.take()));
+        } else {
+            drop_contained(self.instance.take());
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
+use crate::actor::reply;
+use crate::actor::request::AskError;
 use crate::base::{Payload, contained, drop_pinned};
 
 /// Why user code has no result.
@@ -15,6 +17,9 @@ pub(super) enum Broken {
 
 /// The work that continues while user code waits at an await point.
 pub(super) trait WhileParked {
+    /// See [`Actor::KEEPS_REPLIES`](crate::Actor::KEEPS_REPLIES).
+    const KEEPS_REPLIES: bool;
+
     /// The code waits for the first time.
     fn parked(&mut self);
 
@@ -26,7 +31,8 @@ pub(super) trait WhileParked {
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool;
 }
 
-/// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained.
+/// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained. If the actor keeps reply
+/// slots, the caller then settles what becomes of those that were dropped in here.
 ///
 /// Rule 11.1.
 pub(super) fn finish<'a, F: Future, W: WhileParked>(
@@ -38,15 +44,19 @@ pub(super) fn finish<'a, F: Future, W: WhileParked>(
 
 /// See [`finish`]. Written by hand, because every actor reserves room for it and an `async fn` would need twice as
 /// much.
-pub(super) struct Finish<'a, F, W> {
+pub(super) struct Finish<'a, F, W: WhileParked> {
     code: Pin<&'a mut Option<F>>,
     meanwhile: &'a mut W,
 }
 
 /// The runtime went away while the code waited.
-impl<F, W> Drop for Finish<'_, F, W> {
+impl<F, W: WhileParked> Drop for Finish<'_, F, W> {
     fn drop(&mut self) {
-        drop_pinned(self.code.as_mut());
+        if W::KEEPS_REPLIES {
+            reply::dropping(AskError::Stopped, || drop_pinned(self.code.as_mut()));
+        } else {
+            drop_pinned(self.code.as_mut());
+        }
     }
 }
 
@@ -61,6 +71,9 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
     type Output = Result<F::Output, Broken>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        if W::KEEPS_REPLIES {
+            reply::begin();
+        }
         if self.meanwhile.is_parked() && self.meanwhile.go_on(cx) {
             return self.end(Err(Broken::Aborted));
         }
@@ -77,6 +90,9 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
             if self.meanwhile.go_on(cx) {
                 return self.end(Err(Broken::Aborted));
             }
+        }
+        if W::KEEPS_REPLIES {
+            reply::settle(|| AskError::Unanswered);
         }
         Poll::Pending
     }

@@ -10,7 +10,7 @@ use crate::actor::actor_ref::ActorRef;
 use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::definition::Actor;
-use crate::actor::reply::ReplyTo;
+use crate::actor::reply::{ReplyTo, drop_because};
 use crate::actor::request::AskError;
 use crate::failure::Failure;
 
@@ -49,7 +49,9 @@ impl<A: Actor> ActorRef<A> {
         visit: impl FnOnce(&mut A, &mut Context<A>) -> Result<(), Failure> + Send + 'static,
     ) {
         // If the actor has ended, dropping the visit tells the caller.
-        let _ended = self.to_any().0.push_control(Control::Visit(Visit::new(visit)));
+        if let Err(visit) = self.to_any().0.push_control(Control::Visit(Visit::new(visit))) {
+            drop_because(AskError::Stopped, visit);
+        }
     }
 
     /// Asks for a part of the actor's own state. Sends the visit when it is first polled.

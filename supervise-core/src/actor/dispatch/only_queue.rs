@@ -1,7 +1,7 @@
 //! The queue of the only worker of a current-thread runtime: other threads fill it, and the worker takes its whole
 //! content whenever it is polled.
 //!
-//! There is no stealing, so the tasks that the worker's own turns make ready stay with the thread and need no lock.
+//! No other worker steals from it. So tasks that the worker's own turns make ready stay on its thread and need no lock.
 
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
@@ -24,7 +24,7 @@ struct Queue<T> {
     tasks: VecDeque<T>,
     /// Whether the worker sleeps, and nobody has woken it.
     asleep: bool,
-    /// The system has ended: the worker is not needed any more.
+    /// The system has ended, so the worker is no longer needed.
     over: bool,
     /// The worker is gone.
     closed: bool,

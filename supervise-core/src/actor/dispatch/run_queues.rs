@@ -371,7 +371,7 @@ mod tests {
 
     use super::*;
 
-    /// A worker's task that nobody polls.
+    /// A worker's task that is never polled.
     struct Worker;
 
     impl Wake for Worker {

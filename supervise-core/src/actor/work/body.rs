@@ -1,4 +1,4 @@
-//! What runs elsewhere and can be cancelled from the actor's turn.
+//! User code that runs outside the actor's turns and can be cancelled from a turn.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,8 +9,8 @@ use tokio::task::AbortHandle;
 
 use crate::base::UserValue;
 
-/// A future, or a closure. Whoever runs it takes it out meanwhile, so that no user code runs under the lock. Whoever cancels it
-/// takes it out too and drops it at once, unless it is running.
+/// A future or a closure. While it runs, it is taken out, so that no user code runs under the lock. Cancelling takes it out too and
+/// drops it at once, unless it is running.
 ///
 /// Rule 17.5.
 pub(super) struct Body<T: 'static>(Mutex<Option<UserValue<T>>>);

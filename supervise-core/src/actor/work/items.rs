@@ -68,7 +68,7 @@ impl<A: Actor> Works<A> {
         let id = marks.id;
         let mut stream = UserValue::new(Box::pin(stream));
         let cancel = marks.clone().drive(async move {
-            // An error says that nobody takes items any more.
+            // An error means that the receiver is gone.
             while let Ok(room) = sender.reserve().await {
                 let next = poll_fn(|cx| match contained(|| stream.as_mut().poll_next(cx)) {
                     Ok(poll) => poll.map(Ok),
@@ -77,7 +77,7 @@ impl<A: Actor> Works<A> {
                 let (item, is_last) = match next.await {
                     Ok(None) => break,
                     Ok(Some(item)) => (Ok(item), false),
-                    // Nobody can tell what it would do if it was polled again.
+                    // A stream that has panicked must not be polled again.
                     Err(payload) => (Err(payload), true),
                 };
                 room.send(judged(item, judge));
@@ -97,10 +97,10 @@ impl<A: Actor> Works<A> {
 
 impl<A: Actor> Context<A> {
     /// Sends this actor the message that `into_message` makes of each item of `stream`, in their order, until the stream ends. A
-    /// task of tokio's polls the stream. Needs the feature `stream`. Nothing comes at the end, unless [`at_end`](Self::at_end) says what.
+    /// task of tokio's polls the stream. Needs the feature `stream`. At the end of the stream the actor gets no message, unless [`at_end`](Self::at_end) sets one.
     ///
     /// At most 16 items wait for the actor; while so many do, the stream is not polled. So a stream that is faster than its
-    /// actor, or whose actor is suspended, takes up no more memory (rule 17.4).
+    /// actor, or whose actor is suspended, uses a bounded amount of memory (rule 17.4).
     ///
     /// A panic is a failure of this actor, and the stream has ended then.
     ///
@@ -145,8 +145,8 @@ impl<A: Actor> Context<A> {
         self.works().start_stream(me, stream, judge, move |me, item| into_message(me, item).into_message())
     }
 
-    /// Sends this actor one more message when an attached stream has ended and its last item was taken up: by itself, or by a panic.
-    /// Replaces what was set before. Does nothing if that moment is over. Needs the feature `stream`.
+    /// Sends this actor one more message after the last item of an attached stream, whether the stream ended by itself or by a panic.
+    /// Replaces an earlier setting. Has no effect if the end has already been reported. Needs the feature `stream`.
     pub fn at_end<R, F>(&mut self, stream: WorkId, into_message: F)
     where
         R: Send + 'static,

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// [`Context::spawn_task`] makes one as a child. As a type it can be a declared child too, where `C` says what the future
 /// can fail with: [`NeverFails`], or [`FailsWith<E>`](FailsWith) where it returns `Result<(), E>`.
 ///
-/// - `Ok`: the task ends by itself, so a permanent one is made anew (rule 14.2).
+/// - `Ok`: the task ends by itself, so a permanent one is replaced (rule 14.2).
 /// - `Err` or a panic: the task fails, and its parent's table decides. A restart calls the factory again.
 /// - A stop drops the future at the await point where it waits, without any stop timeout.
 ///
@@ -129,7 +129,7 @@ where
     }
 }
 
-/// The future of a task returned. Nobody else can make one.
+/// The message that the future of a task returned. Only the task makes it.
 #[derive(Debug)]
 pub struct Returned(());
 

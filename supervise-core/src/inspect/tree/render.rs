@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Node, NodeState};
 use crate::actor::{DeciderTable, Rule};
 use crate::supervision::{
-    AutoShutdown, Backoff, Count, Directive, Growth, OnLimit, Reset, RestartType, Scope, Strategy, Window,
+    AutoShutdown, Backoff, Count, Directive, Growth, Limit, OnLimit, Reset, RestartType, Scope, Strategy, Window,
 };
 
 /// How many levels of the text are drawn as branches. Deeper nodes begin with their depth as a number, because the
@@ -37,7 +37,7 @@ pub(super) fn text(subtree: &[Node], f: &mut fmt::Formatter<'_>) -> fmt::Result 
         let mut words = vec![node.title().join(": ")];
         words.extend(node.remarks());
         if node.is_supervisor() {
-            words.push(strategy(&node.description.strategy()));
+            words.push(node.strategy());
         }
         writeln!(f, "{}", one_line(&words.join(", ")))?;
         for rule in node.rules() {
@@ -137,6 +137,14 @@ impl Node {
         self.state != NodeState::Recursive && (self.has_children() || !default)
     }
 
+    /// The strategy, with values as the attribute writes them if they depend on the instance.
+    fn strategy(&self) -> String {
+        match self.description.configured() {
+            Some(text) => text.to_owned(),
+            None => strategy(&self.description.strategy()),
+        }
+    }
+
     /// The table, a line for each rule.
     fn rules(&self) -> Vec<String> {
         if self.is_supervisor() { table(self.description.table()) } else { Vec::new() }
@@ -149,7 +157,7 @@ impl Node {
             lines.push(remarks.join(", "));
         }
         if self.is_supervisor() {
-            lines.push(strategy(&self.description.strategy()));
+            lines.push(self.strategy());
         }
         lines.extend(self.rules());
         lines
@@ -165,7 +173,11 @@ fn table(table: DeciderTable) -> Vec<String> {
         DeciderTable::Rules(rules) => {
             let line = |rule: &Rule| {
                 let what = if rule.pattern == "_" { "anything else" } else { rule.pattern };
-                arrow(what, &rule.directive.map_or_else(|| "as by default".to_owned(), directive))
+                match (rule.configured, rule.directive) {
+                    (Some(text), _) => arrow(what, text),
+                    (None, Some(known)) => arrow(what, &directive(known)),
+                    (None, None) => arrow(what, "as by default"),
+                }
             };
             let mut lines: Vec<String> = rules.iter().map(line).collect();
             if rules.iter().all(|rule| rule.pattern != "_") {
@@ -182,6 +194,11 @@ fn directive(directive: Directive) -> String {
     match directive {
         Directive::Resume => "Resume".to_owned(),
         Directive::Restart => "Restart".to_owned(),
+        Directive::RestartOn(terms) => {
+            let mut arguments = limit(&terms.limit);
+            arguments.extend(terms.backoff.as_ref().map(backoff));
+            format!("Restart({})", arguments.join(", "))
+        }
         Directive::RestartAfter(delay) => format!("Restart({})", backoff(&delay)),
         Directive::Stop => "Stop".to_owned(),
         Directive::Escalate => "Escalate".to_owned(),
@@ -195,16 +212,7 @@ fn strategy(strategy: &Strategy) -> String {
         Scope::AllForOne => "all_for_one",
         Scope::RestForOne => "rest_for_one",
     };
-    let mut arguments = Vec::new();
-    if let Some(retries) = strategy.limit.max_retries {
-        arguments.push(format!("max_retries = {retries}"));
-    }
-    if let Some(within) = strategy.limit.within {
-        arguments.push(format!("within = {}", time(within)));
-    }
-    if strategy.limit.window == Window::Sliding {
-        arguments.push("window = sliding".to_owned());
-    }
+    let mut arguments = limit(&strategy.limit);
     if strategy.on_limit == OnLimit::Escalate {
         arguments.push("on_limit = Escalate".to_owned());
     }
@@ -218,6 +226,20 @@ fn strategy(strategy: &Strategy) -> String {
     }
     arguments.extend(strategy.backoff.as_ref().map(backoff));
     if arguments.is_empty() { scope.to_owned() } else { format!("{scope}({})", arguments.join(", ")) }
+}
+
+fn limit(limit: &Limit) -> Vec<String> {
+    let mut arguments = Vec::new();
+    if let Some(retries) = limit.max_retries {
+        arguments.push(format!("max_retries = {retries}"));
+    }
+    if let Some(within) = limit.within {
+        arguments.push(format!("within = {}", time(within)));
+    }
+    if limit.window == Window::Sliding {
+        arguments.push("window = sliding".to_owned());
+    }
+    arguments
 }
 
 fn backoff(backoff: &Backoff) -> String {

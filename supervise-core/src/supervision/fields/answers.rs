@@ -94,7 +94,9 @@ impl Temporary {
             Directive::Escalate => Self::Keep,
             Directive::Resume if !starting => Self::Keep,
             Directive::Stop => Self::GiveUp,
-            Directive::Resume | Directive::Restart | Directive::RestartAfter(_) => Self::Stop,
+            Directive::Resume | Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_) => {
+                Self::Stop
+            }
         }
     }
 }

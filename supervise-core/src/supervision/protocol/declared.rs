@@ -178,12 +178,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     ///
     /// Rule 14.1.
     pub(super) fn retries_start(&self, child: ChildId, directive: &Directive, strategy: &Strategy) -> bool {
-        let delays = match directive {
-            Directive::RestartAfter(_) => true,
-            Directive::Restart => strategy.backoff.is_some(),
-            Directive::Resume | Directive::Stop | Directive::Escalate => false,
-        };
-        delays && !self.is_temporary(child)
+        let delays = directive.has_backoff() || strategy.backoff.is_some();
+        directive.restarts() && delays && !self.is_temporary(child)
     }
 
     /// Whether the report is that a permanent child ended by itself.

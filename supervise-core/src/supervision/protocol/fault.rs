@@ -198,8 +198,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.send_to(child, SystemMessage::Resume(Some(cause.clone())), effects);
                 Outcome::Resumed
             }
-            Directive::Restart => self.restart_children(report, None, ruling, effects),
-            Directive::RestartAfter(backoff) => self.restart_children(report, Some(*backoff), ruling, effects),
+            Directive::Restart | Directive::RestartAfter(_) | Directive::RestartOn(_) => {
+                self.restart_children(report, directive, ruling, effects)
+            }
             Directive::Stop => Outcome::Stopped { children: self.stop_affected(child, ruling.strategy, effects) },
         }
     }

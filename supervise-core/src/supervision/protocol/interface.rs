@@ -6,6 +6,7 @@ use super::{Instance, Out, Phase, Protocol, SpawnRefusal};
 use crate::base::ActorName;
 use crate::supervision::Time;
 use crate::supervision::children::{ChildRecord, Children, Marked};
+use crate::supervision::directive::{Directive, Terms};
 use crate::supervision::restart_window::{RestartStatistics, Standing};
 use crate::supervision::settings::{Count, Strategy};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, HowEnded, SystemMessage};
@@ -124,6 +125,27 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Whether a message handler is out.
     pub fn handler_is_parked(&self) -> bool {
         self.out == Some(Out::Handler)
+    }
+
+    /// How much of the limit of the rule that decided about this child is used. `None` if the rule has no limit, or if it granted the
+    /// restart and the strategy's limit then refused it.
+    ///
+    /// Rule 7.11.
+    pub fn standing_of_rule(
+        &self,
+        id: ChildId,
+        strategy: &Strategy,
+        directive: &Directive,
+        refused: bool,
+        now: Time,
+    ) -> Option<Standing> {
+        let Directive::RestartOn(Terms { rule, limit, .. }) = directive else { return None };
+        let children = self.children.as_ref()?;
+        let count = match strategy.count {
+            Count::Child => children.find(id)?.history()?.of_rules.find(*rule)?,
+            Count::Supervisor => children.of_rules.find(*rule)?,
+        };
+        if refused && !count.refused(limit) { None } else { count.standing(limit, now) }
     }
 
     /// The watched actors.

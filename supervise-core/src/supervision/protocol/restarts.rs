@@ -7,6 +7,7 @@ use super::{Instance, Phase, Protocol};
 use crate::supervision::Time;
 use crate::supervision::backoff::Backoff;
 use crate::supervision::children::{ChildRecord, Children, Delayed, Report};
+use crate::supervision::directive::Directive;
 use crate::supervision::fields::Granted;
 use crate::supervision::schedule::{Answer, ScheduledRestart};
 use crate::supervision::settings::{Count, OnLimit, Scope, Strategy};
@@ -42,15 +43,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     pub(super) fn restart_children(
         &mut self,
         report: &Report<C>,
-        backoff: Option<Backoff>,
+        directive: &Directive,
         ruling: &Ruling<'_, C>,
         effects: &mut Vec<Effect<R, C>>,
     ) -> Outcome {
         let &Report { child: culprit, ref cause, runs, .. } = report;
         let strategy = ruling.strategy;
         let ended = self.ended_unexpectedly(culprit);
-        let declared = backoff.or(strategy.backoff);
-        let may_spin = || (cause.is_initialization() || ended) && strategy.limit.is_unlimited();
+        let declared = if directive.has_backoff() { directive.backoff() } else { strategy.backoff };
+        let unlimited = strategy.limit.is_unlimited() && !directive.is_limited();
+        let may_spin = || (cause.is_initialization() || ended) && unlimited;
         let backoff = declared.or_else(|| may_spin().then_some(CREATION_BACKOFF));
         let first_start = self.holds_up_construction(culprit);
         let reach = if first_start {
@@ -62,7 +64,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The table exists, because the culprit is in it.
         let children = self.children.get_or_insert_default();
-        if !permitted(children, &reach.children, strategy, ruling.now) {
+        if (directive.is_limited() && !permitted_by_rule(children, culprit, directive, ruling))
+            || !permitted(children, &reach.children, strategy, ruling.now)
+        {
             if strategy.on_limit == OnLimit::Stop && !first_start {
                 return Outcome::LimitReached { children: self.stop_affected(culprit, strategy, effects) };
             }
@@ -247,6 +251,24 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
     }
+}
+
+/// Asks the count of the rule that decided. It is kept for the failed child, or for all children, as the strategy's is.
+///
+/// Rule 7.11.
+#[cold]
+fn permitted_by_rule<R: Clone, C>(
+    children: &mut Children<R, C>,
+    culprit: ChildId,
+    directive: &Directive,
+    ruling: &Ruling<'_, C>,
+) -> bool {
+    let Directive::RestartOn(terms) = directive else { return true };
+    let counts = match (ruling.strategy.count, children.find_mut(culprit)) {
+        (Count::Child, Some(child)) => &mut child.history_mut().of_rules,
+        (Count::Supervisor, _) | (_, None) => &mut children.of_rules,
+    };
+    counts.of(terms.rule).permit(&terms.limit, ruling.now)
 }
 
 /// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.

@@ -7,7 +7,7 @@ use syn::{Path, Type};
 
 use super::message::never_arm;
 use super::{call, hooks, message};
-use crate::block::model::{Block, Fallible, Handler, Reply};
+use crate::block::model::{Block, Fallible, Handler, Later, Outcome, Reply};
 use crate::generics::derivation;
 use crate::spans::{self, located};
 
@@ -18,6 +18,9 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     let envelope = message::envelope(block);
     let mut members = quote_spanned!(mixed=> type Message = #envelope;);
     members.extend(names(block));
+    if block.keeps_replies {
+        members.extend(quote_spanned!(mixed=> const KEEPS_REPLIES: ::core::primitive::bool = true;));
+    }
     members.extend(handlers(block));
     for hook in &block.hooks {
         members.extend(hooks::hook_method(block, hook));
@@ -194,6 +197,7 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
         ::core::result::Result::Ok(())
     };
     match &handler.reply {
+        Reply::Later(later) => answered_later(later, &call, &ty, krate),
         // The returned value may be `#[must_use]`.
         Reply::Unit => quote_spanned!(mixed=> let () = #call; #answered),
         Reply::Plain(ty) => {
@@ -208,6 +212,26 @@ fn answer(handler: &Handler, krate: &Path) -> TokenStream {
         Reply::Wrapped(_) => quote_spanned!(mixed=> let #krate::Reply(reply) = #call; #answered),
         Reply::Fallible(fallible) => {
             matched(fallible, &call, &reply, &quote_spanned!(mixed=> { #answered }), krate)
+        }
+    }
+}
+
+/// Gives the method the reply slot. What it returns is not the reply.
+fn answered_later(later: &Later, call: &TokenStream, ty: &TokenStream, krate: &Path) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let at = spans::of(&later.ty);
+    let taken = spans::path_at(krate, at);
+    let taken = quote_spanned!(at=> #taken::__private::reply_to::<_, #ty>);
+    let slot = quote_spanned!(mixed=> let __reply = #taken(__ctx););
+    let fine = quote_spanned!(mixed=> ::core::result::Result::Ok(()));
+    match &later.outcome {
+        Outcome::Nothing => quote_spanned!(mixed=> #slot let () = #call; #fine),
+        Outcome::Fallible(fallible) => {
+            let fine = quote_spanned!(mixed=> #fine,);
+            // rustc reports an alias of a `Result` with a value here.
+            let nothing = quote_spanned!(Span::mixed_site().located_at(spans::of(&fallible.returned))=> ());
+            let matched = matched(fallible, call, &nothing, &fine, krate);
+            quote_spanned!(mixed=> #slot #matched)
         }
     }
 }

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use crate::attributes;
-use crate::block::model::{Block, Fallible, Outcome, Reply};
+use crate::block::model::{Block, Fallible, Outcome};
 use crate::generics::{derivation, require, with_parameter};
 use crate::supervise::model::distinct;
 
@@ -41,8 +41,8 @@ pub(super) fn failures(block: &Block) -> TokenStream {
 fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
     let mut all = Vec::new();
     for handler in &block.handlers {
-        if let (Reply::Fallible(fallible), true) = (&handler.reply, handler.is_sound()) {
-            all.push((&handler.cfgs, &**fallible));
+        if let (Some(fallible), true) = (handler.reply.fallible(), handler.is_sound()) {
+            all.push((&handler.cfgs, fallible));
         }
     }
     for hook in &block.hooks {

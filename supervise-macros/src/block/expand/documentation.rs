@@ -56,5 +56,9 @@ fn spoken(reply: &Reply) -> (Option<String>, Option<String>) {
         Reply::Unit => (None, None),
         Reply::Plain(ty) | Reply::Wrapped(ty) => (Some(written(ty)), None),
         Reply::Fallible(fallible) => fallible.spoken(),
+        Reply::Later(later) => (
+            Some(written(&later.ty)).filter(|ty| ty != "()"),
+            reply.fallible().and_then(|fallible| fallible.spoken().1),
+        ),
     }
 }

@@ -249,5 +249,9 @@ pub(super) fn redelivery(block: &Block) -> TokenStream {
                 _ => ::core::option::Option::None,
             }
         }
+
+        fn reattach(message: &mut #envelope, reply: #krate::ReplySlot) {
+            #krate::__private::reattach(message, reply);
+        }
     }
 }

@@ -14,6 +14,7 @@ impl Reply {
             Self::Unit => Span::mixed_site(),
             Self::Plain(ty) | Self::Wrapped(ty) => spans::of(ty),
             Self::Fallible(fallible) => spans::of(&fallible.returned),
+            Self::Later(later) => spans::of(&later.ty),
         }
     }
 
@@ -23,6 +24,7 @@ impl Reply {
             Self::Unit => quote!(()),
             Self::Plain(ty) | Self::Wrapped(ty) => quote!(#ty),
             Self::Fallible(fallible) => fallible.ok(krate),
+            Self::Later(later) => later.ty.to_token_stream(),
         }
     }
 }

@@ -8,17 +8,20 @@ use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, PatType, ReturnT
 
 use super::check_signature;
 use super::types::{
-    borrowed, check_context, each_argument, each_held, is_context, is_unit, last_segment, without_self,
+    borrowed, check_context, each_argument, each_held, is_called, is_context, is_unit, last_segment, without_self,
 };
 use crate::attributes;
-use crate::block::model::{Fallible, Field, Handler, Mistake, Reply, reported};
+use crate::block::model::{Fallible, Field, Handler, Later, Mistake, Outcome, Reply, reported};
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::HandlerArguments;
 use crate::grammar::reserved::RESERVED;
-use crate::settings::Setting;
+use crate::settings::{Setting, written};
 use crate::spans::located;
 use crate::syntax::bare;
+
+/// The name of a reply slot's type.
+pub(super) const SLOT: &str = "ReplyTo";
 
 /// Reads a handler. A handler with mistakes still has a message and a request.
 pub(super) fn handler(
@@ -37,8 +40,11 @@ pub(super) fn handler(
     let before = errors.count();
     check_signature("handler", signature, errors);
     check_receiver(signature, errors);
-    let (mut fields, call) = inputs(signature, actor, mistakes, errors);
+    let Inputs { mut fields, call, slot } = inputs(signature, actor, mistakes, errors);
     let mut reply = output(signature, actor, mistakes, errors);
+    if let Some(slot) = slot {
+        reply = Reply::Later(Box::new(later(slot, reply, &signature.ident, errors)));
+    }
     let mut mistake = (errors.count() > before).then_some(Mistake::Signature);
     if !signature.generics.params.is_empty() {
         for field in &mut fields {
@@ -101,9 +107,18 @@ fn check_receiver(signature: &Signature, errors: &mut Errors) {
     }
 }
 
-/// The fields of the message, and what generated code calls the method with.
-fn inputs(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> (Vec<Field>, Vec<Ident>) {
-    let (mut fields, mut call) = (Vec::new(), Vec::new());
+/// What a handler takes.
+struct Inputs {
+    /// The fields of the message.
+    fields: Vec<Field>,
+    /// What generated code calls the method with.
+    call: Vec<Ident>,
+    /// The type of the reply, if the handler takes its reply slot.
+    slot: Option<Type>,
+}
+
+fn inputs(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Inputs {
+    let (mut fields, mut call, mut slot) = (Vec::new(), Vec::new(), None);
     let mut context = false;
     for input in &signature.inputs {
         let FnArg::Typed(input) = input else { continue };
@@ -115,11 +130,63 @@ fn inputs(signature: &Signature, actor: &Type, mistakes: &Ident, errors: &mut Er
             call.push(Ident::new("__ctx", Span::mixed_site()));
             continue;
         }
+        if is_slot(&input.ty) {
+            call.push(Ident::new("__reply", Span::mixed_site()));
+            if slot.is_some() {
+                errors.at(input, "a handler has one asker and takes its reply slot only once");
+            }
+            slot = Some(slot_type(&input.ty, actor, mistakes, errors));
+            continue;
+        }
         let field = field(input, fields.len(), actor, mistakes, errors);
         call.push(located(&field.ident));
         fields.push(field);
     }
-    (fields, call)
+    Inputs { fields, call, slot }
+}
+
+/// Whether `ty` is a reply slot by name, or a reference to one.
+fn is_slot(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_slot(&reference.elem),
+        ty => is_called(SLOT, ty),
+    }
+}
+
+/// The type of the reply that a slot is for.
+fn slot_type(ty: &Type, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Type {
+    if let Type::Reference(reference) = ty {
+        let slot = written(&reference.elem);
+        errors.at(ty, format!("an answer uses the reply slot up: take it by value, as `{slot}`"));
+        return slot_type(&reference.elem, actor, mistakes, errors);
+    }
+    let ty = without_self(ty, actor);
+    match last_segment(&ty) {
+        Some((_, types)) if types.len() == 1 => owned(types[0].clone(), Place::Reply, mistakes, errors),
+        _ => {
+            errors.at(&ty, "the reply slot needs the type of the reply: write `ReplyTo<T>`");
+            reported(mistakes, &ty)
+        }
+    }
+}
+
+/// The reply of a handler that takes its slot for a `ty`, and returns `returned`.
+fn later(ty: Type, returned: Reply, handler: &Ident, errors: &mut Errors) -> Later {
+    let refused = match returned {
+        Reply::Unit => return Later { ty, outcome: Outcome::Nothing },
+        Reply::Fallible(fallible) => match &fallible.sides {
+            Some((ok, _)) if !is_unit(ok) => ok.clone(),
+            _ => return Later { ty, outcome: Outcome::Fallible(fallible) },
+        },
+        Reply::Plain(ty) | Reply::Wrapped(ty) => ty,
+        Reply::Later(_) => unreachable!("`output` reads the return type only"),
+    };
+    let message = format!(
+        "`{handler}` takes its reply slot, so the slot brings the reply: return nothing, or a `Result<(), ..>` whose `Err` fails \
+         the actor"
+    );
+    errors.at(&refused, message);
+    Later { ty, outcome: Outcome::Nothing }
 }
 
 fn field(input: &PatType, at: usize, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Field {

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::Path;
 
-use crate::declaration::model::Child;
+use crate::declaration::model::{Child, ChildKind};
 use crate::duration::{self, spoken};
 use crate::grammar::Word;
 use crate::grammar::words::RestartType;
@@ -12,6 +12,7 @@ use crate::markdown::{cell, row};
 use crate::settings::written;
 use crate::spans;
 use crate::supervise::expand::Expression;
+use crate::value::of_our_self;
 
 /// The members of `impl Supervisor` that the fields determine.
 pub(crate) fn members(children: &[Child], krate: &Path) -> TokenStream {
@@ -61,14 +62,17 @@ fn spec(child: &Child, krate: &Path) -> TokenStream {
 }
 
 fn actor_type(child: &Child, krate: &Path) -> TokenStream {
-    let Child { actor, cfgs, .. } = child;
+    let Child { actor, kind, cfgs, .. } = child;
+    if let ChildKind::Keyed(key) = kind {
+        return quote_spanned!(Span::mixed_site()=> #cfgs #krate::__private::type_of_children::<#key, #actor, Self>(),);
+    }
     let at_type = Span::mixed_site().located_at(spans::of(actor));
     let types = spans::path_at(krate, at_type);
     quote_spanned!(at_type=> #cfgs #types::__private::TypeOf::<#actor>::ACTOR,)
 }
 
 fn arm(child: &Child, krate: &Path) -> TokenStream {
-    let Child { field, actor, make, cfgs, .. } = child;
+    let Child { field, actor, kind, make, cfgs, arguments } = child;
     let name = child.name();
     let mixed = Span::mixed_site();
     // rustc reports at the closure that it does not return a factory, and at the type that it is not an actor or that a failure is
@@ -77,10 +81,23 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
     let (closures, types) = (spans::path_at(krate, at_closure), spans::path_at(krate, at_type));
     let mut field = field.clone();
     field.set_span(mixed.located_at(field.span()));
-    let made = Ident::new("factory", at_closure);
-    let factory = quote_spanned!(at_closure=> let #made = #closures::__private::factory(self, #make););
+    let (made, declare) = match kind {
+        ChildKind::Actor => (quote_spanned!(at_closure=> factory), quote_spanned!(at_type=> declare)),
+        ChildKind::Pattern => (quote_spanned!(at_closure=> props), quote_spanned!(at_type=> declare_with)),
+        ChildKind::Keyed(key) => {
+            (quote_spanned!(at_closure=> template::<_, #key, _, _>), quote_spanned!(at_type=> declare_children))
+        }
+    };
+    let idle = arguments.idle.value.as_ref().map(|idle| {
+        let idle = of_our_self(idle.unchecked(krate));
+        quote_spanned!(mixed=> .idle(#idle))
+    });
+    // rustc reports at the value what an actor fails with that nobody decides.
+    let at_value = if let ChildKind::Actor = kind { at_closure } else { at_type };
+    let value = Ident::new("factory", at_value);
+    let factory = quote_spanned!(at_closure=> let #value = #closures::__private::#made(self, #make)#idle;);
     let declared = quote_spanned! {at_type=>
-        #types::__private::declare(declare, self, |this| &mut this.#field, #made);
+        #types::__private::#declare(declare, self, |this| &mut this.#field, #value);
     };
     quote_spanned! {mixed=>
         #cfgs

@@ -7,7 +7,7 @@ use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, 
 
 use crate::attributes::{self, Given};
 use crate::declaration::is;
-use crate::declaration::model::Child;
+use crate::declaration::model::{Child, ChildKind};
 use crate::errors::Errors;
 use crate::grammar::Arguments;
 use crate::grammar::arguments::ChildArguments;
@@ -108,8 +108,8 @@ fn take(field: &mut Field, errors: &mut Errors) -> Vec<Attribute> {
 
 fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Child> {
     let ident = field.ident.clone()?;
-    let actor = actor_of(&field.ty);
-    if actor.is_none() {
+    let held = held(&field.ty);
+    if held.is_none() {
         let meant = meant_actor(&field.ty);
         let message = if is_collection(&field.ty) {
             format!(
@@ -134,19 +134,38 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
                        factory: write `|this| || Reader::new()`, or `|_| ..` if it does not use the parent";
         errors.at_span(spans::of(&make), message);
     }
-    let child = Child {
-        cfgs: attributes::cfgs(&field.attrs),
-        actor: actor?,
-        make,
-        arguments: ChildArguments::read(rest, errors),
-        field: ident,
-    };
+    let (kind, actor) = held?;
+    let (cfgs, arguments) = (attributes::cfgs(&field.attrs), ChildArguments::read(rest, errors));
+    let child = Child { cfgs, kind, actor, make, arguments, field: ident };
+    child.check_kind(errors);
     let name = child.field.unraw().to_string();
     if child.arguments.name.given().is_none() && !is_name(&name) {
         let message = format!("`{name}` cannot be the name of an actor: add `name = \"..\"`");
         errors.at_span(child.field.span(), message);
     }
     Some(child)
+}
+
+/// What a field of this type holds, and the actor.
+fn held(ty: &Type) -> Option<(ChildKind, Type)> {
+    if let Some(actor) = actor_of(ty) {
+        let patterns = ["Pool", "BackoffSupervisor"];
+        let is_pattern = matches!(&actor, Type::Path(path)
+            if path.path.segments.last().is_some_and(|last| patterns.iter().any(|name| last.ident == name)));
+        return Some((if is_pattern { ChildKind::Pattern } else { ChildKind::Actor }, actor));
+    }
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let mut types = arguments.args.iter();
+    match (types.next(), types.next(), types.next()) {
+        (Some(GenericArgument::Type(key)), Some(GenericArgument::Type(actor)), None)
+            if last.ident == "Children" =>
+        {
+            Some((ChildKind::Keyed(Box::new(key.clone())), actor.clone()))
+        }
+        _ => None,
+    }
 }
 
 /// The `A` of `Child<A>`.

@@ -14,8 +14,9 @@ use crate::grammar::words::{Directive, FailureKind};
 use crate::grammar::{Arguments, Word};
 use crate::settings::{self, Setting, split, written};
 use crate::spelling::listed;
-use crate::supervise::model::{Answer, Backoff, Pattern, Rule};
+use crate::supervise::model::{Answer, Backoff, Pattern, Rule, RuleLimit, check_limit};
 use crate::syntax;
+use crate::value::this;
 
 /// Reads a setting called `on`: a rule for each alternative.
 pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors) -> syn::Result<Vec<Rule>> {
@@ -36,12 +37,11 @@ pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors)
         None => None,
     };
     let (name, arguments) = syntax::read(value.clone(), directive)?;
-    let answer = Answer { backoff: None, directive: Directive::Default, span: name.span(), text: written(value) };
     // A table with an error is not expanded, so any directive may stand in for an unreadable one.
-    let answer = match read_directive(&name, arguments, errors) {
-        Some((directive, backoff)) => Answer { directive, backoff, ..answer },
-        None => answer,
-    };
+    let (directive, backoff, limit) =
+        read_directive(&name, arguments, errors).unwrap_or((Directive::Default, None, None));
+    let (span, text) = (name.span(), written(value));
+    let answer = Answer { directive, backoff, limit, rule: 0, configured: None, span, text };
     let mut rules = Vec::new();
     for (pattern, tokens) in patterns {
         rules.push(Rule { pattern, tokens, guard: guard.clone(), answer: answer.clone() });
@@ -71,7 +71,7 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
     if tokens.is_empty() {
         return Err(syn::Error::new(keyword, mend));
     }
-    if let Some(word) = supervisor_itself(&tokens) {
+    if let Some(word) = this(&tokens) {
         let message = "a guard sees only the error, because the table belongs to the type and not to one supervisor: \
                        compare with a constant or with something in the error";
         return Err(syn::Error::new(word, message));
@@ -80,24 +80,6 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
         Ok(closure) if closure.inputs.len() == 1 => Ok(closure),
         _ => Err(syn::Error::new_spanned(&tokens, mend)),
     }
-}
-
-/// The place of a `self` in `tokens` that does not begin a path.
-fn supervisor_itself(tokens: &TokenStream) -> Option<Span> {
-    let mut tokens = tokens.clone().into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let is_path = matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
-        match token {
-            TokenTree::Ident(word) if word == "self" && !is_path => return Some(word.span()),
-            TokenTree::Group(group) => {
-                if let Some(found) = supervisor_itself(&group.stream()) {
-                    return Some(found);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 // ---- patterns ------------------------------------------------------------------------------------------------------
@@ -267,14 +249,14 @@ fn read_directive(
     name: &Ident,
     arguments: Option<TokenStream>,
     errors: &mut Errors,
-) -> Option<(Directive, Option<Backoff>)> {
+) -> Option<(Directive, Option<Backoff>, Option<RuleLimit>)> {
     if strategy::is_backoff(&name.to_string()) {
         errors.at(name, format!("a backoff belongs to `Restart`: write `Restart({name}(..))`"));
         return None;
     }
     let directive = errors.keep(Directive::read(name))?;
     let Some(arguments) = arguments else {
-        return Some((directive, None));
+        return Some((directive, None, None));
     };
     if !matches!(directive, Directive::Restart) {
         errors.at(name, format!("`{name}` takes no arguments"));
@@ -283,9 +265,11 @@ fn read_directive(
     let settings = settings::parse(arguments.clone(), errors);
     for setting in &settings {
         let word = setting.name.to_string();
-        if strategy::WORDS.contains(&word.as_str()) && !strategy::is_backoff(&word) {
-            let message =
-                format!("`{word}` is an argument of the strategy: write `one_for_one({})`", written(&arguments));
+        if strategy::WORDS.contains(&word.as_str()) && !RestartArguments::WORDS.contains(&word.as_str()) {
+            let message = format!(
+                "`{word}` is an argument of the strategy: write `one_for_one({})`",
+                written(setting.tokens())
+            );
             errors.add(setting.error(message));
             return None;
         }
@@ -295,11 +279,16 @@ fn read_directive(
         }
     }
     if settings.is_empty() {
-        errors.at(name, format!("`Restart(..)` takes a backoff: {RESTART_AFTER}"));
+        errors.at(
+            name,
+            format!("`Restart(..)` takes a backoff or a limit: {RESTART_AFTER} or `Restart(max_retries = 5)`"),
+        );
         return None;
     }
-    let backoff = RestartArguments::read(arguments, errors).backoff.value?;
-    Some((directive, Some(backoff)))
+    let RestartArguments { backoff, max_retries, within, window } = RestartArguments::read(arguments, errors);
+    check_limit(max_retries.given(), within.given(), window.given(), errors);
+    let limit = RuleLimit { max_retries: max_retries.value, within: within.value, window: window.value };
+    Some((directive, backoff.value, limit.max_retries.is_some().then_some(limit)))
 }
 
 #[cfg(test)]

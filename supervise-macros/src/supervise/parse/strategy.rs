@@ -10,10 +10,11 @@ use crate::duration::{positive, spoken};
 use crate::errors::Errors;
 use crate::grammar::arguments::{ExponentialArguments, LinearArguments, RestartArguments, StrategyArguments};
 use crate::grammar::words::{Growth, LogLevel, Part, Scope};
-use crate::grammar::{Argument, Arguments, Word};
+use crate::grammar::{Arguments, Word};
 use crate::settings::{self, Setting, word, written};
 use crate::spelling::unknown;
-use crate::supervise::model::{Backoff, Log, Reset, Strategy};
+use crate::supervise::model::{self, Backoff, Log, Reset, Strategy};
+use crate::value::{Value, is_expression, length, value};
 
 /// The names of a strategy's arguments.
 pub(super) const WORDS: &[&str] = StrategyArguments::WORDS;
@@ -60,26 +61,21 @@ pub(super) fn is_backoff(name: &str) -> bool {
     RestartArguments::WORDS.contains(&name)
 }
 
-/// Reads `max_retries = 10`.
-pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<u32> {
-    const EXPECTED: &str =
-        "expected the number of restarts, such as `10`; without `max_retries` there is no limit";
+/// Reads `max_retries = 10`, or an expression.
+pub(crate) fn max_retries(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<u32>> {
+    const EXPECTED: &str = "expected the number of restarts: `10`, a constant, or a setting of the supervisor such as \
+                            `self.settings.retries`; without `max_retries` there is no limit";
     let number = |input: ParseStream<'_>| {
         let span = input.span();
-        if input.peek(syn::Ident) {
-            let message =
-                "expected the number of restarts, such as `10`: the attribute cannot see the value of a constant";
-            return Err(syn::Error::new(span, message));
+        let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
+        if number.base10_digits().starts_with('-') {
+            return Err(syn::Error::new(number.span(), EXPECTED));
         }
-        input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))
+        number
+            .base10_parse()
+            .map_err(|_| syn::Error::new(number.span(), format!("at most {} restarts can be granted", u32::MAX)))
     };
-    let number = setting.value(number, example)?;
-    if number.base10_digits().starts_with('-') {
-        return Err(syn::Error::new(number.span(), EXPECTED));
-    }
-    number
-        .base10_parse()
-        .map_err(|_| syn::Error::new(number.span(), format!("at most {} restarts can be granted", u32::MAX)))
+    value(setting, example, number)
 }
 
 /// The level that depends on how many failures there were in a row.
@@ -123,13 +119,16 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let arguments = setting.call("min = \"100ms\", max = \"10s\"")?;
     let arguments = ExponentialArguments::read(arguments, errors);
     let failed = errors.count() > before;
-    let min = required(setting, &arguments.min, "min = \"100ms\"", failed)?;
-    let max = required(setting, &arguments.max, "max = \"10s\"", failed)?;
-    if min > max && !failed {
-        let message = format!("`min` ({}) is longer than `max` ({})", spoken(min), spoken(max));
+    let min = required(setting, arguments.min.value, "min = \"100ms\"", failed)?;
+    let max = required(setting, arguments.max.value, "max = \"10s\"", failed)?;
+    if let (Some(min), Some(max), false) = (min.literal(), max.literal(), failed)
+        && min > max
+    {
+        let message = format!("`min` ({}) is longer than `max` ({})", spoken(*min), spoken(*max));
         return Err(setting.error(message));
     }
-    Ok(Backoff::Exponential { min, max, jitter: arguments.jitter.value, reset: arguments.reset_after.value })
+    let (jitter, reset) = (arguments.jitter.value, arguments.reset_after.value);
+    Ok(Backoff { growth: model::Growth::Exponential { min, max, jitter, reset }, text: written(setting.tokens()) })
 }
 
 fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
@@ -137,35 +136,38 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
     let arguments = LinearArguments::read(arguments, errors);
     let failed = errors.count() > before;
-    let window = required(setting, &arguments.window, "window = \"10s\"", failed)?;
-    let initial = required(setting, &arguments.initial, "initial = \"100ms\"", failed)?;
+    let window = required(setting, arguments.window.value, "window = \"10s\"", failed)?;
+    let initial = required(setting, arguments.initial.value, "initial = \"100ms\"", failed)?;
     let renamed = (setting.name == RENAMED).then(|| setting.name.clone());
-    Ok(Backoff::Linear { window, initial, renamed })
+    Ok(Backoff { growth: model::Growth::Linear { window, initial, renamed }, text: written(setting.tokens()) })
 }
 
 /// The value of an argument without which there is no backoff. If another argument is wrong, it may be the missing one, and a
 /// stand-in takes its place.
 fn required(
     setting: &Setting,
-    argument: &Argument<Duration>,
+    value: Option<Value<Duration>>,
     example: &str,
     failed: bool,
-) -> syn::Result<Duration> {
-    match argument.value {
+) -> syn::Result<Value<Duration>> {
+    match value {
         Some(value) => Ok(value),
-        None if failed => Ok(Duration::from_secs(1)),
+        None if failed => Ok(Value::Literal(Duration::from_secs(1))),
         None => Err(syn::Error::new(setting.span(), format!("`{}` needs `{example}`", setting.name))),
     }
 }
 
 /// Reads `jitter = 0.2`.
-pub(crate) fn jitter(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<f64> {
-    let (value, span) = setting.value(number, example)?;
-    if (0.0..=1.0).contains(&value) {
-        Ok(value)
-    } else {
-        Err(syn::Error::new(span, "the jitter is a share of the delay, between 0.0 and 1.0"))
-    }
+pub(crate) fn jitter(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<f64>> {
+    let share = |input: ParseStream<'_>| {
+        let (value, span) = number(input)?;
+        if (0.0..=1.0).contains(&value) {
+            Ok(value)
+        } else {
+            Err(syn::Error::new(span, "the jitter is a share of the delay, between 0.0 and 1.0"))
+        }
+    };
+    value(setting, example, share)
 }
 
 fn number(input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
@@ -180,10 +182,13 @@ fn number(input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
 }
 
 /// Reads `reset_after = "1m"` or `reset_after = manual`.
-pub(crate) fn reset_after(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Reset> {
+pub(crate) fn reset_after(setting: &Setting, example: &'static str, errors: &mut Errors) -> syn::Result<Reset> {
+    if setting.value.as_ref().is_some_and(is_expression) {
+        return length(setting, example, errors).map(Reset::After);
+    }
     let reset = |input: ParseStream<'_>| {
         if !input.peek(syn::Ident) {
-            return positive(input).map(Reset::After);
+            return positive(input).map(|quiet| Reset::After(Value::Literal(quiet)));
         }
         let word = Ident::parse(input)?;
         if word == "manual" {

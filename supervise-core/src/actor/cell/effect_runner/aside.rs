@@ -46,7 +46,8 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    pub(in crate::actor::cell) fn quarantine(&self, retry: Retry<A::Message>) {
+    pub(in crate::actor::cell) fn quarantine(&self, mut retry: Retry<A::Message>) {
+        retry.give_up();
         let Retry { message, history, deliveries, .. } = retry;
         let name = A::message_name(&message);
         drop_contained(message);

@@ -1,9 +1,13 @@
 //! The calls into user code that the protocol makes: the factory, the declarations of fields, and the hooks.
 
+use std::sync::Arc;
+
 use super::{Next, Runner, UserCode, UserCodeResult};
+use crate::actor::cell::effect_runner::EffectRunner;
 use crate::actor::cell::user_code::Broken;
 use crate::actor::definition::Actor;
-use crate::base::contained;
+use crate::actor::reply;
+use crate::base::{UserValue, contained};
 use crate::failure::{During, Failure};
 use crate::supervision::{Call, Input, Returned};
 
@@ -28,13 +32,16 @@ impl<A: Actor> Runner<A> {
                 failed => return self.built(FACTORY, failed),
             },
             Some(Call::PreRestart { cause, own, aborted }) => {
-                self.ctx.cancel_timers_and_work();
+                if A::KEEPS_REPLIES {
+                    self.effects.doomed_by(&cause);
+                }
+                self.cancel_timers_and_work();
                 self.ctx.set_aborted(aborted);
                 self.effects.call = Some(Call::PreRestart { cause, own, aborted });
                 return Next::Call(UserCode::PreRestart { own });
             }
             Some(Call::PostStop { aborted }) => {
-                self.ctx.cancel_timers_and_work();
+                self.cancel_timers_and_work();
                 self.ctx.set_aborted(aborted);
                 return Next::Call(UserCode::PostStop);
             }
@@ -47,6 +54,7 @@ impl<A: Actor> Runner<A> {
     /// Rule 4.7.
     pub(super) fn built(&mut self, code: u16, outcome: UserCodeResult) -> Next {
         if matches!(outcome, Ok(Ok(()))) {
+            self.effects.forget_doom();
             self.effects.unstash_all();
             let spent = self.effects.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
             if let Some(retry) = spent {
@@ -66,6 +74,7 @@ impl<A: Actor> Runner<A> {
     )]
     #[inline(always)]
     pub(super) fn returned(&mut self, code: u16, outcome: UserCodeResult) -> Next {
+        self.settle_replies(EffectRunner::why_replies_are_dropped);
         self.step(Input::Returned(match outcome {
             Ok(Ok(())) => Returned::Ok,
             Ok(Err(failure)) => Returned::Err(self.left_hook(code, failure)),
@@ -73,6 +82,15 @@ impl<A: Actor> Runner<A> {
             Err(Broken::Aborted) => Returned::Aborted,
         }));
         Next::Again
+    }
+
+    /// What the instance has running ends with it, and drops the reply slots that it holds.
+    fn cancel_timers_and_work(&mut self) {
+        if A::KEEPS_REPLIES {
+            reply::dropping(self.effects.why_replies_are_dropped(), || self.ctx.cancel_timers_and_work());
+        } else {
+            self.ctx.cancel_timers_and_work();
+        }
     }
 
     /// A copy of the message that failed, if it is kept for another delivery.
@@ -93,9 +111,26 @@ impl<A: Actor> Runner<A> {
             return Ok(Ok(()));
         }
         match contained(&mut *self.factory) {
+            Ok(Ok(instance)) if A::CONFIGURED.is_some() => self.configure(instance),
             Ok(built) => Ok(built.map(|instance| self.instance = Some(instance))),
             Err(payload) => Err(Broken::Panicked(payload)),
         }
+    }
+
+    /// Resolves what the table takes from the new instance, and keeps the instance if that is allowed.
+    fn configure(&mut self, instance: A) -> UserCodeResult {
+        let instance = UserValue::new(instance);
+        match contained(|| instance.configure()) {
+            Ok(Ok(configuration)) => {
+                let configuration = Arc::new(configuration);
+                self.ctx.set_configuration(Arc::clone(&configuration));
+                self.effects.configure(configuration);
+            }
+            Ok(Err(invalid)) => return Ok(Err(Failure::new(invalid))),
+            Err(payload) => return Err(Broken::Panicked(payload)),
+        }
+        self.instance = Some(instance.into_inner());
+        Ok(Ok(()))
     }
 
     /// Lets the instance declare the child of a field.

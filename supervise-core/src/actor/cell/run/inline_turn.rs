@@ -6,6 +6,7 @@ use std::task::Poll;
 use super::messages::{Interrupt, admit};
 use super::{Runner, UserCode};
 use crate::actor::definition::Actor;
+use crate::actor::reply;
 use crate::actor::request::AskError;
 use crate::base::contained;
 use crate::failure::Failure;
@@ -17,6 +18,10 @@ impl<A: Actor> Runner<A> {
     /// Rule 1.8.
     #[inline(never)]
     pub(super) fn take_inline_turn(&mut self) -> Poll<Option<UserCode>> {
+        if A::KEEPS_REPLIES { reply::beside(|| self.inline_turn()) } else { self.inline_turn() }
+    }
+
+    fn inline_turn(&mut self) -> Poll<Option<UserCode>> {
         let mut interrupt = None;
         if self.effects.is_ready_for_a_message() && self.instance.is_some() {
             let (instance, ctx, effects) = self.parts();
@@ -64,6 +69,7 @@ impl<A: Actor> Runner<A> {
         if let Some(asker) = self.ctx.take_held() {
             asker.fail(AskError::Failed(failure.clone()));
         }
+        self.settle_replies(|_| AskError::Failed(failure.clone()));
         Interrupt::Back(Ok(Err(failure)))
     }
 }

@@ -14,7 +14,8 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
-use crate::actor::reply::{ErasedSlot, drop_because};
+use crate::actor::envelope::ReplySlot;
+use crate::actor::reply::{self, ErasedSlot, drop_because};
 use crate::actor::request::AskError;
 use crate::actor::work::WorkId;
 use crate::base::{Payload, contained};
@@ -223,7 +224,13 @@ impl<A: Actor> Runner<A> {
             return None;
         }
         Some(match aside.retries.begin_next(A::duplicate)? {
-            Ok(message) => self.handle(message),
+            Ok((message, None)) => self.handle(message),
+            Ok((mut message, Some(asker))) => {
+                match contained(|| A::reattach(&mut message, ReplySlot::of(asker))) {
+                    Ok(()) => self.handle(message),
+                    Err(payload) => self.failed(Failure::panic(payload)),
+                }
+            }
             Err(payload) => self.failed(Failure::panic(payload)),
         })
     }
@@ -239,6 +246,7 @@ impl<A: Actor> Runner<A> {
             && !self.effects.parked
             && self.effects.aside.is_none()
             && !self.ctx.has_news()
+            && !A::KEEPS_REPLIES
         {
             return;
         }
@@ -254,8 +262,12 @@ impl<A: Actor> Runner<A> {
         match outcome {
             Ok(Ok(())) => {
                 if let Some(asker) = asker {
-                    asker.fail(AskError::Stopped);
+                    asker.fail(AskError::Unanswered);
                 }
+                if A::KEEPS_REPLIES {
+                    drop(self.ctx.take_lent());
+                }
+                self.settle_replies(|_| AskError::Unanswered);
                 if let Some(aside) = &mut self.effects.aside {
                     aside.retries.forget();
                 }
@@ -264,9 +276,10 @@ impl<A: Actor> Runner<A> {
                 }
             }
             Err(Broken::Aborted) => {
-                if let Some(asker) = asker {
+                if let Some(asker) = self.impatient(asker) {
                     asker.fail(AskError::Stopped);
                 }
+                self.settle_replies(EffectRunner::why_replies_are_dropped);
                 self.message_failed(None);
                 self.step(Input::Returned(Returned::Aborted));
             }
@@ -278,11 +291,44 @@ impl<A: Actor> Runner<A> {
     #[cold]
     fn failed_for(&mut self, asker: Option<Arc<dyn ErasedSlot>>, failure: Failure) {
         let failure = self.left_handler(failure);
-        if let Some(asker) = asker {
+        if let Some(asker) = self.impatient(asker) {
             asker.fail(AskError::Failed(failure.clone()));
         }
+        self.settle_replies(|_| AskError::Failed(failure.clone()));
         self.message_failed(Some(&failure));
         self.step(Input::Returned(Returned::Err(failure)));
+    }
+
+    /// The message in progress has failed. Keeps an asker who waits for the next delivery, and gives back one who learns of the failure.
+    ///
+    /// Rule 19.5.
+    #[inline]
+    fn impatient(&mut self, asker: Option<Arc<dyn ErasedSlot>>) -> Option<Arc<dyn ErasedSlot>> {
+        if !A::KEEPS_REPLIES && self.effects.aside.is_none() {
+            return asker;
+        }
+        self.keep_patient(asker)
+    }
+
+    #[cold]
+    fn keep_patient(&mut self, asker: Option<Arc<dyn ErasedSlot>>) -> Option<Arc<dyn ErasedSlot>> {
+        let lent = if A::KEEPS_REPLIES { self.ctx.take_lent() } else { None };
+        let Some(aside) = self.effects.aside.as_mut().filter(|aside| aside.retries.may_retry()) else {
+            return asker;
+        };
+        match (asker, lent) {
+            (Some(asker), _) if asker.waits_for_retry(false) => aside.retries.keep(asker),
+            (None, Some(lent)) if lent.waits_for_retry(true) => aside.retries.keep(lent),
+            (asker, _) => return asker,
+        }
+        None
+    }
+
+    /// The askers of the slots that the code has dropped learn why.
+    pub(super) fn settle_replies(&self, why: impl FnOnce(&EffectRunner<A>) -> AskError) {
+        if A::KEEPS_REPLIES {
+            reply::settle(|| why(&self.effects));
+        }
     }
 
     fn message_failed(&mut self, failure: Option<&Failure>) {
@@ -340,8 +386,13 @@ fn handle<A: Actor>(
     message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
     effects.handled += 1;
+    if A::KEEPS_REPLIES {
+        reply::begin();
+    }
     match instance.handle_now(message, ctx) {
-        ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() => ControlFlow::Continue(()),
+        ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() && !A::KEEPS_REPLIES => {
+            ControlFlow::Continue(())
+        }
         ControlFlow::Break(outcome) => ControlFlow::Break(Interrupt::Back(Ok(outcome))),
         ControlFlow::Continue(message) => {
             effects.put_front(message);

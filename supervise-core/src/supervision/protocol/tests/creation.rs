@@ -42,6 +42,7 @@ fn a_failed_creation_is_reported_as_such_and_leaves_no_instance() {
 #[test]
 fn a_failed_creation_is_tried_again_when_its_children_are_gone() {
     for answer in [Restart(X), Resume(Some(X))] {
+        let again = matches!(answer, Restart(_));
         let mut actor = creating();
         spawn(&mut actor);
         assert_eq!(
@@ -50,7 +51,7 @@ fn a_failed_creation_is_tried_again_when_its_children_are_gone() {
         );
         assert_eq!(drive(&mut actor, answer), [Note(News::TurnedIntoCreate), Send(A, Terminate)]);
         assert_eq!(drive(&mut actor, ended(A)), [Effect::Call(Call::Create)]);
-        assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
+        assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again })]);
         assert!(actor.accepts_messages());
     }
 }

@@ -9,6 +9,7 @@
 //! | `escalation` | failing for a child |
 //! | `declared` | children that are fields |
 //! | `storms` | failures that an earlier decision answers too |
+//! | `rules` | limits of single rules |
 //! | `strategies` | whom a directive reaches, limits |
 //! | `backoff` | delayed rounds |
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
@@ -27,6 +28,7 @@ mod failure;
 mod parked;
 mod restart;
 mod resume;
+mod rules;
 mod stop;
 mod storms;
 mod strategies;

@@ -1,0 +1,152 @@
+//! An ask with a limit in time, and what its error says.
+//!
+//! Rules 1.5 and 19.6.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use super::{Ask, AskError};
+use crate::actor::actor_ref::ActorRef;
+use crate::actor::cell::CellProtocol;
+use crate::actor::definition::Actor;
+use crate::base::ActorPath;
+
+/// An ask with a timeout, see [`Request::timeout`](super::Request::timeout).
+#[must_use = "futures do nothing unless awaited"]
+pub struct AskWithin<'a, A: Actor, T> {
+    ask: Ask<'a, A, T>,
+    to: &'a ActorRef<A>,
+    message: &'static str,
+    limit: Duration,
+    /// Made at the first poll, when the time begins to count.
+    sleep: Option<Pin<Box<tokio::time::Sleep>>>,
+}
+
+impl<'a, A: Actor, T> AskWithin<'a, A, T> {
+    pub(super) fn new(ask: Ask<'a, A, T>, to: &'a ActorRef<A>, message: &'static str, limit: Duration) -> Self {
+        Self { ask, to, message, limit, sleep: None }
+    }
+}
+
+impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
+    type Output = Result<T, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        if let Poll::Ready(answer) = self.ask.poll_unlimited(cx) {
+            return Poll::Ready(answer);
+        }
+        let limit = self.limit;
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        sleep.as_mut().poll(cx).map(|()| {
+            Err(AskError::Timeout(Box::new(AskTimeout {
+                limit,
+                actor: self.to.path(),
+                message: self.message,
+                found: Found::of(self.to),
+            })))
+        })
+    }
+}
+
+impl<A: Actor, T> fmt::Debug for AskWithin<'_, A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AskWithin").field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
+/// An ask whose time was over: who was asked what, and what the actor was doing at the end of that time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskTimeout {
+    limit: Duration,
+    actor: ActorPath,
+    message: &'static str,
+    found: Found,
+}
+
+impl AskTimeout {
+    /// How long the asker has waited.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Who was asked.
+    pub fn actor(&self) -> &ActorPath {
+        &self.actor
+    }
+
+    /// The name of the message.
+    pub fn message(&self) -> &'static str {
+        self.message
+    }
+}
+
+impl fmt::Display for AskTimeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limit, actor, message, found } = self;
+        write!(f, "no answer to `{message}` from {actor} within {limit:?}: {found}")
+    }
+}
+
+/// What an actor was found doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Found {
+    Ended,
+    Stopping,
+    Failed,
+    Suspended,
+    Starting,
+    /// Its code awaits an answer of this actor.
+    Asking(ActorPath),
+    /// So many messages wait or are being handled.
+    Busy(usize),
+    Idle,
+}
+
+impl Found {
+    fn of<A: Actor>(actor: &ActorRef<A>) -> Self {
+        if actor.has_ended() {
+            return Self::Ended;
+        }
+        let found = Self::by_protocol(&actor.core().protocol());
+        found.unwrap_or_else(|| match (actor.core().waits_for().first(), actor.pending()) {
+            (Some(other), _) => Self::Asking(other.path()),
+            (None, 0) => Self::Idle,
+            (None, messages) => Self::Busy(messages),
+        })
+    }
+
+    fn by_protocol(protocol: &CellProtocol) -> Option<Self> {
+        if protocol.is_stopping() {
+            Some(Self::Stopping)
+        } else if protocol.has_failed() {
+            Some(Self::Failed)
+        } else if protocol.suspensions() > 0 {
+            Some(Self::Suspended)
+        } else if protocol.is_starting() {
+            Some(Self::Starting)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ended => "it has ended, and somebody else holds the reply slot",
+            Self::Stopping => "it is stopping",
+            Self::Failed => "it has failed, and has not been restarted or resumed yet",
+            Self::Suspended => "it is suspended, because an actor above it or beside it failed",
+            Self::Starting => "it is starting",
+            Self::Asking(other) => return write!(f, "it waits for an answer of {other}"),
+            Self::Busy(1) => "it is handling a message",
+            Self::Busy(messages) => {
+                return write!(f, "{messages} messages wait or are being handled");
+            }
+            Self::Idle => "it is idle, and somebody holds the reply slot",
+        })
+    }
+}

@@ -1,0 +1,249 @@
+//! Which actor waits for which: the asks that the code of actors awaits, so that a circle of them is told and does not hang.
+//!
+//! ```text
+//!   a's handler awaits b ──► Edge { from: a, to: b } ──► in a's list, and in the slot of the ask
+//!   b's handler awaits a ──► the walk from a along the edges finds b: a circle
+//! ```
+//!
+//! 1. An edge ends where the message is: in the mailbox of the actor that was asked, or in the handler that has it now. A handler
+//!    that takes its reply slot may answer from anywhere, so the edge then ends nowhere.
+//! 2. An ask enters its edge before it walks. So of two asks that close a circle at the same time, one finds it, or both do.
+//! 3. No lock is held while another one is taken, and none around user code.
+//!
+//! All this exists in builds with debug assertions and with the feature `testkit`. Elsewhere the types are empty, and so are their methods.
+//!
+//! Rule 19.7.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::cell::AnyCell;
+use crate::base::ActorPath;
+
+pub(crate) use self::kept::{Tie, Wait, Waits, turn};
+
+/// Whether this build knows who waits for whom.
+pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit"));
+
+#[cfg(any(debug_assertions, feature = "testkit"))]
+mod kept {
+    use std::cell::RefCell;
+    use std::collections::HashSet;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Mutex, OnceLock, PoisonError, Weak};
+
+    use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
+
+    /// How many asks of one actor are known at a time.
+    const KNOWN_ASKS: usize = 16;
+    /// How many actors a walk visits.
+    const VISITED: usize = 1_024;
+
+    thread_local! {
+        /// The cell whose turn it is.
+        static CURRENT: RefCell<Option<Weak<dyn AnyCell>>> = const { RefCell::new(None) };
+    }
+
+    /// A turn. The one within which it began goes on when it is dropped.
+    pub(crate) struct Turn(Option<Weak<dyn AnyCell>>);
+
+    /// A turn of `cell` begins.
+    pub(crate) fn turn(cell: &Arc<dyn AnyCell>) -> Turn {
+        Turn(CURRENT.try_with(|current| current.replace(Some(Arc::downgrade(cell)))).ok().flatten())
+    }
+
+    impl Drop for Turn {
+        fn drop(&mut self) {
+            let ended = CURRENT.try_with(|current| current.replace(self.0.take()));
+            drop(ended);
+        }
+    }
+
+    /// An ask that the code of an actor awaits.
+    struct Edge {
+        from: Weak<dyn AnyCell>,
+        to: Mutex<Option<Weak<dyn AnyCell>>>,
+    }
+
+    impl Edge {
+        fn lead_to(&self, cell: Option<Weak<dyn AnyCell>>) {
+            let before = std::mem::replace(&mut *self.to.lock().unwrap_or_else(PoisonError::into_inner), cell);
+            drop(before);
+        }
+
+        fn end(&self) -> Option<AnyActorRef> {
+            let to = self.to.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            to?.upgrade().map(AnyActorRef)
+        }
+    }
+
+    /// The asks that one actor awaits.
+    #[derive(Default)]
+    pub(crate) struct Waits(Mutex<Vec<Arc<Edge>>>);
+
+    impl Waits {
+        /// Whether there was room.
+        fn enter(&self, edge: &Arc<Edge>) -> bool {
+            let mut edges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let has_room = edges.len() < KNOWN_ASKS;
+            if has_room {
+                edges.push(Arc::clone(edge));
+            }
+            has_room
+        }
+
+        fn leave(&self, edge: &Arc<Edge>) {
+            let mut edges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            edges.retain(|known| !Arc::ptr_eq(known, edge));
+        }
+
+        pub(crate) fn whom(&self) -> Vec<AnyActorRef> {
+            let edges = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            edges.iter().filter_map(|edge| edge.end()).collect()
+        }
+    }
+
+    /// What a reply slot knows of the code that awaits it.
+    #[derive(Default)]
+    pub(crate) struct Tie {
+        /// Whether the slot travels in an envelope. Where a slot in a message of another kind goes, nobody sees.
+        is_seen: AtomicBool,
+        edge: OnceLock<Arc<Edge>>,
+    }
+
+    impl Tie {
+        /// The slot travels in an envelope.
+        pub(crate) fn seen(&self) {
+            self.is_seen.store(true, Ordering::Relaxed);
+        }
+
+        /// A handler of `cell` has begun with the message.
+        pub(crate) fn handled_by(&self, cell: &Arc<dyn AnyCell>) {
+            if let Some(edge) = self.edge.get() {
+                edge.lead_to(Some(Arc::downgrade(cell)));
+            }
+        }
+
+        /// The handler has taken the slot.
+        pub(crate) fn lent(&self) {
+            if let Some(edge) = self.edge.get() {
+                edge.lead_to(None);
+            }
+        }
+
+        /// Code that `asker` wakes is about to ask `to`.
+        pub(crate) fn begin(&self, to: &AnyActorRef, asker: &Waker) -> Result<Wait, Box<[ActorPath]>> {
+            let current = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
+            let Some(from) = current.and_then(|cell| cell.upgrade()) else { return Ok(Wait::default()) };
+            if asker.data() != Arc::as_ptr(&from).cast() {
+                return Ok(Wait::default());
+            }
+            let is_seen = self.is_seen.load(Ordering::Relaxed);
+            let end = is_seen.then(|| Arc::downgrade(&to.0));
+            let edge = Arc::new(Edge { from: Arc::downgrade(&from), to: Mutex::new(end) });
+            if !from.core().waits().enter(&edge) {
+                return Ok(Wait::default());
+            }
+            let wait = Wait(Some(Arc::clone(&edge)));
+            if is_seen && let Some(circle) = circle(&AnyActorRef(from), to) {
+                return Err(circle);
+            }
+            let _first = self.edge.set(edge);
+            Ok(wait)
+        }
+    }
+
+    /// Held while an ask is awaited.
+    #[derive(Default)]
+    pub(crate) struct Wait(Option<Arc<Edge>>);
+
+    impl Wait {
+        /// The answer is there.
+        pub(crate) fn end(&mut self) {
+            if let Some(edge) = self.0.take()
+                && let Some(from) = edge.from.upgrade()
+            {
+                from.core().waits().leave(&edge);
+            }
+        }
+    }
+
+    impl Drop for Wait {
+        fn drop(&mut self) {
+            self.end();
+        }
+    }
+
+    /// The actors from `asker` over `to` to whoever waits for `asker`.
+    fn circle(asker: &AnyActorRef, to: &AnyActorRef) -> Option<Box<[ActorPath]>> {
+        // Each with the place of the one that waits for it.
+        let mut found = vec![(asker.clone(), 0), (to.clone(), 0)];
+        let mut known = HashSet::from([to.uid()]);
+        let mut at = 1;
+        while at < found.len() && found.len() < VISITED {
+            for next in found[at].0.core().waits_for() {
+                if next == *asker {
+                    let mut path = Vec::new();
+                    while at > 0 {
+                        path.push(found[at].0.path());
+                        at = found[at].1;
+                    }
+                    path.push(asker.path());
+                    path.reverse();
+                    return Some(path.into());
+                }
+                if known.insert(next.uid()) {
+                    found.push((next, at));
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+}
+
+#[cfg(not(any(debug_assertions, feature = "testkit")))]
+mod kept {
+    use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
+
+    pub(crate) struct Turn;
+
+    #[inline]
+    pub(crate) fn turn(_: &Arc<dyn AnyCell>) -> Turn {
+        Turn
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Waits;
+
+    impl Waits {
+        pub(crate) fn whom(&self) -> Vec<AnyActorRef> {
+            Vec::new()
+        }
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Tie;
+
+    impl Tie {
+        pub(crate) fn seen(&self) {}
+
+        pub(crate) fn handled_by(&self, _: &Arc<dyn AnyCell>) {}
+
+        pub(crate) fn lent(&self) {}
+
+        #[inline]
+        pub(crate) fn begin(&self, _: &AnyActorRef, _: &Waker) -> Result<Wait, Box<[ActorPath]>> {
+            Ok(Wait)
+        }
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Wait;
+
+    impl Wait {
+        #[inline]
+        pub(crate) fn end(&mut self) {}
+    }
+}

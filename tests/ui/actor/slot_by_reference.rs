@@ -1,0 +1,16 @@
+//! An answer uses the reply slot up.
+
+use supervise::prelude::*;
+
+#[actor]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn place(&mut self, order: u32, reply: &mut ReplyTo<u32>) {
+        let _ = (order, reply);
+    }
+}
+
+fn main() {}

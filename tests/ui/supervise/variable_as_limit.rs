@@ -1,0 +1,16 @@
+//! A variable, which no table can see.
+
+use std::time::Duration;
+
+use supervise::prelude::*;
+
+fn main() {
+    let _window = Duration::from_secs(1);
+
+    #[actor]
+    #[supervise(one_for_one(max_retries = 3, within = window), on(_) = Restart)]
+    struct Shop;
+
+    #[actor]
+    impl Shop {}
+}
