@@ -224,8 +224,9 @@ impl ActorSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::{Actor, ActorRef, Context, Supervisor};
+    use crate::actor::{Actor, ActorRef, Context, Props, Supervisor};
     use crate::failure::Failure;
+    use crate::mailbox::{MailboxKind, Overflow};
 
     struct Plain;
 
@@ -278,6 +279,10 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let [idle] = &seen(&system, "/user/plain")[..] else { panic!("it is there") };
+        assert_eq!((idle.capacity(), u64::from(idle.uid()).to_string()), (None, idle.uid().to_string()));
+        let room = MailboxKind::Bounded { capacity: 7, overflow: Overflow::Fail };
+        system.spawn_with("narrow", Props::new(|| Plain).mailbox(room)).expect("a free name");
+        assert_eq!(seen(&system, "/user/narrow")[0].capacity(), Some(7));
         assert!(!idle.is_parked() && idle.pushed() == 0, "{idle:?}");
         for _ in 0..3 {
             actor.tell(()).expect("it runs");
