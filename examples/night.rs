@@ -142,7 +142,7 @@ impl Connection {
     /// The database never answers.
     #[handler]
     async fn query(&mut self) {
-        std::future::pending().await;
+        std::future::pending::<()>().await;
     }
 }
 
