@@ -6,6 +6,7 @@
 //! - [`Context`] is what an actor works with inside its handlers, [`ActorSystem`] what everything outside an actor works with.
 //! - [`docs::checks`] says what the compiler checks, and what it does not.
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
+//! - `console` (feature `console`) shows what is wrong in a running system.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] shows what services need as programs that run.
@@ -16,6 +17,9 @@
 #[cfg(feature = "testkit")]
 pub use supervise_core::testkit;
 pub use supervise_core::*;
+
+#[cfg(feature = "console")]
+pub mod console;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
@@ -61,6 +65,9 @@ pub mod docs {
         #[doc = include_str!("../docs/guides/tokio_tasks.md")]
         pub mod tokio_tasks {}
     }
+    #[cfg(feature = "console")]
+    #[doc = include_str!("../docs/console.md")]
+    pub mod console {}
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }

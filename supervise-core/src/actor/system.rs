@@ -171,6 +171,12 @@ impl ActorSystem {
         self.core.guardian("system", |guardians| &guardians.system)
     }
 
+    /// The time since the system began. [`Glimpse::due`](crate::Glimpse::due) and [`Standing::anew_at`](crate::Standing::anew_at) are
+    /// such times.
+    pub fn uptime(&self) -> Duration {
+        self.core.now()
+    }
+
     /// The stream of this system's events.
     pub fn events(&self) -> &EventStream {
         self.core.observer.events()
