@@ -37,6 +37,8 @@ pub mod docs {
         pub mod configuration {}
         #[doc = include_str!("../docs/cookbook/replies.md")]
         pub mod replies {}
+        #[doc = include_str!("../docs/cookbook/flow.md")]
+        pub mod flow {}
         #[cfg(feature = "protocol")]
         #[doc = include_str!("../docs/cookbook/protocols.md")]
         pub mod protocols {}
@@ -365,9 +367,11 @@ pub use supervise_macros::test;
 
 /// The names that an actor's source file needs. Import them all: `use supervise::prelude::*;`.
 pub mod prelude {
+    // The failures that the runtime itself raises, so that a rule can name them as the compiler does.
+    pub use supervise_core::pattern::TooManyReplacements;
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
-        Failure, Reply, ReplyTo, SpawnError, Supervisor, Terminated, TypedRef,
+        Failure, PermanentEnded, Reply, ReplyTo, SpawnError, StashOverflow, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]

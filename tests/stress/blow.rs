@@ -12,7 +12,7 @@ use crate::plan::Plan;
 #[derive(Clone, thiserror::Error)]
 pub(crate) struct Blow {
     /// What the supervisor at depth 0 is to do.
-    pub(crate) directive: Directive,
+    pub(crate) directive: Box<Directive>,
     /// Whether it is to stop the child instead, where it may.
     pub(crate) stop: bool,
     /// How many supervisors are to escalate it first.
@@ -34,7 +34,7 @@ impl Blow {
     /// What the plan has in store.
     pub(crate) fn draw(plan: &Plan, rng: &mut fastrand::Rng) -> Self {
         Self {
-            directive: plan.directives.draw(rng),
+            directive: Box::new(plan.directives.draw(rng)),
             stop: plan.stop.draw(rng) > 0,
             depth: plan.depth.draw(rng),
             fail_constr: plan.fail_constr.draw(rng),

@@ -57,13 +57,13 @@ impl Seat {
             Some(_) if self.dying.load(Ordering::SeqCst) => Ok(Directive::Resume),
             Some(blow) if blow.depth > 0 => {
                 Counts::one(&self.world.count.escalations);
-                self.expect(blow.directive);
+                self.expect(*blow.directive);
                 Err(Failure::new(blow.escalated()))
             }
             Some(blow) if self.level > self.world.plan.stops_below && blow.fails_post() == 0 && blow.stop => {
                 Ok(Directive::Stop)
             }
-            Some(blow) => Ok(blow.directive),
+            Some(blow) => Ok(*blow.directive),
         };
         self.log(format!("decides {verdict:?} about {}: {failure:?}", child.name));
         verdict
@@ -339,7 +339,7 @@ impl Node {
         self.seat.log(format!("suffers {blow}"));
         self.seat.world.of(&self.seat.place, |kept| kept.pending = Some(blow.copy()));
         self.pause().await;
-        self.seat.expect(blow.directive);
+        self.seat.expect(*blow.directive);
         Err(blow)
     }
 
@@ -424,7 +424,7 @@ impl Top {
         let strategy = world.plan.strategy;
         Props::new(move || Self { world: Arc::clone(&world), head: Arc::clone(&head) })
             .supervision_unchecked(strategy, |failure, _| {
-                Ok(failure.downcast_ref::<Blow>().map_or(Directive::Stop, |blow| blow.directive))
+                Ok(failure.downcast_ref::<Blow>().map_or(Directive::Stop, |blow| *blow.directive))
             })
     }
 }

@@ -33,7 +33,7 @@ use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::Wake;
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
@@ -138,6 +138,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn core_mut(&mut self) -> &mut Core;
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
+    /// Refuses messages from now on, and puts `last` behind those that wait.
+    fn drain(&self, last: Control);
     fn has_ended(&self) -> bool;
     /// How many messages wait. Also a hint.
     fn waiting(&self) -> usize;
@@ -163,6 +165,14 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn push_control(&self, control: Control) -> Result<(), Control> {
         self.mailbox.push_control(control).map(|task| self.core.run(task))
+    }
+
+    fn drain(&self, last: Control) {
+        // If the actor has ended, there is nothing to drain.
+        if let Ok((task, refused)) = self.mailbox.drain(last) {
+            self.core.run(task);
+            refused.into_iter().for_each(Waker::wake);
+        }
     }
 
     fn has_ended(&self) -> bool {

@@ -19,7 +19,7 @@ use crate::actor::definition::{
 use crate::actor::envelope::MessageFor;
 use crate::actor::factory::Factory;
 use crate::actor::props::Props;
-use crate::actor::reply::ErasedSlot;
+use crate::actor::reply::{BatchSlot, ErasedSlot};
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
 use crate::actor::waits_for;
@@ -105,6 +105,13 @@ impl<A: Actor> Context<A> {
     pub fn stop_self(&mut self) {
         self.cell.core.stops_itself();
         self.me_any().send_system(System::Terminate);
+    }
+
+    /// Stops this actor when it has handled what waits, and takes no further message, not even from itself: the sender is told at
+    /// once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    pub fn stop_when_drained(&mut self) {
+        self.me_any().0.drain(Control::StopSelf);
     }
 
     /// Ends this actor because it is not needed now, when it has handled what was sent before. If it is one of [keyed
@@ -226,6 +233,11 @@ impl<A: Actor> Context<A> {
         } else {
             actor.actor_ref().stop();
         }
+    }
+
+    /// Ends the delay after which a child would be restarted, and restarts it now. See [`ActorRef::retry_now`].
+    pub fn retry_now<R: TypedRef>(&mut self, child: &R) {
+        child.actor_ref().retry_now();
     }
 
     /// Unwatches all children and requests their stop, the last one first. `pre_restart` does this by default.
@@ -417,6 +429,15 @@ impl<A: Actor> Context<A> {
             slot.tie().handled_by(&self.me_any().0);
         }
         self.held = reply;
+    }
+
+    /// Keeps the slots of messages that are handled at once.
+    pub(crate) fn hold_batch(&mut self, slots: Vec<Option<Arc<dyn ErasedSlot>>>) {
+        if waits_for::KNOWN {
+            let me = self.me_any();
+            slots.iter().flatten().for_each(|slot| slot.tie().handled_by(&me.0));
+        }
+        self.held = slots.iter().any(Option::is_some).then(|| Arc::new(BatchSlot::new(slots)) as _);
     }
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {

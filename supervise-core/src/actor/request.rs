@@ -398,6 +398,20 @@ pub enum AskError {
     /// Rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and that one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
+    /// The actor's circuit breaker refuses messages, because the actor is down
+    /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
+    #[error("{0}")]
+    CircuitOpen(Box<CircuitOpen>),
+}
+
+/// A circuit breaker refuses messages while its child is down.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{breaker} refuses messages, because its child is down: try again in {retry_after:?}")]
+pub struct CircuitOpen {
+    /// The breaker.
+    pub breaker: ActorPath,
+    /// How long the child still waits for its restart. Zero while it restarts, and while one message is tried.
+    pub retry_after: Duration,
 }
 
 fn chain(circle: &[ActorPath]) -> String {

@@ -101,6 +101,8 @@ pub enum SystemMessage<R, C> {
     Unwatch(R),
     /// A child asks to reset its backoff.
     ResetBackoff(ChildId),
+    /// A child need not wait any longer for its restart.
+    RetryNow(ChildId),
     /// The old instance of a child that restarts together with siblings is gone, and the next one is about to be made.
     Replaced(ChildId),
     /// A declared child's instance is ready.

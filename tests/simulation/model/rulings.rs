@@ -120,8 +120,9 @@ impl Model {
         ruling: &Ruling<'_, Fault>,
     ) -> Option<Time> {
         let declared = match directive {
-            Directive::RestartAfter(backoff) => Some(*backoff),
-            Directive::RestartOn(Terms { backoff: Some(backoff), .. }) => Some(*backoff),
+            Directive::RestartAfter(backoff) | Directive::RestartOn(Terms { backoff: Some(backoff), .. }) => {
+                Some(*backoff)
+            }
             _ => ruling.strategy.backoff,
         };
         if let Some(backoff) = declared {

@@ -2,6 +2,7 @@
 //! out its effects.
 
 mod aside;
+mod gathered;
 mod turn;
 
 use std::collections::VecDeque;
@@ -545,6 +546,9 @@ impl<A: Actor> EffectRunner<A> {
     ///
     /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) {
+        if A::BATCHES {
+            self.ungather();
+        }
         self.unstash_all();
         // Present only if the runtime goes away between an inline turn and the turn on a worker.
         if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
@@ -620,6 +624,7 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(
                 Control::Terminated(_)
                 | Control::PoisonPill
+                | Control::StopSelf
                 | Control::Passivate
                 | Control::Tick(_)
                 | Control::Outcome(_),
