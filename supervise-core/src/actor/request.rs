@@ -435,7 +435,8 @@ impl AskError {
             | Self::MailboxFull
             | Self::Timeout(_)
             | Self::AskedItself(_)
-            | Self::AskedInCircle(_) => None,
+            | Self::AskedInCircle(_)
+            | Self::CircuitOpen(_) => None,
         }
     }
 }
