@@ -407,6 +407,13 @@ impl Core {
         &self.extras.get_or_init(Box::default).waits
     }
 
+    /// The code that awaited asks is over.
+    pub(crate) fn waits_no_more(&self) {
+        if let Some(extras) = self.extras.get() {
+            extras.waits.forget();
+        }
+    }
+
     /// Whom this actor's code waits for, as far as this build knows it.
     pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
         self.extras.get().map_or_else(Vec::new, |extras| extras.waits.whom())
