@@ -206,6 +206,12 @@ impl Mirror {
     }
 
     #[handler]
+    fn end(&self, customer: u64, ctx: &mut Context<Self>) -> u64 {
+        ctx.stop_self();
+        customer
+    }
+
+    #[handler]
     fn where_is(&self, customer: u64, ctx: &mut Context<Self>) -> (u64, String) {
         (customer, ctx.path().name().to_owned())
     }
@@ -240,7 +246,7 @@ async fn a_pool_by_key_gives_equal_keys_to_one_worker_and_spreads_others(system:
     let pool = Pool::by_key(
         4,
         |message: &Envelope<MirrorMessage>| match message.message() {
-            MirrorMessage::WhereIs { customer } => *customer,
+            MirrorMessage::WhereIs { customer } | MirrorMessage::End { customer } => *customer,
             MirrorMessage::Fetch { .. } => 0,
         },
         || Mirror { number: 1, delay: Duration::ZERO },
@@ -264,4 +270,29 @@ async fn a_pool_by_key_gives_equal_keys_to_one_worker_and_spreads_others(system:
         let (_, now) = pool.where_is(*customer).await.unwrap();
         assert!(now == *home || now == "worker-5", "customer {customer} moved from {home} to {now}");
     }
+}
+
+/// Rule 21.5.
+#[supervise::test]
+async fn a_permanent_worker_keeps_its_keys_until_it_is_replaced(system: &TestSystem) {
+    let pool = Pool::by_key(
+        4,
+        |message: &Envelope<MirrorMessage>| match message.message() {
+            MirrorMessage::WhereIs { customer } | MirrorMessage::End { customer } => *customer,
+            MirrorMessage::Fetch { .. } => 0,
+        },
+        || Mirror { number: 1, delay: Duration::ZERO },
+    );
+    let pool = system.spawn_with("pool", pool.restart(RestartType::Permanent).props()).unwrap();
+    let (_, home) = pool.where_is(7).await.unwrap();
+    // The second replacement is put off.
+    for _ in 0..2 {
+        pool.end(7).tell().unwrap();
+        system.settle().await;
+    }
+    let asked = pool.where_is(7).await;
+    assert!(matches!(asked, Err(AskError::Stopped)), "{asked:?}");
+    system.advance(Duration::from_secs(60)).await;
+    assert_eq!(pool.where_is(7).await.unwrap(), (7, home));
+    system.allow_dead_letters();
 }

@@ -451,7 +451,7 @@ impl<A: Actor> Context<A> {
             self.rare().lent = Some(Arc::clone(&held));
         }
         if waits_for::KNOWN {
-            held.tie().lent();
+            held.tie().leads_nowhere();
         }
         Some(held)
     }

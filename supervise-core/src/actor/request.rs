@@ -143,9 +143,11 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the mailbox: its handler runs later all the same, and its reply
     /// is dropped.
     ///
+    /// The time is that of the tokio runtime in which the ask is first polled; outside a runtime, that of the actor's system.
+    ///
     /// # Panics
     ///
-    /// If it is first polled outside a tokio runtime with timers.
+    /// If it is first polled in a tokio runtime without timers.
     pub fn timeout(self, limit: Duration) -> AskWithin<'a, A, T> {
         let (to, message) = (self.to, A::message_name(&self.message));
         AskWithin::new(self.into_future(), to, message, limit)

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 1. An edge ends where the message is: in the mailbox of the actor that was asked, or in the handler that has it now. A handler
-//!    that takes its reply slot may answer from anywhere, so the edge then ends nowhere.
+//!    that takes its reply slot may answer from anywhere, so the edge then ends nowhere. So does the edge of an ask that has
+//!    been answered, and no edge outlives the code that began it.
 //! 2. An ask enters its edge before it walks. So of two asks that close a circle at the same time, one finds it, or both do.
 //! 3. No lock is held while another one is taken, and none around user code.
 //!
@@ -98,6 +99,12 @@ mod kept {
             edges.retain(|known| !Arc::ptr_eq(known, edge));
         }
 
+        /// The code that awaits them is over. It may have kept some of their futures.
+        pub(crate) fn forget(&self) {
+            let edges = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(edges);
+        }
+
         pub(crate) fn whom(&self) -> Vec<AnyActorRef> {
             let edges = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
             edges.iter().filter_map(|edge| edge.end()).collect()
@@ -125,8 +132,8 @@ mod kept {
             }
         }
 
-        /// The handler has taken the slot.
-        pub(crate) fn lent(&self) {
+        /// The handler has taken the slot, or the ask is answered, though its asker has not had a turn since.
+        pub(crate) fn leads_nowhere(&self) {
             if let Some(edge) = self.edge.get() {
                 edge.lead_to(None);
             }
@@ -219,6 +226,8 @@ mod kept {
     pub(crate) struct Waits;
 
     impl Waits {
+        pub(crate) fn forget(&self) {}
+
         pub(crate) fn whom(&self) -> Vec<AnyActorRef> {
             Vec::new()
         }
@@ -232,7 +241,7 @@ mod kept {
 
         pub(crate) fn handled_by(&self, _: &Arc<dyn AnyCell>) {}
 
-        pub(crate) fn lent(&self) {}
+        pub(crate) fn leads_nowhere(&self) {}
 
         #[inline]
         pub(crate) fn begin(&self, _: &AnyActorRef, _: &Waker) -> Result<Wait, Box<[ActorPath]>> {

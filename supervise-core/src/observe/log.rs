@@ -8,7 +8,7 @@ use tracing::{Level, debug, enabled, error, info, trace, warn};
 
 use super::About;
 use super::dead_letter::{DeadLetter, MOST_LINES, WINDOW};
-use super::text::text_of;
+use super::text::{one_line, text_of};
 use crate::base::{ActorPath, TARGET};
 use crate::failure::{During, Failure, Stage};
 use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Standing, Strategy};
@@ -105,7 +105,7 @@ pub(super) fn note(about: &About, note: &Note<Failure>, text: &str) {
             warn!(target: TARGET, %actor, "a handler or hook outlived the stop timeout and was dropped");
         }
         Note::ReportDropped(_, cause) => {
-            debug!(target: TARGET, supervisor = %actor, child, "a failure report was dropped: {cause}");
+            debug!(target: TARGET, supervisor = %actor, child, "a failure report was dropped: {}", Chain(cause));
         }
         Note::ReportDeferred(_) => {
             debug!(target: TARGET, supervisor = %actor, child, "the supervisor decides this failure later");
@@ -188,7 +188,7 @@ pub(super) fn second_signal(signal: &str) {
 }
 
 pub(super) fn shutdown_begins(reason: &dyn Display) {
-    info!(target: TARGET, "coordinated shutdown: {reason}");
+    info!(target: TARGET, "coordinated shutdown: {}", one_line(reason).unwrap_or_default());
 }
 
 pub(super) fn shutdown_task_failed(phase: &str, task: &str, failure: &Failure) {

@@ -1,6 +1,7 @@
 //! A failure in words: its text and those of its causes, each once.
 
 use std::error::Error;
+use std::fmt::{self, Display, Write};
 
 use crate::base::contained;
 use crate::failure::Failure;
@@ -8,8 +9,11 @@ use crate::failure::Failure;
 /// How many causes of a failure are written. The limit is needed because an error's `source()` may lead back to itself.
 const MOST_CAUSES: usize = 32;
 
-/// The text of a failure and of its causes. A cause whose text ends what is written already is left out, as many errors show
-/// their source too. A `Display` that panics shows the type.
+/// How many bytes are written of the text of one error, however long it is.
+const MOST_BYTES: usize = 16 * 1024;
+
+/// The text of a failure and of its causes, in one line. A cause whose text ends what is written already is left out, as many errors
+/// show their source too. A `Display` that panics shows the type.
 ///
 /// This runs user code, so no lock may be held.
 pub(super) fn text_of(failure: &Failure) -> String {
@@ -31,7 +35,44 @@ pub(super) fn text_of(failure: &Failure) -> String {
 }
 
 fn shown(error: &dyn Error) -> Option<String> {
-    contained(|| error.to_string()).ok()
+    contained(|| one_line(error)).ok().flatten()
+}
+
+/// A text of the user's as a part of one line. `None`: it cannot be shown.
+///
+/// This runs user code, so no lock may be held.
+pub(super) fn one_line(text: &(impl Display + ?Sized)) -> Option<String> {
+    let mut line = OneLine { text: String::new(), is_cut: false };
+    match write!(line, "{text}") {
+        Ok(()) => Some(line.text),
+        Err(fmt::Error) if line.is_cut => {
+            Some(line.text + " (only the first " + &(MOST_BYTES / 1024).to_string() + " KiB are written)")
+        }
+        Err(fmt::Error) => None,
+    }
+}
+
+/// Writes control characters and line separators as Rust does in a literal, and refuses to become too long.
+struct OneLine {
+    text: String,
+    is_cut: bool,
+}
+
+impl Write for OneLine {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        for character in part.chars() {
+            if self.text.len() >= MOST_BYTES {
+                self.is_cut = true;
+                return Err(fmt::Error);
+            }
+            if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') {
+                self.text.extend(character.escape_default());
+            } else {
+                self.text.push(character);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The beginning of a text, at most `most` bytes.
@@ -73,6 +114,15 @@ mod tests {
         );
         assert_eq!(written(&["a: b: c", "b: c", "c"]), "a: b: c");
         assert_eq!(written(&["a", "b", "b"]), "a: b");
+    }
+
+    /// Rule 10.6.
+    #[test]
+    fn a_text_is_one_line_of_a_bounded_length() {
+        assert_eq!(written(&["a\nb", "c\r\u{1b}[31m\u{85}\u{2028}ä"]), "a\\nb: c\\r\\u{1b}[31m\\u{85}\\u{2028}ä");
+        let long = text_of(&Failure::other("ä".repeat(10_000_000)));
+        assert!(long.len() < MOST_BYTES + 100, "{}", long.len());
+        assert!(long.ends_with("ä (only the first 16 KiB are written)"));
     }
 
     #[test]

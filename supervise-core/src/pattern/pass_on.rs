@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::actor::{Actor, ActorRef, AskError, Context, SendError, SendErrorReason, TypedRef};
+use crate::actor::{Actor, ActorRef, AskError, Context, SendError, SendErrorReason, TypedRef, drop_because};
 use crate::base::drop_contained;
 use crate::observe::DeadLetterReason;
 
@@ -20,7 +20,7 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
     let without_room = to.push(message).err().and_then(|refused| match refused.reason() {
         // The message has already become a dead letter.
         SendErrorReason::Stopped => {
-            drop_contained(refused);
+            drop_because(AskError::Stopped, refused);
             None
         }
         SendErrorReason::MailboxFull => Some((refused.into_message(), to.clone(), ctx.stopping())),

@@ -119,8 +119,8 @@ impl<C: Actor> Pool<C> {
     /// is, for example the customer that it is about.
     /// A message of an `#[actor]` comes in its [`Envelope`](crate::Envelope).
     ///
-    /// A worker keeps its keys when it restarts or is replaced; while it waits for its restart, so do its messages. If the number of
-    /// workers changes, only the keys of the workers that left move, or those that a new worker takes over (rendezvous
+    /// A worker keeps its keys when it restarts or is replaced; while it waits for its restart, so do its messages. After a permanent
+    /// worker has ended by itself, messages with its keys become dead letters until it is replaced. If the number of workers changes, only the keys of the workers that left move, or those that a new worker takes over (rendezvous
     /// hashing). A key that moves is handled by its new worker at once, while the old one may still handle earlier messages.
     ///
     /// `key` runs on the pool's turn and must not block. If it panics, the pool fails. `template` makes every instance of every
@@ -419,8 +419,10 @@ impl<C: Actor> Pool<C> {
         self.alive().min_by_key(load).cloned()
     }
 
+    /// A permanent worker keeps its keys while it has ended and is not replaced yet.
     fn of_key(&self, key: u64) -> Option<ActorRef<C>> {
-        let workers = self.workers.iter().filter(|worker| !worker.actor.has_ended());
+        let keeps_keys = self.plan.restart == RestartType::Permanent;
+        let workers = self.workers.iter().filter(|worker| keeps_keys || !worker.actor.has_ended());
         workers.max_by_key(|worker| weight(key, &worker.name)).map(|worker| worker.actor.clone())
     }
 

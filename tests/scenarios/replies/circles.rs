@@ -1,5 +1,7 @@
 //! Rule 19.7: a circle of asks is told.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use supervise::pattern;
@@ -12,7 +14,11 @@ use supervise::testkit::TestSystem;
 struct Link {
     next: Option<LinkRef>,
     held: Vec<ReplyTo<u32>>,
+    kept: Option<Kept>,
 }
+
+/// An ask that has begun.
+type Kept = Pin<Box<dyn Future<Output = Result<u32, AskError>> + Send>>;
 
 #[actor]
 impl Link {
@@ -85,6 +91,44 @@ impl Link {
                 Ok(answer) => Reply(answer),
                 Err(error) => Reply(Err(error.to_string())),
             },
+            None => Reply(Ok(0)),
+        }
+    }
+
+    #[handler]
+    async fn sleep(&mut self) {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+
+    /// Asks the next one when time has passed.
+    #[handler]
+    async fn ask_count_soon(&mut self) -> Result<u32, AskError> {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match &self.next {
+            Some(next) => Ok(next.count().await? + 1),
+            None => Ok(0),
+        }
+    }
+
+    /// Begins to ask the next one, and returns.
+    #[handler]
+    async fn ask_for_a_moment(&mut self) {
+        if let Some(next) = self.next.clone() {
+            let mut ask: Kept = Box::pin(async move { next.ask_count_soon().await });
+            tokio::select! {
+                biased;
+                _ = &mut ask => {}
+                () = tokio::task::yield_now() => {}
+            }
+            self.kept = Some(ask);
+        }
+    }
+
+    /// Ends the ask that was begun.
+    #[handler]
+    async fn kept(&mut self) -> Reply<Result<u32, AskError>> {
+        match self.kept.take() {
+            Some(kept) => Reply(kept.await),
             None => Reply(Ok(0)),
         }
     }
@@ -187,4 +231,27 @@ async fn a_late_answer_says_whom_the_actor_waits_for(system: &TestSystem) {
     assert!(late.ends_with("2 messages wait or are being handled"), "{late}");
     system.advance(Duration::from_secs(1)).await;
     assert_eq!(asked.await.unwrap(), 5);
+}
+
+/// Rule 19.7.
+#[supervise::test]
+async fn an_ask_that_has_been_answered_closes_no_circle(system: &TestSystem) {
+    let links = ring(system, &["a", "b"]).await;
+    // In one turn, b answers a and asks a.
+    links[1].sleep().tell().unwrap();
+    let one = links[0].ask_count().ask().unwrap();
+    system.settle().await;
+    let other = links[1].ask_count().ask().unwrap();
+    system.advance(Duration::from_secs(1)).await;
+    assert_eq!((one.await.unwrap(), other.await.unwrap()), (1, 1));
+}
+
+/// Rule 19.7.
+#[supervise::test]
+async fn an_ask_that_outlives_its_handler_closes_no_circle(system: &TestSystem) {
+    let links = ring(system, &["a", "b"]).await;
+    // a keeps its ask. b asks a before it answers, and a is free.
+    links[0].ask_for_a_moment().await.unwrap();
+    system.advance(Duration::from_secs(1)).await;
+    assert_eq!(links[0].kept().await.unwrap().unwrap(), 1);
 }

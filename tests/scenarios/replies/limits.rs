@@ -1,5 +1,9 @@
 //! Rule 19.6: how long an ask waits that says nothing of its own.
 
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use supervise::prelude::*;
@@ -95,4 +99,33 @@ async fn the_error_says_who_was_asked_what_and_what_it_did(system: &TestSystem) 
     orders.actor_ref().stop();
     let stops = waited(orders.waiting().timeout(secs(1))).await.1;
     assert!(stops.ends_with("within 1s: it is stopping"), "{stops}");
+}
+
+/// Wakes a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Rule 19.6: a limit of the actor's or the system's does not ask more of the asker.
+#[test]
+fn an_ask_with_a_limit_may_be_awaited_outside_a_runtime() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let inside = runtime.enter();
+    let system = ActorSystem::builder("outside").ask_timeout(secs(7)).start().unwrap();
+    drop(inside);
+    let orders = system.spawn("orders", Orders::default).unwrap();
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut ask = pin!(orders.waiting().into_future());
+    let answer = loop {
+        match ask.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
+            Poll::Ready(answer) => break answer,
+            Poll::Pending => thread::park(),
+        }
+    };
+    assert_eq!(answer.unwrap(), 0);
+    runtime.block_on(system.terminate());
 }

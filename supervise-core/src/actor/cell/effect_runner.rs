@@ -136,6 +136,10 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
         }
         std::mem::take(&mut self.abort)
     }
+
+    fn over(&mut self) {
+        self.cell.core.waits_no_more();
+    }
 }
 
 impl<A: Actor> EffectRunner<A> {

@@ -164,6 +164,13 @@ impl Core {
         self.rare().map(|rare| &rare.waits)
     }
 
+    /// The code that awaited asks is over.
+    pub(crate) fn waits_no_more(&self) {
+        if let Some(rare) = self.rare_so_far() {
+            rare.waits.forget();
+        }
+    }
+
     /// Whom this actor's code waits for, as far as this build knows it.
     pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())

@@ -6,6 +6,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use crate::actor::reply;
 use crate::actor::request::AskError;
+use crate::actor::waits_for;
 use crate::base::{Payload, contained, drop_pinned};
 
 /// Why user code has no result.
@@ -29,6 +30,9 @@ pub(super) trait WhileParked {
     /// Does the work that is possible while the code waits, and registers the task to be woken for more. Returns
     /// whether to abort the code.
     fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool;
+
+    /// The code is over.
+    fn over(&mut self);
 }
 
 /// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained. If the actor keeps reply
@@ -63,6 +67,9 @@ impl<F, W: WhileParked> Drop for Finish<'_, F, W> {
 impl<F: Future, W: WhileParked> Finish<'_, F, W> {
     fn end(&mut self, result: Result<F::Output, Broken>) -> Poll<Result<F::Output, Broken>> {
         drop_pinned(self.code.as_mut());
+        if waits_for::KNOWN {
+            self.meanwhile.over();
+        }
         Poll::Ready(result)
     }
 }

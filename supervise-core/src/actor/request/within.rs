@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::{Ask, AskError};
 use crate::actor::actor_ref::ActorRef;
 use crate::actor::cell::CellProtocol;
@@ -39,7 +41,13 @@ impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
             return Poll::Ready(answer);
         }
         let limit = self.limit;
-        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        let to = self.to;
+        let sleep = self.sleep.get_or_insert_with(|| {
+            // The code that asks may run outside any runtime.
+            let runtime = Handle::try_current().unwrap_or_else(|_| to.core().system.runtime().clone());
+            let _inside = runtime.enter();
+            Box::pin(tokio::time::sleep(limit))
+        });
         sleep.as_mut().poll(cx).map(|()| {
             Err(AskError::Timeout(Box::new(AskTimeout {
                 limit,
