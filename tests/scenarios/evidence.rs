@@ -345,3 +345,30 @@ async fn the_events_end_with_their_system() {
     assert!(matches!(last, Some(Event::Stopped { actor, .. }) if actor.to_string() == "supervise://short/"));
     assert!(system.events().subscribe().recv().await.is_none(), "for those who come later too");
 }
+
+/// Rules 10.2, 13.8.
+#[supervise::test]
+async fn a_pool_that_has_lost_its_workers_says_so_and_why(system: &TestSystem) {
+    #[actor]
+    struct Writer;
+
+    #[actor]
+    impl Writer {
+        #[pre_start]
+        fn connect(&self) -> Result<(), Rejected> {
+            Err(Rejected)
+        }
+    }
+
+    system.allow_failures();
+    let log = Log::open();
+    let pool = supervise::pattern::Pool::round_robin(2, || Writer).props();
+    let pool = system.spawn_with("writers", pool).unwrap();
+    system.expect_terminated(&pool).await;
+    let errors = log.errors();
+    let said: Vec<_> = errors.iter().filter(|line| line.contains("so the pool stops")).collect();
+    let [said] = &*said else { panic!("{errors:?}") };
+    for words in ["the last worker of the pool writers was given up", "password rejected", "/user/writers"] {
+        assert!(said.contains(words), "`{words}` is not in: {said}");
+    }
+}

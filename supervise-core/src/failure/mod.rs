@@ -8,6 +8,7 @@
 //! Rule 2.1.
 
 mod during;
+mod text;
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -18,6 +19,10 @@ use std::sync::{Arc, OnceLock};
 pub use self::during::During;
 use crate::base::{ActorPath, Payload, UserValue};
 use crate::supervision;
+
+#[cfg(feature = "tracing")]
+pub(crate) use self::text::one_line;
+pub(crate) use self::text::{cut, text_of};
 
 /// Why an actor failed. It is cheap to clone, and all clones share the cause.
 ///
@@ -234,7 +239,7 @@ impl fmt::Debug for Failure {
         let mut text = f.debug_struct("Failure");
         text.field("kind", &format_args!("{}", self.type_name()))
             .field("stage", &self.stage())
-            .field("message", &format_args!("{self}"));
+            .field("message", &format_args!("{}", text_of(self)));
         if let Some(origin) = self.origin() {
             text.field("origin", &format_args!("{origin}"));
         }

@@ -8,9 +8,8 @@ use tracing::{Level, debug, enabled, error, info, trace, warn};
 
 use super::About;
 use super::dead_letter::{DeadLetter, MOST_LINES, WINDOW};
-use super::text::{one_line, text_of};
 use crate::base::{ActorPath, TARGET};
-use crate::failure::{During, Failure, Stage};
+use crate::failure::{During, Failure, Stage, one_line, text_of};
 use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Standing, Strategy};
 
 /// Whether any subscriber may want anything. This runs no code of a subscriber.
@@ -187,6 +186,22 @@ pub(super) fn second_signal(signal: &str) {
     error!(target: TARGET, "{signal} again, before the shutdown was done: the process ends at once, without hooks");
 }
 
+/// The failure is that of the worker that ended last.
+pub(super) fn pool_is_empty(pool: &ActorPath, failure: Option<&Failure>) {
+    match failure {
+        Some(failure) => error!(
+            target: TARGET,
+            actor = %pool,
+            "the last worker of the pool {} was given up, so the pool stops: {}",
+            pool.name(),
+            text_of(failure)
+        ),
+        None => {
+            debug!(target: TARGET, actor = %pool, "the last worker of the pool {} left, so the pool stops", pool.name())
+        }
+    }
+}
+
 pub(super) fn shutdown_begins(reason: &dyn Display) {
     info!(target: TARGET, "coordinated shutdown: {}", one_line(reason).unwrap_or_default());
 }
@@ -254,14 +269,15 @@ impl Display for Line<'_> {
         let Self { about, cause, text, outcome } = self;
         let failed = about.child.as_ref().unwrap_or(&about.actor);
         f.write_str(failed.name())?;
+        // The stage is that of the actor that failed first.
+        if let Some(origin) = cause.origin().filter(|origin| *origin != failed) {
+            write!(f, " failed because {}", origin.name())?;
+        }
         f.write_str(match cause.stage() {
             Stage::Initialization => " could not start",
             Stage::PostRestart => " could not restart",
             Stage::Running => " failed",
         })?;
-        if let Some(origin) = cause.origin().filter(|origin| *origin != failed) {
-            write!(f, " because {} failed", origin.name())?;
-        }
         if let Some(during) = cause.during() {
             write!(f, " in {during}")?;
         }

@@ -14,7 +14,6 @@ mod log;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
 mod recent;
-mod text;
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,9 +31,8 @@ pub use self::interest::Interest;
 use self::no_log as log;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
-use self::text::{cut, text_of};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
-use crate::failure::Failure;
+use crate::failure::{Failure, cut, text_of};
 use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
 
 /// Reports what happens in one system.
@@ -258,6 +256,11 @@ pub(crate) fn termination_callback_failed(failure: &Failure) {
 #[cfg(feature = "signal")]
 pub(crate) fn second_signal(signal: &str) {
     told(|| log::second_signal(signal));
+}
+
+/// Reports that a pool stops because its last worker has ended, for this failure if there is one.
+pub(crate) fn pool_is_empty(pool: &ActorPath, failure: Option<&Failure>) {
+    told(|| log::pool_is_empty(pool, failure));
 }
 
 /// Reports that the coordinated shutdown begins.

@@ -48,6 +48,8 @@ pub(super) fn termination_callback_failed(_: &Failure) {}
 #[cfg(feature = "signal")]
 pub(super) fn second_signal(_: &str) {}
 
+pub(super) fn pool_is_empty(_: &ActorPath, _: Option<&Failure>) {}
+
 pub(super) fn shutdown_begins(_: &dyn Display) {}
 
 pub(super) fn shutdown_task_failed(_: &str, _: &str, _: &Failure) {}

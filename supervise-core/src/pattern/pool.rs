@@ -37,6 +37,7 @@ use crate::actor::{
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
+use crate::observe;
 use crate::supervision::{
     AutoShutdown, BackoffCount, CREATION_BACKOFF, ChildInfo, Count, Directive, OnLimit, RestartStatistics,
     RestartType, Scope, Strategy,
@@ -511,6 +512,8 @@ impl<C: Actor> Actor for Pool<C> {
         }
         self.workers.remove(at);
         if self.workers.is_empty() {
+            let reason = gone.reason();
+            observe::pool_is_empty(&ctx.path(), reason.failure());
             ctx.stop_self();
         }
         Ok(())

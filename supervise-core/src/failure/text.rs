@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 16 * 1024;
 /// show their source too. A `Display` that panics shows the type.
 ///
 /// This runs user code, so no lock may be held.
-pub(super) fn text_of(failure: &Failure) -> String {
+pub(crate) fn text_of(failure: &Failure) -> String {
     let mut text = shown(failure).unwrap_or_else(|| failure.type_name().to_owned());
     let mut source = contained(|| failure.source()).ok().flatten();
     for _ in 0..MOST_CAUSES {
@@ -41,7 +41,7 @@ fn shown(error: &dyn Error) -> Option<String> {
 /// A text of the user's as a part of one line. `None`: it cannot be shown.
 ///
 /// This runs user code, so no lock may be held.
-pub(super) fn one_line(text: &(impl Display + ?Sized)) -> Option<String> {
+pub(crate) fn one_line(text: &(impl Display + ?Sized)) -> Option<String> {
     let mut line = OneLine { text: String::new(), is_cut: false };
     match write!(line, "{text}") {
         Ok(()) => Some(line.text),
@@ -76,7 +76,7 @@ impl Write for OneLine {
 }
 
 /// The beginning of a text, at most `most` bytes.
-pub(super) fn cut(text: &str, most: usize) -> &str {
+pub(crate) fn cut(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
