@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use super::{Lanes, Mailbox, Overflow};
+use crate::base::sync::MutexGuard;
 use crate::base::sync::atomic::Ordering;
 
 /// The capacity of a mailbox, and the senders that wait for room.
@@ -55,18 +56,18 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
         let mut waker = self.ticket.map(|_| cx.waker().clone());
         loop {
             let mut lanes = self.mailbox.lock();
-            let turned_away = lanes.closed.to_messages();
-            if turned_away || self.is_admitted(&mut lanes) {
-                let ticket = self.ticket.take().filter(|_| turned_away);
-                let left = ticket.and_then(|ticket| self.mailbox.leave(&mut lanes, ticket));
+            let is_refused = lanes.closed.to_messages();
+            if is_refused || self.is_admitted(&mut lanes) {
                 let Some(message) = message.take() else {
                     unreachable!("a send was polled after it had completed")
                 };
                 let message = message.into_inner();
-                let sent = if turned_away { Err(message) } else { Ok(lanes.enqueue(message)) };
-                drop(lanes);
-                drop(left);
-                return Poll::Ready(sent);
+                if is_refused {
+                    self.give_up(lanes);
+                    return Poll::Ready(Err(message));
+                }
+                self.ticket = None;
+                return Poll::Ready(Ok(lanes.enqueue(message)));
             }
             let Some(waker) = waker.take() else {
                 drop(lanes);
@@ -79,6 +80,14 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
             drop(old);
             return Poll::Pending;
         }
+    }
+
+    /// Leaves the queue without having sent.
+    #[cold]
+    fn give_up(&mut self, mut lanes: MutexGuard<'_, Lanes<M, C, S, R>>) {
+        let left = self.ticket.take().and_then(|ticket| self.mailbox.leave(&mut lanes, ticket));
+        drop(lanes);
+        drop(left);
     }
 
     /// Whether the sender may push its message now. Uses up its admission if it was admitted.
