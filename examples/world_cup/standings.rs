@@ -122,7 +122,7 @@ impl Standings {
                 self.idle.push_back(feed);
             }
             // The feed has ended, so another feed gets this errand as a new one.
-            Err(AskError::Stopped) => self.waiting.push_front(Errand::first(errand.id)),
+            Err(error) if error.has_stopped() => self.waiting.push_front(Errand::first(errand.id)),
             // The errand waits in the feed's mailbox until the feed continues. If the feed is stopped, the errand comes back again.
             Err(_) => {
                 self.progress.failed += 1;
@@ -152,7 +152,7 @@ impl Standings {
             let feed = self.idle.front()?.clone();
             match feed.index(attempt).await {
                 Ok(index) => return Some(index),
-                Err(AskError::Stopped) => {
+                Err(error) if error.has_stopped() => {
                     self.idle.pop_front();
                     attempt = 1;
                 }

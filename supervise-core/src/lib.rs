@@ -53,14 +53,14 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskTimeout, AskWithin, Built, ByHand, ByRequest, Child, Configuration, Context,
-    DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesInOneSpelling,
-    DeclarationDecidedBy, Declare, DefaultTable, Envelope, EscalationsDecidedBy, Factory, FailsWith,
-    FailuresDecidedBy, InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props,
-    ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason,
-    SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
-    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
-    WatchableBy, Watches, WorkId,
+    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen, Configuration,
+    Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DeclarationDecidedBy, Declare,
+    DefaultTable, EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, HasOneRuleFor,
+    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, ProtocolRef, RefOf,
+    Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
+    SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
+    TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
+    WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};

@@ -139,7 +139,7 @@ async fn an_error_restarts_a_panic_resumes_and_the_limit_stops() {
     assert_eq!(add(&counter, 1).await.unwrap(), 1, "restarted with a new state");
     assert!(add(&counter, 99).await.is_err());
     assert!(matches!(add(&counter, 99).await, Err(AskError::Failed(_))));
-    assert!(matches!(add(&counter, 1).await, Err(AskError::Stopped)), "stopped at the limit");
+    assert!(matches!(add(&counter, 1).await, Err(AskError::StoppedByFailure(_))), "stopped at the limit");
     assert_eq!(gone(&parent).await.unwrap(), 1);
     system.terminate().await;
     assert!(parent.has_ended());

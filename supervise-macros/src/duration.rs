@@ -7,7 +7,7 @@ use quote::quote;
 use syn::Lit;
 use syn::parse::ParseStream;
 
-const MEND: &str = "write a number with a unit, such as `60s` or `\"1m 30s\"`";
+const MEND: &str = "write a number with a unit, such as `\"60s\"` or `\"1m 30s\"`";
 
 /// Reads a duration.
 fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {

@@ -133,6 +133,25 @@ fn handlers_that_answer_later() {
 }
 
 #[test]
+fn handlers_of_batches() {
+    check(
+        r#"
+        #[actor]
+        impl Writer {
+            #[handler(batch = 100, linger = "10ms")]
+            async fn write(&mut self, orders: Vec<Order>, ctx: &mut Context<Self>) -> Result<Vec<u64>, DbError> { todo }
+            #[cfg(unix)]
+            #[handler(batch = 10)]
+            fn note(&mut self, lines: Vec<String>) -> io::Result<()> { todo }
+            #[handler]
+            fn count(&self) -> u64 { 0 }
+        }
+        "#,
+        &expect_file!["snapshots/batch.rs"],
+    );
+}
+
+#[test]
 fn hooks_watches_and_stash() {
     check(
         r"

@@ -6,6 +6,7 @@
 //! - [`Context`] is what an actor works with inside its handlers, [`ActorSystem`] what everything outside an actor works with.
 //! - [`docs::checks`] says what the compiler checks, and what it does not.
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
+//! - `console` (feature `console`) shows what is wrong in a running system.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] shows what services need as programs that run.
@@ -16,6 +17,9 @@
 #[cfg(feature = "testkit")]
 pub use supervise_core::testkit;
 pub use supervise_core::*;
+
+#[cfg(feature = "console")]
+pub mod console;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
@@ -37,6 +41,8 @@ pub mod docs {
         pub mod configuration {}
         #[doc = include_str!("../docs/cookbook/replies.md")]
         pub mod replies {}
+        #[doc = include_str!("../docs/cookbook/flow.md")]
+        pub mod flow {}
         #[cfg(feature = "protocol")]
         #[doc = include_str!("../docs/cookbook/protocols.md")]
         pub mod protocols {}
@@ -59,6 +65,9 @@ pub mod docs {
         #[doc = include_str!("../docs/guides/tokio_tasks.md")]
         pub mod tokio_tasks {}
     }
+    #[cfg(feature = "console")]
+    #[doc = include_str!("../docs/console.md")]
+    pub mod console {}
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }
@@ -365,9 +374,11 @@ pub use supervise_macros::test;
 
 /// The names that an actor's source file needs. Import them all: `use supervise::prelude::*;`.
 pub mod prelude {
+    // The failures that the runtime itself raises, so that a rule can name them as the compiler does.
+    pub use supervise_core::pattern::TooManyReplacements;
     pub use supervise_core::{
         Actor, ActorPath, ActorRef, ActorSystem, AskError, Child, ChildInfo, Children, Context, Directive,
-        Failure, Reply, ReplyTo, SpawnError, Supervisor, Terminated, TypedRef,
+        Failure, PermanentEnded, Reply, ReplyTo, SpawnError, StashOverflow, Supervisor, Terminated, TypedRef,
     };
 
     #[doc(hidden)]

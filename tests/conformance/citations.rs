@@ -22,13 +22,14 @@ enum Citing {
 /// Every rule must be cited by each of these.
 const REQUIRED: &[Citing] = &[Citing::Tests, Citing::Code];
 
-const SOURCES: [(Citing, &str); 6] = [
+const SOURCES: [(Citing, &str); 7] = [
     (Citing::Tests, "tests/conformance"),
     (Citing::Tests, "tests/scenarios"),
     (Citing::Tests, "tests/simulation"),
     (Citing::Tests, "tests/stress"),
     (Citing::Code, "supervise-core/src"),
     (Citing::Code, "supervise-macros/src"),
+    (Citing::Code, "supervise/src"),
 ];
 
 #[test]

@@ -1,5 +1,7 @@
-//! CON: what the log, the events and a look at the tree say about a running system.
+//! CON: what the log, the events, a look at the tree and the console say about a running system.
 
+mod cards;
 mod failures;
 mod line;
 mod look;
+mod server;

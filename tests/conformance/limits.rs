@@ -43,7 +43,9 @@ async fn lim_01_stays_dead_after_max_restarts_within_the_window(system: &TestSys
     }
     actor.die("three").tell().unwrap();
     probe.expect("stopped".to_owned()).await;
-    assert!(matches!(actor.ping().await, Err(AskError::Stopped)));
+    assert!(
+        matches!(actor.ping().await, Err(AskError::StoppedByFailure(failure)) if failure.to_string() == "three")
+    );
     system.expect_dead_letter(&actor).await;
     probe.expect_none().await;
     system.expect_restarts(&actor, 2).await;

@@ -10,6 +10,7 @@ mod death_watch;
 mod declared;
 mod declined;
 mod derived;
+mod end_reasons;
 mod field;
 mod fixture;
 mod guardians;

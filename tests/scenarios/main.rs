@@ -10,6 +10,7 @@ mod log;
 mod bounded;
 mod evidence;
 mod fair;
+mod flow;
 mod inline;
 mod messages;
 mod parallel;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use supervise::prelude::*;
-use supervise::{HowEnded, RuntimeGone, StartError};
+use supervise::{EndReason, HowEnded, RuntimeGone, StartError};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
@@ -78,6 +78,9 @@ fn nobody_waits_for_a_system_whose_runtime_is_gone() {
         drop(theirs);
         ours.block_on(async {
             assert_eq!(told.recv().await, Some(HowEnded::Aborted), "a watcher of another system");
+            // Rule 8.8.
+            let reason = idle.actor_ref().end_reason();
+            assert!(matches!(reason, Some(EndReason::RuntimeGone)), "{reason:?}");
             waiting.await.unwrap();
             system.ended(&idle).await;
             hook.called().await;

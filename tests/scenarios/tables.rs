@@ -237,7 +237,7 @@ async fn the_guardian_uses_a_table() {
     top.answer().await.unwrap();
     assert_eq!(probe.load(std::sync::atomic::Ordering::Relaxed), 2, "it was restarted");
     top.damage().tell().unwrap();
-    assert!(matches!(top.answer().await, Err(AskError::Stopped)));
+    assert!(matches!(top.answer().await, Err(AskError::StoppedByFailure(_))));
     system.terminate().await;
 }
 

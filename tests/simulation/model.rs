@@ -423,6 +423,12 @@ impl Model {
                 }
             }
             SystemMessage::Unwatch(watcher) => self.watchers.retain(|other| *other != watcher),
+            SystemMessage::RetryNow(child) => {
+                let wait = self.children.get(&child).and_then(|child| child.waits.as_ref());
+                if let Some(round) = wait.map(|wait| wait.round).filter(|round| *round > 0) {
+                    self.round_is_due(round);
+                }
+            }
             SystemMessage::ResetBackoff(child) => {
                 if let Some(child) = self.children.get_mut(&child) {
                     child.delays.clear();

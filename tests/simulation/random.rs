@@ -131,6 +131,7 @@ fn next_action(world: &World, chance: &mut Chance, busy: u32) -> Action {
             94 if target != 0 => Action::Poison(target),
             95 if target != 0 => Action::Leave(target),
             96 => Action::Wait,
+            97 if target != 0 => Action::Retry(target),
             _ => Action::Fire,
         };
     }

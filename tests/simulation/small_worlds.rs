@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::ActorName;
 use supervise_core::supervision::{
-    AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy, Terms,
+    AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Scope, Strategy, Terms,
 };
 
 use crate::explore::{Injections, explore};
@@ -80,6 +80,41 @@ fn siblings_that_restart_together() {
         let injections = [Action::Tell(1), Action::Tell(2), Action::Stop(1)];
         run(&format!("siblings, {:?}", strategy.scope), plan, 3, 2, &injections);
     }
+}
+
+/// Rule 23.5.
+#[test]
+fn delays_that_are_cut_short() {
+    use Verdict::{RestartLater, Resume, Stop};
+    for strategy in [Strategy::one_for_one(), Strategy::all_for_one()] {
+        let plan = Plan {
+            conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
+            pre_restart_deeds: any(&[Deed::Nothing]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[RestartLater, Resume]),
+                role(strategy, &[2, 2], &[RestartLater, Stop]),
+                leaf(),
+            ])
+        };
+        let mut injections = vec![Action::Kill(2), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
+        if strategy.scope == Scope::OneForOne {
+            injections.push(Action::Kill(1));
+        }
+        run(&format!("retried now, {:?}", strategy.scope), plan, 3, 0, &injections);
+    }
+}
+
+/// Rule 23.5.
+#[test]
+fn delays_of_declared_children_that_are_cut_short() {
+    let child = |name| ChildSpec::new(name).restart(RestartType::Permanent);
+    let plan = plan(vec![
+        role(Strategy::one_for_one(), &[1], &[Verdict::RestartLater]),
+        declaring(Strategy::rest_for_one(), &[(child("a"), 2), (child("b"), 2)], &[Verdict::RestartLater]),
+        leaf(),
+    ]);
+    let injections = [Action::Leave(2), Action::Kill(3), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
+    run("declared, retried now", plan, 4, 0, &injections);
 }
 
 #[test]

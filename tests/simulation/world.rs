@@ -53,6 +53,8 @@ pub(crate) enum Action {
     Poison(Id),
     /// Let a cell stop itself, in its turn.
     Leave(Id),
+    /// Need not wait for its restart.
+    Retry(Id),
 }
 
 #[derive(Debug, Clone)]
@@ -165,7 +167,7 @@ impl World {
             }
             Action::Wait => !self.calm,
             Action::Tell(id) => !self.calm && self.budget.messages > 0 && (id as usize) < self.cells.len(),
-            Action::Stop(id) | Action::Kill(id) | Action::Poison(id) | Action::Leave(id) => {
+            Action::Stop(id) | Action::Kill(id) | Action::Poison(id) | Action::Leave(id) | Action::Retry(id) => {
                 !self.calm
                     && self.budget.stimuli > 0
                     && self.cells.get(id as usize).is_some_and(|cell| !cell.closed)
@@ -211,6 +213,14 @@ impl World {
             Action::Poison(id) => {
                 self.budget.stimuli -= 1;
                 self.push(id, Entry::Poison);
+                Ok(())
+            }
+            Action::Retry(id) => {
+                self.budget.stimuli -= 1;
+                let (parent, child) = (self.cell(id).parent, self.cell(id).child);
+                if let Some(parent) = parent {
+                    self.send(parent, SystemMessage::RetryNow(child));
+                }
                 Ok(())
             }
             Action::Leave(id) => {

@@ -303,7 +303,7 @@ impl Driver {
                 }
                 Ok(())
             }
-            Err(AskError::Stopped) if node.actor_ref().has_ended() => Ok(()),
+            Err(error) if error.has_stopped() && node.actor_ref().has_ended() => Ok(()),
             Err(error) => Err(Defect { place, what: format!("a ping is answered with {error} (I6)") }),
         }
     }

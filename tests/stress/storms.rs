@@ -110,7 +110,7 @@ async fn storm(children: usize, order: Order, strategy: Strategy, directive: Dir
     for child in &refs {
         match child.ping().await {
             Ok(()) => well += 1,
-            Err(AskError::Stopped) => {}
+            Err(error) if error.has_stopped() => {}
             Err(other) => panic!("{other}"),
         }
     }

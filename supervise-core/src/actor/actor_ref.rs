@@ -18,6 +18,7 @@ use crate::actor::cell::{
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
+use crate::actor::end_reason::EndReason;
 use crate::actor::envelope::MessageFor;
 use crate::actor::request::{AskError, SendError, SendErrorReason};
 use crate::base::{ActorPath, Uid, drop_contained};
@@ -63,6 +64,25 @@ impl<A> ActorRef<A> {
         self.to_any().poison();
     }
 
+    /// Stops the actor when it has handled what waits, and takes no further message: whoever sends one is told at once that the
+    /// actor has stopped. A [`poison`](Self::poison) takes messages until the end, and makes dead letters of those that came after
+    /// it. What arrives by itself meanwhile (a timer, the outcome of a future) is handled if it comes before the last
+    /// message is. Like [`stop`](Self::stop), this is a stop by request
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    ///
+    /// A [pattern](crate::pattern) has passed its messages on when it has handled them: its children stop as by `stop`.
+    pub fn stop_when_drained(&self) {
+        self.to_any().stop_when_drained();
+    }
+
+    /// Ends the delay after which this actor would be restarted, and restarts it now; does nothing if it does not wait for one. With a
+    /// group strategy, the siblings that wait for the same restart get it too. The restart was counted when it was decided, and
+    /// happens once: the limit and the next delay are as if the actor had waited
+    /// (rule [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
+    pub fn retry_now(&self) {
+        self.to_any().retry_now();
+    }
+
     /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.
     pub fn kill(&self) {
         self.to_any().kill();
@@ -71,6 +91,12 @@ impl<A> ActorRef<A> {
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
         self.any().has_ended()
+    }
+
+    /// Why the actor ended, or `None` while it has not ended.
+    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.to_any().end_reason()
     }
 }
 
@@ -405,6 +431,18 @@ impl AnyActorRef {
         let _gone = self.0.push_control(Control::PoisonPill);
     }
 
+    /// Stops the actor when it has handled what waits, and takes no further message. See [`ActorRef::stop_when_drained`].
+    pub fn stop_when_drained(&self) {
+        self.0.drain(Control::PoisonPill);
+    }
+
+    /// Ends the delay after which this actor would be restarted. See [`ActorRef::retry_now`].
+    pub fn retry_now(&self) {
+        if let Some(parent) = &self.core().parent {
+            parent.send_system(System::RetryNow(self.core().id));
+        }
+    }
+
     /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.
     pub fn kill(&self) {
         if self.0.push_control(Control::Kill).is_err() {
@@ -415,6 +453,12 @@ impl AnyActorRef {
     /// Whether the actor has ended.
     pub fn has_ended(&self) -> bool {
         self.0.has_ended()
+    }
+
+    /// Why the actor ended, or `None` while it has not ended.
+    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.has_ended().then(|| self.core().end_reason())
     }
 
     pub(crate) fn core(&self) -> &Core {

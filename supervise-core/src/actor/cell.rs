@@ -20,6 +20,7 @@
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
 
 mod effect_runner;
+mod extras;
 mod redelivery;
 mod run;
 mod seat;
@@ -31,28 +32,26 @@ use std::any::{Any, TypeId};
 use std::cell::Cell as Local;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::Wake;
+use std::task::{Wake, Waker};
 use std::time::Duration;
-
-use tokio::sync::Notify;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::control::{ActorMailbox, Control};
 use crate::actor::definition::Actor;
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch::{self, Task};
+use crate::actor::end_reason::EndReason;
 use crate::actor::reply::drop_because;
 use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
-use crate::actor::waits_for::Waits;
 use crate::base::{ActorName, ActorPath, Hold, Uid};
 use crate::failure::Failure;
 use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
+use self::extras::Extras;
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
 pub(crate) use seat::{AtClose, Seat};
@@ -130,23 +129,7 @@ pub(crate) struct Core {
     description: ActorDescription,
     protocol: Mutex<CellProtocol>,
     /// Appears with the first of it.
-    extras: OnceLock<Box<Extras>>,
-}
-
-/// What few actors need.
-#[derive(Default)]
-struct Extras {
-    /// For futures that wait for the stop request.
-    stopping: Notify,
-    /// The seat, if the actor is a child that has a key.
-    seat: OnceLock<Arc<dyn Seat>>,
-    waits: Waits,
-    /// How long asks wait, if this actor says so.
-    ask_timeout: OnceLock<Duration>,
-    /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
-    forwards: AtomicBool,
-    /// How many futures and blocking closures run for a child that has a key.
-    answers_due: AtomicUsize,
+    extras: OnceLock<Extras>,
 }
 
 /// A cell of any type.
@@ -155,6 +138,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn core_mut(&mut self) -> &mut Core;
     fn push_system(&self, message: System) -> Result<(), System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
+    /// Refuses messages from now on, and puts `last` behind those that wait.
+    fn drain(&self, last: Control);
     fn has_ended(&self) -> bool;
     /// How many messages wait. Also a hint.
     fn waiting(&self) -> usize;
@@ -180,6 +165,14 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn push_control(&self, control: Control) -> Result<(), Control> {
         self.mailbox.push_control(control).map(|task| self.core.run(task))
+    }
+
+    fn drain(&self, last: Control) {
+        // If the actor has ended, there is nothing to drain.
+        if let Ok((task, refused)) = self.mailbox.drain(last) {
+            self.core.run(task);
+            refused.into_iter().for_each(Waker::wake);
+        }
     }
 
     fn has_ended(&self) -> bool {
@@ -244,6 +237,7 @@ impl<M: Send + 'static> Cell<M> {
                 Protocol::new(0),
             );
             let _nothing = core.protocol().abandon();
+            core.ends_because(EndReason::Unknown);
             let mailbox = Mailbox::new(MailboxKind::Unbounded);
             mailbox.close_user_lane();
             mailbox.close_system_lane();
@@ -256,7 +250,7 @@ impl<M: Send + 'static> Cell<M> {
     #[cold]
     fn limit_asks(&self, own: Option<Duration>) {
         if let Some(limit) = own {
-            let _first = self.core.extras.get_or_init(Box::default).ask_timeout.set(limit);
+            self.core.set_ask_timeout(limit);
         }
         self.mailbox.guard();
     }
@@ -373,96 +367,6 @@ impl Core {
 
     pub(crate) fn lost(&self, lost: Lost) {
         self.system.dead_letter(|| self.path(), lost);
-    }
-
-    /// Waits for the stop request of this actor.
-    pub(crate) async fn stop_requested(&self) {
-        let extras = self.extras.get_or_init(Box::default);
-        loop {
-            let notified = extras.stopping.notified();
-            if self.protocol().is_stopping() {
-                return;
-            }
-            notified.await;
-        }
-    }
-
-    fn announce_stop(&self) {
-        if let Some(extras) = self.extras.get() {
-            extras.stopping.notify_waiters();
-            if let Some(seat) = extras.seat.get() {
-                seat.leaving(self.uid);
-            }
-        }
-    }
-
-    /// Before anybody can reach this cell.
-    fn take_seat(&self, seat: Arc<dyn Seat>) {
-        let _first = self.extras.get_or_init(Box::default).seat.set(seat);
-    }
-
-    /// The asks that this actor's code awaits.
-    #[cfg(any(debug_assertions, feature = "testkit"))]
-    pub(crate) fn waits(&self) -> &Waits {
-        &self.extras.get_or_init(Box::default).waits
-    }
-
-    /// The code that awaited asks is over.
-    pub(crate) fn waits_no_more(&self) {
-        if let Some(extras) = self.extras.get() {
-            extras.waits.forget();
-        }
-    }
-
-    /// Whom this actor's code waits for, as far as this build knows it.
-    pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
-        self.extras.get().map_or_else(Vec::new, |extras| extras.waits.whom())
-    }
-
-    /// How long an ask waits that says nothing of its own.
-    ///
-    /// Rule 19.6.
-    pub(crate) fn ask_timeout(&self) -> Option<Duration> {
-        let own = self.extras.get().and_then(|extras| extras.ask_timeout.get());
-        own.copied().or(self.system.ask_timeout())
-    }
-
-    /// The seat of a child that has a key.
-    pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
-        self.extras.get()?.seat.get()
-    }
-
-    /// The seat that this cell has left and whose next occupants get its messages.
-    pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
-        let extras = self.extras.get()?;
-        if extras.forwards.load(Ordering::Acquire) { extras.seat.get().cloned() } else { None }
-    }
-
-    /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
-    /// a key can be passivated. Answers whether it was noted.
-    pub(crate) fn answer_is_due(&self) -> bool {
-        let Some(extras) = self.extras.get().filter(|extras| extras.seat.get().is_some()) else { return false };
-        extras.answers_due.fetch_add(1, Ordering::Relaxed);
-        true
-    }
-
-    /// Takes one note of [`answer_is_due`](Self::answer_is_due) back.
-    pub(crate) fn answer_is_there(&self) {
-        if let Some(extras) = self.extras.get() {
-            extras.answers_due.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether the child waits for an answer.
-    pub(crate) fn awaits_answer(&self) -> bool {
-        self.extras.get().is_some_and(|extras| extras.answers_due.load(Ordering::Relaxed) > 0)
-    }
-
-    /// From now on, messages that find this cell closed go to the current occupant of its seat.
-    pub(crate) fn forward(&self) {
-        if let Some(extras) = self.extras.get() {
-            extras.forwards.store(true, Ordering::Release);
-        }
     }
 }
 

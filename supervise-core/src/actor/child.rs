@@ -90,7 +90,8 @@ pub struct Child<A> {
 
 impl<A: Actor> Child<A> {
     /// The child's ref. An ask to a child that has ended for good resolves with
-    /// [`AskError::Stopped`](crate::AskError::Stopped).
+    /// [`AskError::Stopped`](crate::AskError::Stopped), or with
+    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure) if it was given up after a failure.
     ///
     /// # Panics
     ///
@@ -184,7 +185,9 @@ impl<A: Actor> AnyDeclaration for Declaration<A> {
             props = props.stop_timeout(stop_timeout);
         }
         if let Some(actor) = Cell::spawn_field(parent, at, props) {
-            *self.current() = Some(actor);
+            // Dropped outside the lock: the last ref to an actor drops the failure because of which it ended.
+            let earlier = self.current().replace(actor);
+            drop(earlier);
         }
     }
 }
@@ -359,7 +362,8 @@ impl<'a, P> Declare<'a, P> {
         };
         declare(&slot);
         if let Some(survivor) = self.survivor {
-            *slot.current() = survivor.downcast();
+            let earlier = std::mem::replace(&mut *slot.current(), survivor.downcast());
+            drop(earlier);
         }
         *field(parent) = Child { slot: Some(Arc::clone(&slot)) };
         *place = Some(slot);

@@ -19,7 +19,7 @@ use crate::actor::definition::{
 use crate::actor::envelope::MessageFor;
 use crate::actor::factory::Factory;
 use crate::actor::props::Props;
-use crate::actor::reply::ErasedSlot;
+use crate::actor::reply::{BatchSlot, ErasedSlot};
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
 use crate::actor::waits_for;
@@ -103,7 +103,15 @@ impl<A: Actor> Context<A> {
     /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2),
     /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
+        self.cell.core.stops_itself();
         self.me_any().send_system(System::Terminate);
+    }
+
+    /// Stops this actor when it has handled what waits, and takes no further message, not even from itself: the sender is told at
+    /// once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    pub fn stop_when_drained(&mut self) {
+        self.me_any().0.drain(Control::StopSelf);
     }
 
     /// Ends this actor because it is not needed now, when it has handled what was sent before. If it is one of [keyed
@@ -225,6 +233,11 @@ impl<A: Actor> Context<A> {
         } else {
             actor.actor_ref().stop();
         }
+    }
+
+    /// Ends the delay after which a child would be restarted, and restarts it now. See [`ActorRef::retry_now`].
+    pub fn retry_now<R: TypedRef>(&mut self, child: &R) {
+        child.actor_ref().retry_now();
     }
 
     /// Unwatches all children and requests their stop, the last one first. `pre_restart` does this by default.
@@ -352,11 +365,14 @@ impl<A: Actor> Context<A> {
     /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
     /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
     ///
+    /// To watch one's own parent, pass [`parent()`](Self::parent). An actor ends before its parent, so it is not told of that end
+    /// (rule [6.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.2)); others to which it gives the ref are.
+    ///
     /// # Panics
     ///
     /// If this actor already watches it by [`watch_with`](Self::watch_with) or [`death_pact`](Self::death_pact);
     /// [`unwatch_any`](Self::unwatch_any) it first.
-    pub fn watch_any(&mut self, subject: &AnyActorRef)
+    pub fn watch_any(&self, subject: &AnyActorRef)
     where
         A: Watches<AnyActor>,
     {
@@ -376,7 +392,7 @@ impl<A: Actor> Context<A> {
         self.watch_as(subject, WatchKind::Notify);
     }
 
-    fn watch_only_as(&mut self, subject: &AnyActorRef, kind: WatchKind) {
+    fn watch_only_as(&self, subject: &AnyActorRef, kind: WatchKind) {
         let earlier = self.watch_as(subject, kind);
         // Rule 8.7.
         assert!(
@@ -388,7 +404,7 @@ impl<A: Actor> Context<A> {
     }
 
     /// Returns the kind of an earlier watch.
-    fn watch_as(&mut self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
+    fn watch_as(&self, subject: &AnyActorRef, kind: WatchKind) -> Option<WatchKind> {
         let me = self.me_any();
         if *subject == me {
             return None;
@@ -413,6 +429,15 @@ impl<A: Actor> Context<A> {
             slot.tie().handled_by(&self.me_any().0);
         }
         self.held = reply;
+    }
+
+    /// Keeps the slots of messages that are handled at once.
+    pub(crate) fn hold_batch(&mut self, slots: Vec<Option<Arc<dyn ErasedSlot>>>) {
+        if waits_for::KNOWN {
+            let me = self.me_any();
+            slots.iter().flatten().for_each(|slot| slot.tie().handled_by(&me.0));
+        }
+        self.held = slots.iter().any(Option::is_some).then(|| Arc::new(BatchSlot::new(slots)) as _);
     }
 
     pub(crate) fn take_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {

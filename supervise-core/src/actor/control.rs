@@ -17,6 +17,8 @@ pub(crate) enum Control {
     Terminated(AnyActorRef),
     /// Stop, after all earlier messages.
     PoisonPill,
+    /// Stop by itself, after all earlier messages.
+    StopSelf,
     /// Stop, after what was sent before; what comes later waits for the successor, where the actor has a key.
     Passivate,
     /// Fail with `Killed`, after all earlier messages.

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::definition::Actor;
+use crate::actor::end_reason::EndReason;
 use crate::base::ActorPath;
 use crate::supervision::HowEnded;
 
@@ -31,9 +32,15 @@ impl<A> Terminated<A> {
         &self.subject
     }
 
-    /// How it ended.
+    /// How it ended: whether its code finished in time.
     pub fn how(&self) -> HowEnded {
         self.how
+    }
+
+    /// Why it ended, also if it had ended before it was watched.
+    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    pub fn reason(&self) -> EndReason {
+        self.subject.core().end_reason()
     }
 }
 
@@ -74,6 +81,7 @@ impl<A: Actor> Terminated<A> {
 
 impl<A> fmt::Debug for Terminated<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Terminated").field("subject", &self.subject).field("how", &self.how).finish()
+        let mut text = f.debug_struct("Terminated");
+        text.field("subject", &self.subject).field("how", &self.how).field("reason", &self.reason()).finish()
     }
 }

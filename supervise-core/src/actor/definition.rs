@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::actor::actor_ref::TypedRef;
+use crate::actor::batching::Batching;
 use crate::actor::child::Declare;
 use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
@@ -159,6 +160,9 @@ pub trait Actor: Supervisor + Send {
     /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
     const KEEPS_REPLIES: bool = false;
 
+    /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
+    const BATCHES: bool = false;
+
     /// Handles one message that [`handle_now`](Self::handle_now) has given back. An error is a failure of this actor,
     /// and its parent decides about it. Implement `handle`, `handle_now`, or both.
     fn handle(
@@ -179,6 +183,24 @@ pub trait Actor: Supervisor + Send {
     ) -> ControlFlow<Result<(), Failure>, Self::Message> {
         let _ = ctx;
         ControlFlow::Continue(message)
+    }
+
+    /// How messages like this one are gathered, if they are. Only asked of an actor that [`BATCHES`](Self::BATCHES).
+    fn batching(message: &Self::Message) -> Option<Batching> {
+        let _ = message;
+        None
+    }
+
+    /// Handles the messages that were gathered for the handler with this number ([`Batching::new`]), in their order. An error is
+    /// one failure of this actor.
+    fn handle_batch(
+        &mut self,
+        handler: u16,
+        batch: Vec<Self::Message>,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        let _ = (handler, batch, ctx);
+        async { unreachable!("an actor whose `batching` gathers messages has a `handle_batch` for them") }
     }
 
     /// Runs before the first message of a new actor and, by default, of every restarted one.
@@ -287,7 +309,7 @@ pub trait Actor: Supervisor + Send {
     label = "this factory's value is not an actor",
     note = "an actor has `#[actor]` above its type and above its impl block: `#[actor] struct Feed;` `#[actor] impl Feed {{ .. }}`",
     note = "a factory does not wait: what is `async` belongs in the actor's `#[pre_start]`",
-    note = "a pool or a backoff supervisor gives `Props`: spawn them with `spawn_with(\"name\", props)`, under an actor in its `#[pre_start]`"
+    note = "a pool or a backoff supervisor is spawned with `spawn_with(\"name\", pool.props())`, in an actor's `#[pre_start]` or on the system"
 )]
 pub trait Built: Send {
     /// The actor that the factory builds.
@@ -339,7 +361,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](DecidesInOneSpelling) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
@@ -357,7 +379,7 @@ pub trait Decides<E: ?Sized> {}
     label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
-pub trait DecidesInOneSpelling<E: ?Sized> {}
+pub trait HasOneRuleFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule 3.9.

@@ -5,6 +5,7 @@
 mod activity;
 mod actor_ref;
 mod actor_timers;
+mod batching;
 mod cell;
 mod child;
 pub(crate) mod configuration;
@@ -14,6 +15,7 @@ mod death_watch;
 mod definition;
 mod description;
 pub(crate) mod dispatch;
+mod end_reason;
 mod envelope;
 mod extensions;
 mod factory;
@@ -32,6 +34,7 @@ pub(crate) use self::activity::Activity;
 pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
+pub use self::batching::Batching;
 pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
@@ -41,20 +44,21 @@ pub use self::context::{AlreadyWatched, Context};
 pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
-    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DecidesInOneSpelling,
-    DeclarationDecidedBy, EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails,
+    Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
+    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleFor, InitializationFailed, NeverFails,
     NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
+pub use self::end_reason::EndReason;
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
-pub(crate) use self::reply::{answer, drop_because, typed};
-pub use self::request::{Ask, AskError, AskTimeout, AskWithin, Request, SendError, SendErrorReason};
+pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
+pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
 pub use self::work::{Task, TaskOutput, WorkId};

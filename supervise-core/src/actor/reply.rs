@@ -2,6 +2,7 @@
 //!
 //! Rules 1.5, 1.7, 19.1 and 19.3.
 
+mod batch;
 mod verdict;
 
 use std::any::{Any, type_name};
@@ -19,6 +20,7 @@ use crate::actor::request::AskError;
 use crate::actor::waits_for::{self, Tie, Wait};
 use crate::base::{ActorPath, drop_contained};
 
+pub(crate) use self::batch::BatchSlot;
 use self::verdict::{Dropped, Verdict};
 pub(crate) use self::verdict::{begin, beside, dropping, settle};
 

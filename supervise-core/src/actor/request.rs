@@ -256,7 +256,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let pushed = guard.push(request.message);
         if let Err(refused) = how.pushed(to, pushed) {
             self.0 = AskState::Done;
-            return Poll::Ready(Err(refused.reason().into()));
+            return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
         if inline && let AskState::Waiting(answer) = &mut self.0 {
             Pin::new(answer).poll(cx)
@@ -280,11 +280,20 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         let guard = to.enter();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
-            return Poll::Ready(Err(refused.reason().into()));
+            return Poll::Ready(Err(not_taken(to, refused.reason())));
         }
         let within = AskWithin::new(Ask(AskState::Waiting(answer)), to, name, limit);
         self.0 = AskState::Limited(Box::new(within));
         self.poll_unlimited(cx)
+    }
+}
+
+/// Why an ask of `to` was not even sent.
+#[cold]
+fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
+    match reason {
+        SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
+        SendErrorReason::MailboxFull => AskError::MailboxFull,
     }
 }
 
@@ -364,9 +373,14 @@ pub enum AskError {
     /// The message made the actor fail.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
-    /// The actor stopped before it answered.
+    /// The actor stopped before it answered: somebody stopped it, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
+    /// The actor stopped before it answered, because of a failure that this message need not have caused: it could not start, its
+    /// supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
+    /// Rule [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
+    #[error("the actor has stopped because of a failure: {0}")]
+    StoppedByFailure(#[source] Failure),
     /// Nobody answers: whoever had the reply slot ([`ReplyTo`]) dropped it.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
@@ -386,11 +400,47 @@ pub enum AskError {
     /// Rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and that one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
+    /// The actor's circuit breaker refuses messages, because the actor is down
+    /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
+    #[error("{0}")]
+    CircuitOpen(Box<CircuitOpen>),
+}
+
+/// A circuit breaker refuses messages while its child is down.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{breaker} refuses messages, because its child is down: try again in {retry_after:?}")]
+pub struct CircuitOpen {
+    /// The breaker.
+    pub breaker: ActorPath,
+    /// How long the child still waits for its restart. Zero while it restarts, and while one message is tried.
+    pub retry_after: Duration,
 }
 
 fn chain(circle: &[ActorPath]) -> String {
     let names: Vec<_> = circle.iter().skip(1).chain(circle.first()).map(ToString::to_string).collect();
     names.join(" waits for ")
+}
+
+impl AskError {
+    /// Whether the actor has stopped, whatever the reason: [`Stopped`](Self::Stopped) or
+    /// [`StoppedByFailure`](Self::StoppedByFailure). A retry cannot help.
+    pub fn has_stopped(&self) -> bool {
+        matches!(self, Self::Stopped | Self::StoppedByFailure(_))
+    }
+
+    /// The actor's failure, if one is the reason: [`Failed`](Self::Failed) or [`StoppedByFailure`](Self::StoppedByFailure).
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) | Self::StoppedByFailure(failure) => Some(failure),
+            Self::Stopped
+            | Self::Unanswered
+            | Self::MailboxFull
+            | Self::Timeout(_)
+            | Self::AskedItself(_)
+            | Self::AskedInCircle(_)
+            | Self::CircuitOpen(_) => None,
+        }
+    }
 }
 
 impl From<SendErrorReason> for AskError {

@@ -21,6 +21,7 @@ use crate::actor::definition::{Actor, Built, RefOf};
 use crate::actor::description::ActorDescription;
 use crate::actor::dispatch;
 use crate::actor::dispatch::Dispatcher;
+use crate::actor::end_reason::EndReason;
 use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
@@ -168,6 +169,12 @@ impl ActorSystem {
     /// The guardian `/system`.
     pub fn system_guardian(&self) -> AnyActorRef {
         self.core.guardian("system", |guardians| &guardians.system)
+    }
+
+    /// The time since the system began. [`Glimpse::due`](crate::Glimpse::due) and [`Standing::anew_at`](crate::Standing::anew_at) are
+    /// such times.
+    pub fn uptime(&self) -> Duration {
+        self.core.now()
     }
 
     /// The stream of this system's events.
@@ -490,6 +497,7 @@ impl SystemCore {
     /// Rule 9.3.
     pub(crate) fn root_failed(&self, root: &AnyActorRef, failure: Failure) {
         observe::root_failed(&failure);
+        root.core().ends_because(EndReason::Failed(failure.clone()));
         let _first = self.failure.set(failure);
         root.send_system(System::Terminate);
     }

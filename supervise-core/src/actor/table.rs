@@ -18,7 +18,7 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
 /// ([`ActorSystemBuilder::supervised_by`](crate::ActorSystemBuilder::supervised_by)).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
-    label = "this is not a unit struct with `#[supervise(..)]`, or it is an actor",
+    label = "a table is a unit struct with `#[supervise(..)]` and without `#[actor]`",
     note = "write a table as a unit struct: `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`"
 )]
 pub trait SupervisionTable: 'static {

@@ -149,7 +149,7 @@ mod kept {
             let is_seen = self.is_seen.load(Ordering::Relaxed);
             let end = is_seen.then(|| Arc::downgrade(&to.0));
             let edge = Arc::new(Edge { from: Arc::downgrade(&from), to: Mutex::new(end) });
-            if !from.core().waits().enter(&edge) {
+            if !from.core().waits().is_some_and(|waits| waits.enter(&edge)) {
                 return Ok(Wait::default());
             }
             let wait = Wait(Some(Arc::clone(&edge)));
@@ -170,8 +170,9 @@ mod kept {
         pub(crate) fn end(&mut self) {
             if let Some(edge) = self.0.take()
                 && let Some(from) = edge.from.upgrade()
+                && let Some(waits) = from.core().waits()
             {
-                from.core().waits().leave(&edge);
+                waits.leave(&edge);
             }
         }
     }

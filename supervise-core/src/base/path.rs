@@ -157,6 +157,12 @@ impl Uid {
     }
 }
 
+impl From<Uid> for u64 {
+    fn from(uid: Uid) -> Self {
+        uid.0.get()
+    }
+}
+
 impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)

@@ -5,6 +5,7 @@
 //! Methods that generated code calls with a dot begin with `__`: a trait of the user that every type implements may have methods of
 //! any other name.
 
+mod batch;
 mod mend;
 pub mod migration_hints;
 mod plain_reply;
@@ -25,6 +26,7 @@ use crate::base::drop_contained;
 use crate::failure::Failure;
 use crate::keyed::{ChildKey, Children, ChildrenProps};
 
+pub use batch::*;
 pub use mend::*;
 pub use plain_reply::*;
 pub use protocol::*;

@@ -8,7 +8,7 @@
 use std::vec;
 
 use super::tree::NodeState;
-use crate::actor::{ActorSystem, AnyActorRef};
+use crate::actor::{ActorSystem, AnyActorRef, DeciderTable};
 use crate::base::Uid;
 use crate::failure::During;
 use crate::mailbox::Vitals;
@@ -93,6 +93,21 @@ impl Glimpse {
     /// How many messages wait in its mailbox, without the one in hand and the stash.
     pub fn waiting(&self) -> usize {
         self.vitals.waiting
+    }
+
+    /// For how many messages its mailbox has room. `None`: it is unbounded.
+    pub fn capacity(&self) -> Option<usize> {
+        self.vitals.capacity
+    }
+
+    /// How it supervises its children.
+    pub fn strategy(&self) -> Strategy {
+        self.actor.core().description().strategy()
+    }
+
+    /// The rules by which it decides its children's failures.
+    pub fn table(&self) -> DeciderTable {
+        self.actor.core().description().table()
     }
 
     /// How many restarts its parent has told this incarnation to do, whether a limit counts them or not.
@@ -209,8 +224,9 @@ impl ActorSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::{Actor, ActorRef, Context, Supervisor};
+    use crate::actor::{Actor, ActorRef, Context, Props, Supervisor};
     use crate::failure::Failure;
+    use crate::mailbox::{MailboxKind, Overflow};
 
     struct Plain;
 
@@ -263,6 +279,10 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let [idle] = &seen(&system, "/user/plain")[..] else { panic!("it is there") };
+        assert_eq!((idle.capacity(), u64::from(idle.uid()).to_string()), (None, idle.uid().to_string()));
+        let room = MailboxKind::Bounded { capacity: 7, overflow: Overflow::Fail };
+        system.spawn_with("narrow", Props::new(|| Plain).mailbox(room)).expect("a free name");
+        assert_eq!(seen(&system, "/user/narrow")[0].capacity(), Some(7));
         assert!(!idle.is_parked() && idle.pushed() == 0, "{idle:?}");
         for _ in 0..3 {
             actor.tell(()).expect("it runs");

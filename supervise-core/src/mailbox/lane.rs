@@ -85,6 +85,13 @@ impl<M, C> Lane<M, C> {
         }
     }
 
+    /// Puts a control back that was taken from the lane.
+    pub(crate) fn push_control_front(&mut self, control: C) {
+        let between =
+            self.between.get_or_insert_with(|| Box::new(Between { controls: VecDeque::new(), first: 0 }));
+        between.controls.push_front((between.first, control));
+    }
+
     /// Takes the first entry, if it is a control.
     #[inline]
     pub(crate) fn pop_control(&mut self) -> Option<C> {
@@ -219,6 +226,21 @@ mod tests {
             assert_eq!(lane.pop_message(), Some(again));
         }
         assert_eq!(drained(&mut lane), "pk4p");
+    }
+
+    #[test]
+    fn a_control_that_is_put_back_is_first() {
+        let mut lane = lane();
+        for _ in 1..=3 {
+            lane.pop_message();
+        }
+        let control = lane.pop_control().expect("it is first");
+        lane.push_control_front(control);
+        lane.push_control(Control::Kill);
+        assert_eq!(drained(&mut lane), "pk4pk");
+        lane.push_control_front(Control::Kill);
+        lane.push(5);
+        assert_eq!(drained(&mut lane), "k5");
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //!
 //! Rules 1.2 and 1.6.
 
+mod drain;
 mod lane;
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
@@ -92,7 +93,7 @@ struct Lanes<M, C, S, R> {
     /// The runner must run again, because it was called while it ran.
     woken: bool,
     closed: Closed,
-    /// A push must take the slow path: the mailbox is closed or has a bound, or its askers have a limit in time.
+    /// A push must take the slow path: the mailbox is closed, refuses messages or has a bound, or its askers have a limit in time.
     guarded: bool,
     /// How many messages were pushed and neither displaced another one nor were given to a successor. It wraps.
     pushed: u32,
@@ -106,9 +107,16 @@ struct Closed(u8);
 impl Closed {
     const USER: u8 = 1;
     const SYSTEM: u8 = 2;
+    /// The user lane is open and refuses messages.
+    const TO_MESSAGES: u8 = 4;
 
     fn user(self) -> bool {
         self.0 & Self::USER != 0
+    }
+
+    /// Whether a message that is sent now comes back.
+    fn to_messages(self) -> bool {
+        self.0 & (Self::USER | Self::TO_MESSAGES) != 0
     }
 
     fn system(self) -> bool {
@@ -183,6 +191,9 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     // A separate function, so that unbounded mailboxes do not pay for it.
     #[inline(never)]
     fn push_guarded(&self, mut lanes: MutexGuard<'_, Lanes<M, C, S, R>>, message: M) -> Pushed<M, R> {
+        if lanes.closed.to_messages() {
+            return Pushed::Closed(message);
+        }
         if self.admits(&lanes) {
             return Pushed::Taken(lanes.enqueue(message));
         }
@@ -222,7 +233,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
         let waker = guest.clone();
         let mut lanes = self.lock();
-        if lanes.closed.user() {
+        if lanes.closed.to_messages() {
             return Pushed::Closed(message);
         }
         if self.admits(&lanes) {
@@ -238,10 +249,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Whether there is room for one more message. The message that the cell has just begun to handle may still count.
     fn has_room(&self, lanes: &Lanes<M, C, S, R>) -> bool {
         lanes.bound.as_ref().is_none_or(|bound| {
-            // If messages may be displaced, the cell takes one at a time, and takes only the one that it begins to
-            // handle.
-            let taken = if self.displaces { 0 } else { self.in_hand.load(Ordering::Relaxed) };
-            lanes.user.messages() + taken + bound.let_in < bound.capacity
+            lanes.user.messages() + self.in_hand.load(Ordering::Relaxed) + bound.let_in < bound.capacity
         })
     }
 
@@ -293,9 +301,15 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         message
     }
 
-    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry if messages may
-    /// be displaced. Returns whether the lane is now empty.
+    /// [`take_user_beside`](Self::take_user_beside) nothing.
+    #[cfg(test)]
     pub(crate) fn take_user(&self, batch: &mut Lane<M, C>) -> bool {
+        self.take_user_beside(0, batch)
+    }
+
+    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry if messages may
+    /// be displaced. Returns whether the lane is now empty. The cell has `kept` messages that it does not begin to handle.
+    pub(crate) fn take_user_beside(&self, kept: usize, batch: &mut Lane<M, C>) -> bool {
         let mut lanes = self.lock();
         let all = if self.displaces && lanes.bound.is_some() {
             match lanes.user.pop() {
@@ -308,8 +322,10 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             lanes.user.swap(batch);
             true
         };
+        // If messages may be displaced, the cell takes only the one that it begins to handle.
+        let taken = if self.displaces { 0 } else { batch.messages() };
         // Under the lock, so that moving a message into the batch does not look like room.
-        self.in_hand.store(batch.messages(), Ordering::Relaxed);
+        self.in_hand.store(taken + kept, Ordering::Relaxed);
         all
     }
 
@@ -321,6 +337,19 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             self.let_senders_in();
         }
         batch.take_first()
+    }
+
+    /// Sets how many messages the cell has taken and has not begun to handle. This may make room.
+    pub(crate) fn set_in_hand(&self, count: usize) {
+        self.in_hand.store(count, Ordering::Relaxed);
+        if self.senders_wait() {
+            self.let_senders_in();
+        }
+    }
+
+    /// How many messages may wait, if there is a bound.
+    pub(crate) fn capacity(&self) -> Option<usize> {
+        self.lock().bound.as_ref().map(|bound| bound.capacity)
     }
 
     /// Whether a sender waits for room: one atomic load.

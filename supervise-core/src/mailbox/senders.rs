@@ -55,14 +55,18 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
         let mut waker = self.ticket.map(|_| cx.waker().clone());
         loop {
             let mut lanes = self.mailbox.lock();
-            let admitted = self.is_admitted(&mut lanes);
-            if admitted || lanes.closed.user() {
-                self.ticket = None;
+            let turned_away = lanes.closed.to_messages();
+            if turned_away || self.is_admitted(&mut lanes) {
+                let ticket = self.ticket.take().filter(|_| turned_away);
+                let left = ticket.and_then(|ticket| self.mailbox.leave(&mut lanes, ticket));
                 let Some(message) = message.take() else {
                     unreachable!("a send was polled after it had completed")
                 };
                 let message = message.into_inner();
-                return Poll::Ready(if lanes.closed.user() { Err(message) } else { Ok(lanes.enqueue(message)) });
+                let sent = if turned_away { Err(message) } else { Ok(lanes.enqueue(message)) };
+                drop(lanes);
+                drop(left);
+                return Poll::Ready(sent);
             }
             let Some(waker) = waker.take() else {
                 drop(lanes);
@@ -93,9 +97,7 @@ impl<M, C, S, R> Drop for SendWaiter<'_, M, C, S, R> {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
         let mut lanes = self.mailbox.lock();
-        let Some(bound) = &mut lanes.bound else { return };
-        let left = if bound.take_admission(ticket) { None } else { bound.take_out(ticket) };
-        self.mailbox.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
+        let left = self.mailbox.leave(&mut lanes, ticket);
         drop(lanes);
         drop(left);
         self.mailbox.let_senders_in();
@@ -108,14 +110,14 @@ impl Bound {
     }
 
     /// Takes the admission of a sender. Returns whether it was admitted.
-    fn take_admission(&mut self, ticket: u64) -> bool {
+    pub(super) fn take_admission(&mut self, ticket: u64) -> bool {
         let let_in = self.position(ticket).is_err();
         self.let_in -= usize::from(let_in);
         let_in
     }
 
     /// Removes a sender from the queue.
-    fn take_out(&mut self, ticket: u64) -> Option<Waiting> {
+    pub(super) fn take_out(&mut self, ticket: u64) -> Option<Waiting> {
         self.waiting.remove(self.position(ticket).ok()?)
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct Vitals {
     pub(crate) handling: bool,
     /// The handler or hook that it entered last.
     pub(crate) entered: u16,
+    /// For how many messages there is room, if it is bounded.
+    pub(crate) capacity: Option<usize>,
 }
 
 impl<M, C, S, R> Mailbox<M, C, S, R> {
@@ -38,6 +40,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
             waiting: lanes.user.messages() + self.in_hand.load(Ordering::Relaxed),
             handling: self.handling.load(Ordering::Relaxed),
             entered: self.entered(),
+            capacity: lanes.bound.as_ref().map(|bound| bound.capacity),
         }
     }
 }

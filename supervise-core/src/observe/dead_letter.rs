@@ -38,6 +38,8 @@ pub enum DeadLetterReason {
     /// The message failed at its last permitted delivery (see `#[handler(redeliver = N)]`), or its actor stopped before
     /// that.
     Quarantined,
+    /// A circuit breaker was open.
+    CircuitOpen,
     /// A selection found no actor.
     NotFound,
 }

@@ -36,6 +36,8 @@ pub enum Event {
         uid: Uid,
         /// The failure. It says [during](Failure::during) what it happened.
         failure: Failure,
+        /// The failure's text and those of its causes, each once, at most 512 bytes. Who keeps it does not keep the error alive.
+        text: Arc<str>,
         /// The decider's answer.
         directive: Directive,
         /// The rule that matched, as the table of the supervisor writes it: `io::Error`, `_`. `default` for the default decider, the

@@ -17,7 +17,7 @@ mod recent;
 mod text;
 
 use std::fmt::Display;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -94,19 +94,20 @@ impl Observer {
 
     /// Tells what the protocol of an actor noted, if that [is heard](Self::hears).
     pub(crate) fn note(&self, about: About, note: Note<Failure>) {
-        let text = match &note {
+        let (text, kept) = match &note {
             Note::Decided { cause, outcome, .. } => {
                 let text = text_of(cause);
-                let kept = LastFailure {
-                    text: cut(&text, LONGEST).into(),
+                let kept: Arc<str> = cut(&text, LONGEST).into();
+                let last = LastFailure {
+                    text: Arc::clone(&kept),
                     during: cause.during(),
                     outcome: *outcome,
                     rule: about.rule,
                 };
-                self.failures().keep(about.uid, kept);
-                text
+                self.failures().keep(about.uid, last);
+                (text, Some(kept))
             }
-            _ => String::new(),
+            _ => (String::new(), None),
         };
         if !told(|| log::note(&about, &note, &text)) {
             told(|| log::unsaid(&about.actor, about.child.as_ref()));
@@ -124,7 +125,7 @@ impl Observer {
                 count: about.strategy.count,
             });
         }
-        if let Some(event) = event_of(about, note) {
+        if let Some(event) = event_of(about, note, kept.unwrap_or_default()) {
             self.events.publish(event);
         }
     }
@@ -204,8 +205,8 @@ impl Observer {
     }
 }
 
-/// The event for a note. `None`: only the log reports the note.
-fn event_of(about: About, note: Note<Failure>) -> Option<Event> {
+/// The event for a note, with the text of its failure. `None`: only the log reports the note.
+fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> {
     let About { actor, uid, child, rule, standing, attempt, strategy: _ } = about;
     let unknown = || actor.clone();
     Some(match note {
@@ -218,6 +219,7 @@ fn event_of(about: About, note: Note<Failure>) -> Option<Event> {
             supervisor: actor,
             uid,
             failure: cause,
+            text,
             directive: *directive,
             rule,
             outcome,
@@ -296,7 +298,6 @@ fn told(log: impl FnMut()) -> bool {
 #[cfg(test)]
 mod tests {
     use std::panic::panic_any;
-    use std::sync::Arc;
 
     use super::*;
 

@@ -37,9 +37,9 @@ use super::stand_in::{BackoffSupervisorRef, StandInRef};
 use super::template::{Blueprint, SharedFactory, Template};
 use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
-    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
-    FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable, SupervisionTable, Supervisor,
-    Terminated, TypedRef, Unchecked, drop_because,
+    Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EndReason,
+    EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, RefOf, Ruled, SpawnError, StoppingTable,
+    SupervisionTable, Supervisor, Terminated, TypedRef, Unchecked, drop_because,
 };
 use crate::base::UserValue;
 use crate::failure::Failure;
@@ -412,7 +412,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     }
 
     /// Begins the delay before the next life, or stops the supervisor (rules 13.3, 13.4).
-    fn child_ended(&mut self, ctx: &mut Context<Self>) {
+    fn child_ended(&mut self, reason: EndReason, ctx: &mut Context<Self>) {
         self.child = None;
         let failed = self.plan.failed.swap(false, Ordering::Relaxed);
         let again = match self.plan.trigger {
@@ -430,6 +430,11 @@ impl<C: Actor> BackoffSupervisor<C> {
             };
             self.start = Some(StartLater::new(delay, ctx));
         } else {
+            // It ends for the failure of its child, if there is one (rule 8.8).
+            if let Some(failure) = reason.failure() {
+                let reason = if again { EndReason::LimitReached(failure.clone()) } else { reason };
+                ctx.me().actor_ref().core().ends_because(reason);
+            }
             ctx.stop_self();
         }
     }
@@ -476,7 +481,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
 
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         if self.child.as_ref().is_some_and(|child| child.to_any() == *gone.subject()) {
-            self.child_ended(ctx);
+            self.child_ended(gone.reason(), ctx);
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
-//! Actors that stand in for others: a supervisor that replaces its child after a delay, and a pool of workers. Beside them,
+//! Actors that stand in for others: a supervisor that replaces its child after a delay, a circuit breaker, and a pool of workers. Beside them,
 //! [topics](Topic) to which actors subscribe, and [the first of several answers](first_answer).
 //!
 //! | pattern | its children | when one fails |
 //! |---|---|---|
 //! | [`BackoffSupervisor`] | one child | the child ends, and the supervisor starts a new one, each time after a longer delay |
+//! | [`CircuitBreaker`] | one child | the table decides; while the child waits for its restart, messages are refused at once |
 //! | [`Pool`] | workers of one kind | the pool's strategy and decider decide |
 //!
 //! A pattern takes the messages of its children and passes them on, with their reply slots. So its ref is used like the
@@ -61,6 +62,7 @@
 //! ```
 
 mod backoff_supervisor;
+mod circuit_breaker;
 mod first_answer;
 mod pass_on;
 mod pool;
@@ -70,10 +72,11 @@ mod template;
 mod topic;
 
 pub use backoff_supervisor::{BackoffSupervisor, BackoffSupervisorProps};
+pub use circuit_breaker::{CircuitBreaker, CircuitBreakerProps};
 pub use first_answer::{FirstAnswer, first_answer};
 pub use pool::{Pool, PoolProps, TooManyReplacements};
 pub use routing::{CopyOf, ForEachWorker};
-pub use stand_in::{BackoffSupervisorRef, PoolRef, StandIn, StandInRef};
+pub use stand_in::{BackoffSupervisorRef, CircuitBreakerRef, PoolRef, StandIn, StandInRef};
 pub use template::{Blueprint, BlueprintUnder, SharedFactory};
 pub use topic::Topic;
 

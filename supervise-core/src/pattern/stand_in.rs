@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
 use crate::actor::{Actor, ActorRef, RefOf, TypedRef};
-use crate::pattern::{BackoffSupervisor, Pool};
+use crate::pattern::{BackoffSupervisor, CircuitBreaker, Pool};
 
 /// A pattern that takes the messages of another actor type and passes them on.
 ///
@@ -20,9 +20,14 @@ mod sealed {
 }
 
 impl<C: Actor> sealed::Sealed for BackoffSupervisor<C> {}
+impl<C: Actor> sealed::Sealed for CircuitBreaker<C> {}
 impl<C: Actor> sealed::Sealed for Pool<C> {}
 
 impl<C: Actor> StandIn for BackoffSupervisor<C> {
+    type For = C;
+}
+
+impl<C: Actor> StandIn for CircuitBreaker<C> {
     type For = C;
 }
 
@@ -32,6 +37,9 @@ impl<C: Actor> StandIn for Pool<C> {
 
 /// The ref of a backoff supervisor. Used like its child's ref.
 pub type BackoffSupervisorRef<C> = StandInRef<BackoffSupervisor<C>>;
+
+/// The ref of a circuit breaker. Used like its child's ref.
+pub type CircuitBreakerRef<C> = StandInRef<CircuitBreaker<C>>;
 
 /// The ref of a pool. Used like a worker's ref.
 pub type PoolRef<C> = StandInRef<Pool<C>>;

@@ -13,7 +13,7 @@ use crate::supervision::{HowEnded, WatchKind};
 
 impl ActorSystem {
     /// Waits until an actor has ended, or returns at once if it has already ended. A restart does not count.
-    /// `post_stop` has run by then, but the actor's name may still be taken.
+    /// `post_stop` has run by then, but the actor's name may still be taken. [`ActorRef::end_reason`] says why it ended.
     ///
     /// # Cancel safety
     ///
@@ -55,9 +55,34 @@ impl ActorSystem {
     ///
     /// The first poll requests the stop. If the future is dropped after that, the actor still stops.
     pub async fn graceful_stop<R: TypedRef>(&self, actor: &R, within: Duration) -> Result<HowEnded, NotStopped> {
+        self.ends_within(actor, AnyActorRef::stop, within).await
+    }
+
+    /// Lets an actor handle what waits, refuses what is sent to it from now on
+    /// ([`ActorRef::stop_when_drained`]), and waits until it has ended. As with [`ended`](Self::ended), its name may still be taken.
+    ///
+    /// # Errors
+    ///
+    /// If the actor has not ended within that time. It still handles what waits, and then stops.
+    ///
+    /// # Cancel safety
+    ///
+    /// The first poll requests the stop. If the future is dropped after that, the actor still stops.
+    pub async fn graceful_drain<R: TypedRef>(&self, actor: &R, within: Duration) -> Result<HowEnded, NotStopped> {
+        self.ends_within(actor, AnyActorRef::stop_when_drained, within).await
+    }
+
+    async fn ends_within<R: TypedRef>(
+        &self,
+        actor: &R,
+        stop: fn(&AnyActorRef),
+        within: Duration,
+    ) -> Result<HowEnded, NotStopped> {
+        let subject = actor.actor_ref().to_any();
         // Watches before the stop, so that the answer says how the actor ended, even if it ends at once.
-        let end = self.watch_from_outside(&actor.actor_ref().to_any());
-        self.stop(actor);
+        let end = self.watch_from_outside(&subject);
+        stop(&subject);
+        drop(subject);
         tokio::time::timeout(within, end).await.map_err(|_| NotStopped { actor: actor.actor_ref().path(), within })
     }
 }

@@ -282,6 +282,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                     watch.remove_watcher(&watcher);
                 }
             }
+            SystemMessage::RetryNow(child) => self.retry_now(child, effects),
             SystemMessage::ResetBackoff(child) => {
                 if let Some(child) = self.child_mut(child) {
                     child.history_mut().backoff.reset();

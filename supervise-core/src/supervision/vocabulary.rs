@@ -101,12 +101,21 @@ pub enum SystemMessage<R, C> {
     Unwatch(R),
     /// A child asks to reset its backoff.
     ResetBackoff(ChildId),
+    /// A child need not wait any longer for its restart.
+    RetryNow(ChildId),
     /// The old instance of a child that restarts together with siblings is gone, and the next one is about to be made.
     Replaced(ChildId),
     /// A declared child's instance is ready.
     Started(ChildId),
     /// A declared child has done the first half of its restart.
     RestartPrepared(ChildId),
+}
+
+impl<R, C> SystemMessage<R, C> {
+    /// Whether the receiver goes on after a failure.
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(self, Self::Resume(_) | Self::Restart(_) | Self::RestartTogether(_) | Self::PrepareRestart(_))
+    }
 }
 
 /// An input of the protocol: something that happened to a cell.
@@ -203,6 +212,8 @@ pub enum Effect<R, C> {
     Disarm(Timer),
     /// Complete the futures that wait for the actor's stop request.
     AnnounceStop,
+    /// Nobody has requested the stop that follows: a significant child ended.
+    EndsByItself,
     /// Drop the parked future; answered by [`Returned::Aborted`].
     Abort,
     /// Drop the instance and everything that belongs to it.

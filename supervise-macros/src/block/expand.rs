@@ -3,6 +3,7 @@
 //! A block with mistakes goes the same way. What has a mistake is left out, but for its name: code that uses the actor
 //! has no errors then, and editors still know the actor.
 
+mod batch;
 mod behaviour;
 mod coverage;
 mod documentation;

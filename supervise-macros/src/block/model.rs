@@ -54,10 +54,17 @@ pub(crate) struct Handler {
     /// What generated code calls the method with: the context and the fields.
     pub(crate) call: Vec<Ident>,
     pub(crate) reply: Reply,
+    /// Whether messages are gathered and handled at once. The handler takes and returns a `Vec` then; the field is that of one message.
+    pub(crate) batch: Option<Batch>,
     pub(crate) arguments: HandlerArguments,
     /// What is wrong with the method, so that generated code cannot call it. Its message and its request exist all the
     /// same, because the code that sends it is correct.
     pub(crate) mistake: Option<Mistake>,
+}
+
+/// How many messages are handled at once.
+pub(crate) struct Batch {
+    pub(crate) size: usize,
 }
 
 /// What is wrong with a handler.

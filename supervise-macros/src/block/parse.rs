@@ -1,5 +1,6 @@
 //! Reads `#[actor]` on an impl block into a [`Block`].
 
+pub(crate) mod batch;
 mod forgotten;
 pub(crate) mod handler;
 mod hook;

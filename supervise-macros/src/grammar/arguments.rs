@@ -7,6 +7,7 @@ use proc_macro2::Ident;
 use syn::{LitStr, Path, Visibility};
 
 use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
+use crate::block::parse::batch::size;
 use crate::block::parse::handler::redeliveries;
 use crate::block::parse::implements::implements;
 use crate::block::parse::message::{derives, message, name, visibility};
@@ -62,6 +63,10 @@ arguments! {
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
             "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later, unless it asks with `.retried()`. Default: never.";
+        "batch" => batch: usize = size, "batch = 100",
+            "Up to this many messages are handled at once: the handler takes a `Vec` of what each message brings, and the ref's method takes one. It returns nothing, a `Vec` with one reply for each message in their order, or a `Result` of these; an `Err` fails the actor once and tells all askers. Without `linger` the batch is what waits when the actor comes to it. A message of another handler is handled after the messages before it.";
+        "linger" => linger: Duration = duration, "linger = \"10ms\"",
+            "How long a batch that is not full waits for more messages, after its first one. Default: not at all.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",

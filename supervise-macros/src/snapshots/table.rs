@@ -178,7 +178,7 @@ impl ::supervise::Supervisor for Standings {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Standings
 where
-    Standings: ::supervise::DecidesInOneSpelling<__E>,
+    Standings: ::supervise::HasOneRuleFor<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -188,10 +188,10 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::DecidesInOneSpelling<FeedError> for Standings {}
+impl ::supervise::HasOneRuleFor<FeedError> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::DecidesInOneSpelling<io::Error> for Standings {}
+impl ::supervise::HasOneRuleFor<io::Error> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}

@@ -11,6 +11,7 @@ mod process;
 mod run;
 mod scale;
 mod scaling;
+mod services;
 mod table;
 mod workload;
 

@@ -12,6 +12,7 @@ use crate::measure::Summary;
 use crate::options::RunOptions;
 use crate::process;
 use crate::scale::Scale;
+use crate::services::{self, Services};
 use crate::table;
 use crate::workload::Workload;
 
@@ -27,16 +28,30 @@ impl Entry {
     const fn of<F: Framework>() -> Self {
         Self {
             name: F::NAME,
-            supports: F::supports,
+            supports: |workload, flavour| !workload.is_of_services() && F::supports(workload, flavour),
             measure: |workload, flavour, scale| workload.measure::<F>(flavour, scale),
+        }
+    }
+
+    const fn with_services<F: Services>() -> Self {
+        Self {
+            name: F::NAME,
+            supports: F::supports,
+            measure: |workload, flavour, scale| {
+                if workload.is_of_services() {
+                    services::measure::<F>(workload, flavour, scale)
+                } else {
+                    workload.measure::<F>(flavour, scale)
+                }
+            },
         }
     }
 }
 
 /// All frameworks, `raw` first.
 pub const FRAMEWORKS: &[Entry] = &[
-    Entry::of::<raw::Raw>(),
-    Entry::of::<supervise::Supervise>(),
+    Entry::with_services::<raw::Raw>(),
+    Entry::with_services::<supervise::Supervise>(),
     #[cfg(feature = "peers")]
     Entry::of::<ractor::Ractor>(),
     #[cfg(feature = "peers")]

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use crate::framework::{Cause, Family, Flavour, Framework, Group, Node, Parcel, Probe, TreeProbes, nodes};
 use crate::measure::{Stopwatch, nanoseconds_per, resident_bytes};
 use crate::scale::Scale;
+use crate::services::{BATCH, KEYS, TOGETHER};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Workload {
@@ -34,6 +35,14 @@ pub enum Workload {
     Ask64Inline,
     /// An actor asks all its children at once and waits for their answers.
     Fan,
+    /// 64 tasks ask an actor that keeps the places of their replies and answers all of them together.
+    AskTogether,
+    /// An actor starts a future for each message and adds up what they return.
+    Pipe,
+    /// One task looks up an actor by its key for each message that it tells.
+    Lookup,
+    /// Four tasks tell an actor that handles up to 100 messages at once.
+    Batch,
     /// Two actors pass a message to and fro.
     PingPong,
     /// 1000 actors pass a message round.
@@ -65,7 +74,7 @@ pub enum Unit {
 }
 
 impl Workload {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 24] = [
         Self::Tell1,
         Self::Tell4,
         Self::TellFlood,
@@ -76,6 +85,10 @@ impl Workload {
         Self::AskInline,
         Self::Ask64Inline,
         Self::Fan,
+        Self::AskTogether,
+        Self::Pipe,
+        Self::Lookup,
+        Self::Batch,
         Self::PingPong,
         Self::Ring,
         Self::SpawnWide,
@@ -101,6 +114,10 @@ impl Workload {
             Self::AskInline => "ask-inline",
             Self::Ask64Inline => "ask-64-inline",
             Self::Fan => "fan",
+            Self::AskTogether => "ask-together",
+            Self::Pipe => "pipe",
+            Self::Lookup => "lookup",
+            Self::Batch => "batch",
             Self::PingPong => "ping-pong",
             Self::Ring => "ring",
             Self::SpawnWide => "spawn-wide",
@@ -129,6 +146,10 @@ impl Workload {
             Self::AskInline => "ask, sequential, `#[handler(inline)]` (ns/round trip)".to_owned(),
             Self::Ask64Inline => "ask, 64 askers, `#[handler(inline)]` (ns/round trip)".to_owned(),
             Self::Fan => format!("an actor asks {} children at once (ns/ask)", scale.fan),
+            Self::AskTogether => format!("ask, {TOGETHER} askers, answered together (ns/round trip)"),
+            Self::Pipe => "a future for each message (ns/message)".to_owned(),
+            Self::Lookup => format!("tell by key, {KEYS} keys (ns/message)"),
+            Self::Batch => format!("tell, 4 producers, handled by {BATCH} at most (ns/message)"),
             Self::PingPong => "ping-pong (ns/message)".to_owned(),
             Self::Ring => format!("ring of {} (ns/hop)", scale.ring),
             Self::SpawnWide => format!("spawn {} under one parent (ns/actor)", scale.children),
@@ -148,6 +169,11 @@ impl Workload {
             Self::AllForOne => Unit::Milliseconds,
             _ => Unit::Nanoseconds,
         }
+    }
+
+    /// Whether it measures what a service needs beside plain messages, see [`services`](crate::services).
+    pub fn is_of_services(self) -> bool {
+        matches!(self, Self::AskTogether | Self::Pipe | Self::Lookup | Self::Batch)
     }
 
     /// Memory is the same whoever runs the actors.
@@ -170,6 +196,7 @@ impl Workload {
                 Self::AskInline => ask(&framework, 1, true, &scale).await,
                 Self::Ask64Inline => ask(&framework, 64, true, &scale).await,
                 Self::Fan => fan(&framework, &scale).await,
+                Self::AskTogether | Self::Pipe | Self::Lookup | Self::Batch => unreachable!("see `services`"),
                 Self::PingPong => ring(&framework, 2, &scale).await,
                 Self::Ring => ring(&framework, scale.ring, &scale).await,
                 Self::SpawnWide => spawn_wide(&framework, &scale).await,
@@ -186,7 +213,7 @@ impl Workload {
 }
 
 /// So that a mailbox does not grow without bound where actor and producer share a thread.
-const YIELD_AFTER: u64 = 256;
+pub const YIELD_AFTER: u64 = 256;
 
 async fn tell<F: Framework>(framework: &F, producers: u64, messages: u64, yield_after: u64, scale: &Scale) -> f64 {
     let counter = framework.counter().await;
@@ -293,7 +320,7 @@ async fn handled<F: Framework>(counter: &F::Counter, told: u64) {
 }
 
 /// Waits for all, and says how many they were.
-async fn join(tasks: Vec<JoinHandle<()>>) -> u64 {
+pub async fn join(tasks: Vec<JoinHandle<()>>) -> u64 {
     let count = tasks.len() as u64;
     for task in tasks {
         task.await.expect("a task that does not panic");
@@ -420,7 +447,7 @@ async fn stop_tree<F: Framework>(mut tree: F::Tree, probes: &TreeProbes) {
 }
 
 /// Those who have reported their start or their end have yet to come to rest.
-async fn settle() {
+pub async fn settle() {
     tokio::time::sleep(Duration::from_millis(20)).await;
 }
 

@@ -39,7 +39,11 @@ async fn s12_1_failed_creations_use_up_the_quota(system: &TestSystem) {
     .await;
     system.expect_terminated(&actor).await;
     assert_eq!(calls.load(Ordering::SeqCst), 4);
-    assert!(matches!(asked.await, Err(AskError::Stopped)));
+    let error = asked.await.unwrap_err();
+    assert!(
+        matches!(&error, AskError::StoppedByFailure(failure) if failure.stage() == Stage::Initialization),
+        "{error}"
+    );
     system.expect_dead_letter(&actor).await;
     let decided = system.take_all(|event| matches!(event, Event::Decided { .. })).await;
     assert!(matches!(

@@ -201,13 +201,15 @@ async fn decided(act: Act, strategy: Strategy, directive: Directive, fails_at: O
     if fails_at != Some(1) {
         fuse.fail().tell().unwrap();
     }
-    until(|| malice.dropped() == errors).await;
     let stopped = matches!(directive, Directive::Stop);
     if stopped {
         system.ended(&fuse).await;
+        // Its ref keeps the failure because of which it ended.
+        drop(fuse);
     } else {
         fuse.ping().await.expect("it goes on");
     }
+    until(|| malice.dropped() == errors).await;
     // Those of a group stop together.
     if stopped && strategy.scope != Scope::OneForOne {
         system.ended(&witness).await;
@@ -243,9 +245,6 @@ async fn decided_by_user(act: Act, directive: Directive, fails_at: Option<u32>) 
     if fails_at != Some(1) {
         fuse.fail().tell().unwrap();
     }
-    if directive != Directive::Escalate {
-        until(|| malice.dropped() > 0).await;
-    }
     match directive {
         // `/` stops everything. The system keeps the failure, to say how it ended.
         Directive::Escalate => assert!(system.when_terminated().await.is_err()),
@@ -253,6 +252,11 @@ async fn decided_by_user(act: Act, directive: Directive, fails_at: Option<u32>) 
             system.ended(&fuse).await;
         }
         _ => fuse.ping().await.expect("it goes on"),
+    }
+    // The ref of an actor that was stopped keeps the failure.
+    drop(fuse);
+    if directive != Directive::Escalate {
+        until(|| malice.dropped() > 0).await;
     }
     system.terminate().await;
 }

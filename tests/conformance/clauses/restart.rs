@@ -313,7 +313,11 @@ async fn s8_by_default_a_restart_that_fails_stops_the_actor(system: &TestSystem)
     let actor = system.spawn("actor", || Unable).unwrap();
     actor.fail().tell().unwrap();
     let waiting = actor.fail().ask().unwrap();
-    assert!(matches!(waiting.await, Err(AskError::Stopped)));
+    let error = waiting.await.unwrap_err();
+    assert!(
+        matches!(&error, AskError::StoppedByFailure(failure) if failure.stage() == Stage::PostRestart),
+        "{error}"
+    );
     let outcomes = [system.expect_decision(&actor).await.outcome, system.expect_decision(&actor).await.outcome];
     assert_eq!(outcomes, [Outcome::Restarting { children: 1, delay: None }, Outcome::Stopped { children: 1 }]);
     system.expect_dead_letter(&actor).await;

@@ -57,6 +57,7 @@ impl Model {
         self.stop_next_in_line();
         self.go_on();
         if ends_too && !self.is_stopping() {
+            self.does.push(Effect::EndsByItself);
             self.stop_self();
         }
     }

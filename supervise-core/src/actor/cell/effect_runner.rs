@@ -2,6 +2,7 @@
 //! out its effects.
 
 mod aside;
+mod gathered;
 mod turn;
 
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
+use crate::actor::end_reason::EndReason;
 use crate::actor::props::{Policy, Settings};
 use crate::actor::reply;
 use crate::actor::request::AskError;
@@ -274,7 +276,12 @@ impl<A: Actor> EffectRunner<A> {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
                 Effect::Report { cause, restarts, runs } => self.report(cause, restarts, runs),
-                Effect::Send(to, message) => to.send_system(message),
+                Effect::Send(to, message) => {
+                    if message.goes_on() {
+                        to.core().goes_on();
+                    }
+                    to.send_system(message);
+                }
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
                 Effect::Enqueue(subject) => {
@@ -290,6 +297,7 @@ impl<A: Actor> EffectRunner<A> {
                     }
                 }
                 Effect::AnnounceStop => self.cell.core.announce_stop(),
+                Effect::EndsByItself => self.cell.core.ends_because(EndReason::StoppedItself),
                 Effect::Abort => self.abort = true,
                 Effect::DropInstance => {
                     if A::KEEPS_REPLIES {
@@ -452,14 +460,42 @@ impl<A: Actor> EffectRunner<A> {
 
     fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
         let core = &self.cell.core;
-        if let Note::Decided { child, cause, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. } = &note {
-            let child = core.protocol().child(*child).cloned();
-            cause.escalated(|| child.map_or_else(|| core.path(), |child| child.path()));
+        match &note {
+            Note::Decided { child, cause, outcome, .. } => self.decided(*child, cause, *outcome),
+            Note::DeciderFailed { child, about, .. } => self.left_unanswered(*child, about, Outcome::Escalated),
+            _ => {}
         }
         let observer = core.system.observer();
         if observer.hears(&note) {
             self.tell(observer, note, basis);
         }
+    }
+
+    #[cold]
+    fn decided(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
+        match outcome {
+            Outcome::Escalated | Outcome::LimitEscalated => {
+                let core = &self.cell.core;
+                let failed = core.protocol().child(child).cloned();
+                cause.escalated(|| failed.map_or_else(|| core.path(), |failed| failed.path()));
+            }
+            Outcome::Stopped { .. } | Outcome::LimitReached { .. } => {}
+            Outcome::Resumed | Outcome::Restarting { .. } | Outcome::AlreadyAnswered => return,
+        }
+        self.left_unanswered(child, cause, outcome);
+    }
+
+    /// Neither a resume nor a restart answers the failure of a child. Done before the child is told anything.
+    ///
+    /// Rule 8.8.
+    #[cold]
+    fn left_unanswered(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
+        let protocol = self.cell.core.protocol();
+        let Some(failed) = protocol.child(child).cloned() else { return };
+        let ends = protocol.awaits_end_of(child);
+        drop(protocol);
+        let at_limit = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+        failed.core().left_unanswered(EndReason::unanswered(cause.clone(), at_limit), ends);
     }
 
     #[cold]
@@ -514,6 +550,9 @@ impl<A: Actor> EffectRunner<A> {
     ///
     /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) {
+        if A::BATCHES {
+            self.ungather();
+        }
         self.unstash_all();
         // Present only if the runtime goes away between an inline turn and the turn on a worker.
         if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
@@ -578,7 +617,8 @@ impl<A: Actor> EffectRunner<A> {
         match entry {
             Entry::Message(message) => {
                 let name = A::message_name(&message);
-                self.cell.core.lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
+                let why = self.cell.core.end_reason().into_ask_error();
+                self.cell.core.lose(name, DeadLetterReason::Stopped, why, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             // When the visit is dropped, its caller learns that there is no answer.
@@ -588,6 +628,7 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(
                 Control::Terminated(_)
                 | Control::PoisonPill
+                | Control::StopSelf
                 | Control::Passivate
                 | Control::Tick(_)
                 | Control::Outcome(_),
@@ -601,11 +642,13 @@ impl<A: Actor> EffectRunner<A> {
 impl<A: Actor> Drop for EffectRunner<A> {
     fn drop(&mut self) {
         if !self.ended {
+            let runtime_gone = self.cell.core.system.dispatcher().has_gone();
+            self.cell.core.ends_because(if runtime_gone { EndReason::RuntimeGone } else { EndReason::Unknown });
             self.close_user_lane(true);
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
             // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
-            if self.cell.core.system.dispatcher().has_gone() {
+            if runtime_gone {
                 super::gone_with_its_runtime(&self.me(), &forgotten);
             } else {
                 super::broke(&self.me(), &forgotten);

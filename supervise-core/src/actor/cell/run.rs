@@ -66,6 +66,8 @@ enum UserCode {
     PostStop,
     /// The handler of the message at the front.
     Message,
+    /// The handler of the messages that are gathered.
+    Batch,
     /// Tell the actor that a watched actor ended.
     Terminated,
 }
@@ -100,6 +102,13 @@ impl<A: Actor> Runner<A> {
                 match code {
                     UserCode::Message => {
                         let outcome = finish!(|instance, ctx, effects| instance.handle(effects.take_front(), ctx));
+                        self.handled(outcome);
+                    }
+                    UserCode::Batch => {
+                        let outcome = finish!(|instance, ctx, effects| {
+                            let (handler, batch) = effects.take_batch();
+                            instance.handle_batch(handler, batch, ctx)
+                        });
                         self.handled(outcome);
                     }
                     UserCode::Terminated => {
@@ -156,6 +165,9 @@ impl<A: Actor> Runner<A> {
                     self.effects.give_way();
                     return Poll::Pending;
                 }
+                Next::Wait if A::BATCHES && self.effects.poll_batch(cx).is_ready() => {
+                    return Poll::Ready(Some(self.begin_batch()));
+                }
                 Next::Wait => match self.effects.poll_wait(&mut self.ctx, cx) {
                     Poll::Ready(timer) => self.step(Input::Due(timer)),
                     Poll::Pending => return Poll::Pending,
@@ -194,6 +206,9 @@ impl<A: Actor> Runner<A> {
         }
         if self.effects.handled >= THROUGHPUT {
             return Next::GiveWay;
+        }
+        if A::BATCHES && self.effects.batch_is_due(false) {
+            return Next::Call(self.begin_batch());
         }
         if let Some(next) = self.retry() {
             return next;

@@ -92,6 +92,7 @@ thread_local! {
 }
 
 /// What a slot that is dropped unanswered is to do.
+#[derive(Clone)]
 pub(crate) enum Dropped {
     Answer(AskError),
     Wait(Arc<Verdict>),

@@ -147,8 +147,12 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if ruling.heard {
             self.count_in_row(child, outcome, ruling);
         }
-        // An escalation is recorded in the failure, so it is noted even without a subscriber.
-        if ruling.heard || matches!(outcome, Outcome::Escalated | Outcome::LimitEscalated) {
+        // Neither a resume nor a restart answers the failure: the performer records that, so it is noted even without a subscriber.
+        let unanswered = matches!(
+            outcome,
+            Outcome::Escalated | Outcome::LimitEscalated | Outcome::Stopped { .. } | Outcome::LimitReached { .. }
+        );
+        if ruling.heard || unanswered {
             let (cause, directive) = (report.cause, Box::new(*directive));
             effects.insert(said, Effect::Note(Note::Decided { child, cause, directive, outcome }));
         }

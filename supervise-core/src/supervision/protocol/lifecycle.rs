@@ -333,7 +333,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Phase::Terminating => self.finish_without_children(effects),
             _ => {}
         }
-        if shuts_down {
+        if shuts_down && !self.is_stopping() {
+            effects.push(Effect::EndsByItself);
             self.terminate(effects);
         }
     }

@@ -161,6 +161,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Some(earlier.max(1))
     }
 
+    /// Ends the delay that a child waits for, also for the siblings that wait for the same restart. It was decided and charged
+    /// when it was scheduled.
+    ///
+    /// Rule 23.5.
+    pub(super) fn retry_now(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) {
+        let Some(delayed) = self.children.as_ref().and_then(|all| all.find(child)?.delayed()) else { return };
+        effects.push(Effect::Disarm(Timer::Restart(delayed.schedule)));
+        self.restart_due(delayed.schedule, effects);
+    }
+
     pub(super) fn restart_due(&mut self, schedule: u64, effects: &mut Vec<Effect<R, C>>) {
         let Some(children) = &mut self.children else {
             return;

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::{Path, Type};
 
 use super::message::never_arm;
-use super::{call, hooks, message};
+use super::{batch, call, hooks, message};
 use crate::block::model::{Block, Fallible, Handler, Later, Outcome, Reply};
 use crate::generics::derivation;
 use crate::spans::{self, located};
@@ -22,6 +22,7 @@ pub(super) fn actor(block: &Block) -> TokenStream {
         members.extend(quote_spanned!(mixed=> const KEEPS_REPLIES: ::core::primitive::bool = true;));
     }
     members.extend(handlers(block));
+    members.extend(batch::members(block));
     for hook in &block.hooks {
         members.extend(hooks::hook_method(block, hook));
     }
@@ -64,6 +65,9 @@ fn names(block: &Block) -> TokenStream {
 fn handlers(block: &Block) -> TokenStream {
     let (mut waiting, mut prompt, mut later) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     for (number, handler) in (1_u16..).zip(&block.handlers) {
+        if handler.batch.is_some() && handler.is_sound() {
+            continue;
+        }
         if handler.is_async {
             waiting.extend(arm(block, handler, number));
             let give_back =
@@ -73,17 +77,23 @@ fn handlers(block: &Block) -> TokenStream {
             prompt.extend(arm(block, handler, number));
         }
     }
+    let mut gathered = TokenStream::new();
+    if batch::is_used(block) {
+        gathered = quote_spanned!(Span::mixed_site()=> #[allow(unreachable_patterns)] _ => ::core::unreachable!("`handle_batch` handles it"),);
+    }
     let mut methods = TokenStream::new();
     if !waiting.is_empty() {
         let rest = if prompt.is_empty() {
-            never_arm(block)
+            let mut rest = never_arm(block);
+            rest.extend(gathered.clone());
+            rest
         } else {
             quote_spanned!(Span::mixed_site()=> _ => ::core::unreachable!("`handle_now` has handled it"),)
         };
         methods.extend(handle(block, &waiting, &rest));
     }
     if !prompt.is_empty() {
-        methods.extend(handle_now(block, &prompt, &later));
+        methods.extend(handle_now(block, &prompt, &later, gathered));
     }
     methods
 }
@@ -107,9 +117,10 @@ fn handle(block: &Block, arms: &TokenStream, rest: &TokenStream) -> TokenStream 
 }
 
 /// `later` are the patterns of the messages whose handlers are async.
-fn handle_now(block: &Block, arms: &TokenStream, later: &TokenStream) -> TokenStream {
+fn handle_now(block: &Block, arms: &TokenStream, later: &TokenStream, gathered: TokenStream) -> TokenStream {
     let (krate, mixed) = (&block.krate, Span::mixed_site());
     let (mut given_back, mut rest) = (TokenStream::new(), never_arm(block));
+    rest.extend(gathered);
     if !later.is_empty() {
         given_back = quote_spanned! {mixed=>
             match *#krate::Envelope::message(&message) {

@@ -3,6 +3,7 @@
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, MetaNameValue};
 
 use crate::block::model::{Block, Reply};
+use crate::block::parse::batch;
 use crate::markdown::{cell, row, without_bars};
 use crate::settings::written;
 
@@ -18,7 +19,10 @@ pub(super) fn documentation(block: &Block) -> String {
             comma = ", ";
         }
         let request = cell(&(request + ")"));
-        let (reply, failure) = spoken(&handler.reply);
+        let (mut reply, failure) = spoken(&handler.reply);
+        if handler.batch.is_some() {
+            reply = spoken_each(&handler.reply);
+        }
         let (reply, failure) = (code_cell(reply), code_cell(failure));
         row(&mut table, &[&request, &first_line(&handler.docs), &reply, &failure]);
     }
@@ -48,6 +52,12 @@ fn first_line(docs: &[Attribute]) -> String {
         }
     }
     String::new()
+}
+
+/// The type of the reply to one message of a batch, if it is known.
+fn spoken_each(reply: &Reply) -> Option<String> {
+    let each = batch::replies(reply).and_then(batch::each)?;
+    Some(written(each)).filter(|each| each != "()")
 }
 
 /// The types of the reply and of the failure, as far as they are known.

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
-use super::with_default_doc;
+use super::{batch, with_default_doc};
 use crate::block::model::{Block, Handler, Mistake};
 use crate::spans::{self, located};
 
@@ -39,7 +39,8 @@ fn request(block: &Block, handler: &Handler) -> TokenStream {
         names.extend(quote_spanned!(mixed=> #name,));
         parameters.extend(quote_spanned!(mixed=> , #name: #ty));
     }
-    let reply = handler.reply.ty(krate);
+    let reply =
+        if handler.batch.is_some() { batch::reply(&handler.reply, krate) } else { handler.reply.ty(krate) };
     // rustc reports a reply that is not `Send` here and at its handler, which is the same place.
     let at = handler.reply.span();
     let sent = spans::path_at(krate, at);

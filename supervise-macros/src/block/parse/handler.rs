@@ -6,10 +6,10 @@ use syn::ext::IdentExt;
 use syn::parse::Parse;
 use syn::{Attribute, FnArg, GenericArgument, LitInt, Meta, Pat, PatType, ReturnType, Signature, Type};
 
-use super::check_signature;
 use super::types::{
     borrowed, check_context, each_argument, each_held, is_called, is_context, is_unit, last_segment, without_self,
 };
+use super::{batch, check_signature};
 use crate::attributes;
 use crate::block::model::{Fallible, Field, Handler, Later, Mistake, Outcome, Reply, reported};
 use crate::errors::Errors;
@@ -45,6 +45,7 @@ pub(super) fn handler(
     if let Some(slot) = slot {
         reply = Reply::Later(Box::new(later(slot, reply, &signature.ident, errors)));
     }
+    let batch = batch::batch(&arguments, signature, &mut fields, &reply, mistakes, errors);
     let mut mistake = (errors.count() > before).then_some(Mistake::Signature);
     if !signature.generics.params.is_empty() {
         for field in &mut fields {
@@ -67,6 +68,7 @@ pub(super) fn handler(
         fields,
         call,
         reply,
+        batch,
         arguments,
         mistake,
         ident,

@@ -119,8 +119,13 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let arguments = setting.call("min = \"100ms\", max = \"10s\"")?;
     let arguments = ExponentialArguments::read(arguments, errors);
     let failed = errors.count() > before;
-    let min = required(setting, arguments.min.value, "min = \"100ms\"", failed)?;
-    let max = required(setting, arguments.max.value, "max = \"10s\"", failed)?;
+    let min = required(setting, arguments.min.value, "`min`, the first delay, such as `min = \"100ms\"`", failed)?;
+    let max = required(
+        setting,
+        arguments.max.value,
+        "`max`, the longest delay, not shorter than `min`, such as `max = \"30s\"`",
+        failed,
+    )?;
     if let (Some(min), Some(max), false) = (min.literal(), max.literal(), failed)
         && min > max
     {
@@ -136,8 +141,18 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     let arguments = setting.call("window = \"10s\", initial = \"100ms\"")?;
     let arguments = LinearArguments::read(arguments, errors);
     let failed = errors.count() > before;
-    let window = required(setting, arguments.window.value, "window = \"10s\"", failed)?;
-    let initial = required(setting, arguments.initial.value, "initial = \"100ms\"", failed)?;
+    let window = required(
+        setting,
+        arguments.window.value,
+        "`window`, after which a quiet child counts as new, such as `window = \"10s\"`",
+        failed,
+    )?;
+    let initial = required(
+        setting,
+        arguments.initial.value,
+        "`initial`, the first delay, such as `initial = \"100ms\"`",
+        failed,
+    )?;
     let renamed = (setting.name == RENAMED).then(|| setting.name.clone());
     Ok(Backoff { growth: model::Growth::Linear { window, initial, renamed }, text: written(setting.tokens()) })
 }
@@ -147,13 +162,13 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
 fn required(
     setting: &Setting,
     value: Option<Value<Duration>>,
-    example: &str,
+    what: &str,
     failed: bool,
 ) -> syn::Result<Value<Duration>> {
     match value {
         Some(value) => Ok(value),
         None if failed => Ok(Value::Literal(Duration::from_secs(1))),
-        None => Err(syn::Error::new(setting.span(), format!("`{}` needs `{example}`", setting.name))),
+        None => Err(syn::Error::new(setting.span(), format!("`{}` needs {what}", setting.name))),
     }
 }
 

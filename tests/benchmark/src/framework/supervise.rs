@@ -10,7 +10,7 @@ use super::{Cause, Flavour, Framework, Group, Node, Parcel, Probe};
 
 #[derive(Debug)]
 pub struct Supervise {
-    system: ActorSystem,
+    pub system: ActorSystem,
 }
 
 #[derive(Debug, thiserror::Error)]

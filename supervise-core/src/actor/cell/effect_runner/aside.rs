@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::EffectRunner;
+use super::gathered::Gathered;
 use crate::actor::cell::redelivery::{Retries, Retry};
 use crate::actor::definition::Actor;
 use crate::base::drop_contained;
@@ -14,13 +15,20 @@ pub(in crate::actor::cell) struct Aside<M> {
     /// Messages from the stash that must be checked again, before those that wait.
     pub(super) unstashed: VecDeque<M>,
     pub(in crate::actor::cell) retries: Retries<M>,
+    /// Of an actor that [batches](Actor::BATCHES).
+    pub(super) gathered: Option<Box<Gathered<M>>>,
 }
 
 impl<A: Actor> EffectRunner<A> {
     /// The messages that are not handled in their order.
     pub(in crate::actor::cell) fn aside(&mut self) -> &mut Aside<A::Message> {
         self.aside.get_or_insert_with(|| {
-            Box::new(Aside { stash: VecDeque::new(), unstashed: VecDeque::new(), retries: Retries::new() })
+            Box::new(Aside {
+                stash: VecDeque::new(),
+                unstashed: VecDeque::new(),
+                retries: Retries::new(),
+                gathered: None,
+            })
         })
     }
 

@@ -19,7 +19,7 @@ impl<A: Actor> EffectRunner<A> {
     #[inline(always)]
     pub(in crate::actor::cell) fn take_control(&mut self) -> Option<Control> {
         if self.user.is_empty() && !self.looked {
-            self.looked = self.cell.mailbox.take_user(&mut self.user);
+            self.looked = self.cell.mailbox.take_user_beside(self.gathers(), &mut self.user);
         }
         self.user.pop_control()
     }
@@ -33,6 +33,10 @@ impl<A: Actor> EffectRunner<A> {
     /// Takes the [message](Self::has_message) that waits first.
     #[inline]
     pub(in crate::actor::cell) fn take_message(&mut self) -> A::Message {
+        if A::BATCHES {
+            // It may be gathered, and takes up its room until that is known: see `begun`.
+            return self.user.take_first();
+        }
         self.cell.mailbox.begin_next(&mut self.user)
     }
 
@@ -125,7 +129,7 @@ impl<A: Actor> EffectRunner<A> {
 
     /// Whether everything that was taken is done, and no system message and no timer of the protocol waits.
     pub(in crate::actor::cell) fn has_nothing_to_do(&self) -> bool {
-        self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits()
+        self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits() && self.gathers() == 0
     }
 
     /// Ends the turn. The next one comes after those of the other actors in the queue.

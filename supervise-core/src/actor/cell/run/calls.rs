@@ -55,6 +55,9 @@ impl<A: Actor> Runner<A> {
     pub(super) fn built(&mut self, code: u16, outcome: UserCodeResult) -> Next {
         if matches!(outcome, Ok(Ok(()))) {
             self.effects.forget_doom();
+            if A::BATCHES {
+                self.effects.ungather();
+            }
             self.effects.unstash_all();
             let spent = self.effects.aside.as_mut().and_then(|aside| aside.retries.restarted(A::STASH_CAPACITY));
             if let Some(retry) = spent {

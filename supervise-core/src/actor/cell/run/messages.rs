@@ -40,6 +40,8 @@ pub(in crate::actor::cell) enum Interrupt<M> {
     MayWait,
     /// The actor stashes this message.
     Unwanted(M),
+    /// The messages that are gathered are to be handled.
+    Batch,
     /// A handler returned, and its result needs more work.
     Back(UserCodeResult),
     Else,
@@ -58,11 +60,16 @@ impl<A: Actor> Runner<A> {
                 self.ctx.me_any().stop();
                 Next::Again
             }
+            Control::StopSelf => {
+                self.ctx.stop_self();
+                Next::Again
+            }
             Control::Passivate => {
                 let core = &self.effects.cell.core;
                 if let Some(seat) = core.seat() {
                     seat.passivating(core.uid);
                 }
+                core.stops_itself();
                 self.ctx.me_any().stop();
                 Next::Again
             }
@@ -92,9 +99,16 @@ impl<A: Actor> Runner<A> {
         let interrupt = contained(|| {
             while effects.handled < THROUGHPUT && !effects.cell.mailbox.system_waits() {
                 if let Some(control) = effects.take_control() {
+                    if A::BATCHES && effects.gathers() > 0 {
+                        effects.put_control_after_batch(control);
+                        return Interrupt::Batch;
+                    }
                     return Interrupt::Control(control);
                 }
                 if !effects.has_message() {
+                    if A::BATCHES && effects.batch_is_due(true) {
+                        return Interrupt::Batch;
+                    }
                     return Interrupt::Nothing;
                 }
                 let message = effects.take_message();
@@ -134,6 +148,7 @@ impl<A: Actor> Runner<A> {
             Ok(Interrupt::Else) => Next::Again,
             Ok(Interrupt::Nothing) => Next::Wait,
             Ok(Interrupt::MayWait) => Next::Call(UserCode::Message),
+            Ok(Interrupt::Batch) => Next::Call(self.begin_batch()),
             Ok(Interrupt::Control(control)) => self.control(control),
             Ok(Interrupt::Unwanted(message)) => self.set_aside(message),
             Ok(Interrupt::Back(outcome)) => {
@@ -145,6 +160,12 @@ impl<A: Actor> Runner<A> {
                 Next::Again
             }
         }
+    }
+
+    /// The messages that are gathered are handled now.
+    pub(super) fn begin_batch(&mut self) -> UserCode {
+        self.effects.cell.mailbox.set_handling(true);
+        UserCode::Batch
     }
 
     #[cold]
@@ -277,7 +298,7 @@ impl<A: Actor> Runner<A> {
             }
             Err(Broken::Aborted) => {
                 if let Some(asker) = self.impatient(asker) {
-                    asker.fail(AskError::Stopped);
+                    asker.fail(self.effects.cell.core.end_reason().into_ask_error());
                 }
                 self.settle_replies(EffectRunner::why_replies_are_dropped);
                 self.message_failed(None);
@@ -352,6 +373,11 @@ pub(super) fn admit<A: Actor>(
     effects: &mut EffectRunner<A>,
     message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
+    let batching = if A::BATCHES { A::batching(&message) } else { None };
+    if A::BATCHES && effects.comes_after_batch(batching) {
+        effects.put_after_batch(message);
+        return ControlFlow::Break(Interrupt::Batch);
+    }
     if !A::is_activity(&message) {
         effects.unnoticed += 1;
     } else if let Some(timers) = ctx.timers_mut() {
@@ -359,12 +385,27 @@ pub(super) fn admit<A: Actor>(
     }
     match contained(|| instance.stash_while(&message)) {
         Ok(false) => {}
-        Ok(true) => return ControlFlow::Break(Interrupt::Unwanted(message)),
+        Ok(true) => {
+            if A::BATCHES {
+                effects.begun();
+            }
+            return ControlFlow::Break(Interrupt::Unwanted(message));
+        }
         Err(payload) => {
             let failure = Failure::panic(payload).left(Some(During::StashWhile));
             drop_because(AskError::Failed(failure.clone()), message);
             return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
         }
+    }
+    if let Some(how) = batching {
+        return if effects.gather(message, how) {
+            ControlFlow::Break(Interrupt::Batch)
+        } else {
+            ControlFlow::Continue(())
+        };
+    }
+    if A::BATCHES {
+        effects.begun();
     }
     let may_retry = A::redelivery(&message);
     // If the copy cannot be made, the message is not delivered again.

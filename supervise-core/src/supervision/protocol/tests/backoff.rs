@@ -35,6 +35,27 @@ fn a_restart_waits_for_its_delay() {
 }
 
 #[test]
+fn a_delay_may_be_cut_short_once() {
+    let mut actor = running(2);
+    let retry = |actor: &mut Actor, child| drive(actor, SystemMessage::RetryNow(id(child)));
+    assert_eq!(retry(&mut actor, A), []);
+    fails(&mut actor, A, &DELAYED);
+    assert_eq!(retry(&mut actor, B), []);
+    assert_eq!(retry(&mut actor, A), [Effect::Disarm(Timer::Restart(1)), Send(A, Restart(X))]);
+    assert_eq!(retry(&mut actor, A), []);
+    // A timer that was on its way.
+    assert_eq!(due(&mut actor, 1), []);
+    // The delay grows as if the child had waited.
+    assert_eq!(fails(&mut actor, A, &DELAYED)[1..], [arm(2, 2 * SECOND)]);
+    due(&mut actor, 2);
+    fails(&mut actor, A, &GROUP);
+    assert_eq!(
+        retry(&mut actor, B),
+        [Effect::Disarm(Timer::Restart(3)), Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]
+    );
+}
+
+#[test]
 fn a_table_may_delay_on_its_own() {
     let mut actor = running(1);
     drive(&mut actor, failed(A, X));

@@ -7,14 +7,14 @@ const SIGNIFICANT: ChildSpec = TRANSIENT.significant();
 #[test]
 fn any_significant_child_that_ends_ends_its_parent() {
     let mut actor = with(&[SIGNIFICANT, SIGNIFICANT], AutoShutdown::AnySignificant);
-    assert_eq!(drive(&mut actor, ended(B)), [Effect::AnnounceStop, Send(A, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(B)), [Effect::EndsByItself, Effect::AnnounceStop, Send(A, Terminate)]);
 }
 
 #[test]
 fn all_significant_children_have_to_end() {
     let mut actor = with(&[SIGNIFICANT, SIGNIFICANT, TRANSIENT], AutoShutdown::AllSignificant);
     assert_eq!(drive(&mut actor, ended(B)), []);
-    assert_eq!(drive(&mut actor, ended(A)), [Effect::AnnounceStop, Send(C, Terminate)]);
+    assert_eq!(drive(&mut actor, ended(A)), [Effect::EndsByItself, Effect::AnnounceStop, Send(C, Terminate)]);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_temporary_significant_child_that_fails_ends_its_parent() {
     let temporary = SIGNIFICANT.restart(RestartType::Temporary);
     let mut actor = with(&[temporary], AutoShutdown::AnySignificant);
     assert_eq!(restarts(&mut actor, A, &ONE_FOR_ONE), [Send(A, Terminate)]);
-    assert_eq!(drive(&mut actor, ended(A)), [Effect::AnnounceStop, post_stop()]);
+    assert_eq!(drive(&mut actor, ended(A)), [Effect::EndsByItself, Effect::AnnounceStop, post_stop()]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn the_last_significant_child_that_ends_by_itself_ends_its_parent_however_the_ot
     assert_eq!(drive(&mut actor, ended(A)), []);
     assert_eq!(restarts(&mut actor, B, &ONE_FOR_ONE.max_retries(0)), [Send(B, Terminate)]);
     assert_eq!(drive(&mut actor, ended(B)), []);
-    assert_eq!(drive(&mut actor, ended(C)), [Effect::AnnounceStop, post_stop()]);
+    assert_eq!(drive(&mut actor, ended(C)), [Effect::EndsByItself, Effect::AnnounceStop, post_stop()]);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_significant_child_that_is_to_start_yet_is_another_one() {
     assert_eq!(drive(&mut actor, ended(A)), []);
     start_from(&mut actor, 1, 2);
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
-    assert_eq!(drive(&mut actor, ended(B)), [Effect::AnnounceStop, post_stop()]);
+    assert_eq!(drive(&mut actor, ended(B)), [Effect::EndsByItself, Effect::AnnounceStop, post_stop()]);
 }
 
 #[test]

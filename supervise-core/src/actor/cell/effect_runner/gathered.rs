@@ -1,0 +1,137 @@
+//! The messages of a handler with `batch`, which are handled at once.
+//!
+//! ```text
+//!   messages ──admit──► gathered ──► the size is reached, the time is over, nothing waits, something else comes ──► handled
+//!                          └────── restart, end ──► back among those that wait
+//! ```
+//!
+//! Only actors with [`Actor::BATCHES`] come here.
+//!
+//! Rules 23.1 and 23.3.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use tokio::time::{Instant, Sleep};
+
+use super::EffectRunner;
+use crate::actor::batching::Batching;
+use crate::actor::control::Control;
+use crate::actor::definition::Actor;
+use crate::base::later;
+
+/// What one handler gathers. It exists as long as the actor, once there was a message to gather.
+pub(in crate::actor::cell) struct Gathered<M> {
+    messages: Vec<M>,
+    /// Of the messages, if there are any.
+    how: Batching,
+    /// Set while there are messages, if the handler waits for more.
+    until: Option<Instant>,
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// How many messages the mailbox holds.
+    room: usize,
+}
+
+impl<A: Actor> EffectRunner<A> {
+    fn gathered(&self) -> Option<&Gathered<A::Message>> {
+        let gathered = self.aside.as_ref()?.gathered.as_deref()?;
+        (!gathered.messages.is_empty()).then_some(gathered)
+    }
+
+    /// How many messages are gathered.
+    #[inline]
+    pub(in crate::actor::cell) fn gathers(&self) -> usize {
+        if A::BATCHES { self.gathered().map_or(0, |gathered| gathered.messages.len()) } else { 0 }
+    }
+
+    /// Whether what is gathered must be handled before a message with this `Batching`.
+    pub(in crate::actor::cell) fn comes_after_batch(&self, how: Option<Batching>) -> bool {
+        self.gathered().is_some_and(|gathered| how != Some(gathered.how))
+    }
+
+    /// A message that comes after what is gathered. It is taken again.
+    pub(in crate::actor::cell) fn put_after_batch(&mut self, message: A::Message) {
+        self.aside().unstashed.push_front(message);
+    }
+
+    /// A control that comes after what is gathered. It is taken again.
+    pub(in crate::actor::cell) fn put_control_after_batch(&mut self, control: Control) {
+        self.user.push_control_front(control);
+    }
+
+    /// Gathers a message. Returns whether the batch is full: it is, too, if the mailbox has no room for more.
+    pub(in crate::actor::cell) fn gather(&mut self, message: A::Message, how: Batching) -> bool {
+        let room = match self.aside().gathered {
+            Some(_) => None,
+            None => Some(self.cell.mailbox.capacity()),
+        };
+        let gathered = self.aside().gathered.get_or_insert_with(|| {
+            Box::new(Gathered {
+                messages: Vec::new(),
+                how,
+                until: None,
+                sleep: None,
+                room: room.flatten().unwrap_or(usize::MAX),
+            })
+        });
+        if gathered.messages.is_empty() {
+            gathered.how = how;
+            gathered.until = how.linger.map(|linger| later(Instant::now(), linger));
+        }
+        gathered.messages.push(message);
+        let count = gathered.messages.len();
+        let is_full = count >= how.size.get().min(gathered.room);
+        self.handled += 1;
+        self.begun();
+        is_full
+    }
+
+    /// The message that was taken last does not wait any more, unless it was gathered.
+    pub(in crate::actor::cell) fn begun(&self) {
+        self.cell.mailbox.set_in_hand(self.user.messages() + self.gathers());
+    }
+
+    /// Whether a batch is to be handled although there is room in it: its time is over, or, if it has none, `nothing_waits`.
+    pub(in crate::actor::cell) fn batch_is_due(&self, nothing_waits: bool) -> bool {
+        self.gathered().is_some_and(|gathered| match gathered.until {
+            Some(until) => until <= Instant::now(),
+            None => nothing_waits,
+        })
+    }
+
+    /// Waits for the time when what is gathered is handled.
+    pub(in crate::actor::cell) fn poll_batch(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
+        if !self.accepts || self.gathers() == 0 {
+            return Poll::Pending;
+        }
+        let Some(gathered) = self.aside().gathered.as_deref_mut() else { return Poll::Pending };
+        let Some(until) = gathered.until else { return Poll::Pending };
+        let sleep = gathered.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        if sleep.deadline() != until {
+            sleep.as_mut().reset(until);
+        }
+        sleep.as_mut().poll(cx)
+    }
+
+    /// Takes what is gathered, to handle it now.
+    pub(in crate::actor::cell) fn take_batch(&mut self) -> (u16, Vec<A::Message>) {
+        let Some(gathered) = self.aside.as_mut().and_then(|aside| aside.gathered.as_deref_mut()) else {
+            unreachable!("the batch has messages")
+        };
+        gathered.until = None;
+        let (handler, batch) = (gathered.how.handler, std::mem::take(&mut gathered.messages));
+        self.begun();
+        (handler, batch)
+    }
+
+    /// What is gathered waits again, before everything else. Another instance, or nobody, will handle it.
+    pub(in crate::actor::cell) fn ungather(&mut self) {
+        let Some(aside) = &mut self.aside else { return };
+        let Some(gathered) = &mut aside.gathered else { return };
+        gathered.until = None;
+        while let Some(message) = gathered.messages.pop() {
+            aside.unstashed.push_front(message);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What few cells need: who waits for the stop request, the seat of a child that has a key, and why the cell ends.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::{Core, Seat};
+use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::end_reason::EndReason;
+use crate::actor::waits_for::Waits;
+
+/// What few actors need. Appears with the first of it.
+pub(super) enum Extras {
+    /// The actor has stopped itself and needs nothing else. No box, because many actors that live for one task end like this.
+    StoppedItself,
+    Boxed(Box<Rare>),
+}
+
+/// See [`Extras::Boxed`].
+#[derive(Default)]
+pub(super) struct Rare {
+    /// For futures that wait for the stop request.
+    stopping: Notify,
+    /// The seat, if the actor is a child that has a key.
+    seat: OnceLock<Arc<dyn Seat>>,
+    waits: Waits,
+    /// How long asks wait, if this actor says so.
+    ask_timeout: OnceLock<Duration>,
+    /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
+    forwards: AtomicBool,
+    /// How many futures and blocking closures run for a child that has a key.
+    answers_due: AtomicUsize,
+    /// Why the actor ends. `None`: because it is stopped, if it ends.
+    end: Mutex<Option<End>>,
+}
+
+/// Why an actor ends, while it may still live.
+enum End {
+    /// Its failure was escalated. The actor lives on if somebody resumes or restarts it.
+    Escalated(EndReason),
+    /// It ends, and the first reason stays.
+    Sure(EndReason),
+}
+
+impl Rare {
+    /// Notes a reason, unless there is one that stays. What it replaces is dropped outside the lock.
+    fn note(&self, new: Option<End>) {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = match *end {
+            Some(End::Sure(_)) => new,
+            Some(End::Escalated(_)) | None => std::mem::replace(&mut *end, new),
+        };
+        drop(end);
+        drop(old);
+    }
+
+    fn reason(&self) -> Option<EndReason> {
+        match &*self.end.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(End::Escalated(reason) | End::Sure(reason)) => Some(reason.clone()),
+            None => None,
+        }
+    }
+}
+
+/// Why the actor ends. Rule 8.8.
+impl Core {
+    /// Why the actor has ended.
+    pub(crate) fn end_reason(&self) -> EndReason {
+        match self.extras.get() {
+            None => EndReason::Stopped,
+            Some(Extras::StoppedItself) => EndReason::StoppedItself,
+            Some(Extras::Boxed(rare)) => rare.reason().unwrap_or(EndReason::Stopped),
+        }
+    }
+
+    /// The actor ends for this reason, unless it ends already.
+    #[cold]
+    pub(crate) fn ends_because(&self, reason: EndReason) {
+        self.note_end(End::Sure(reason));
+    }
+
+    /// The actor stops itself, unless it was told to stop before.
+    pub(crate) fn stops_itself(&self) {
+        if !self.protocol().is_stopping()
+            && let Extras::Boxed(rare) = self.extras.get_or_init(|| Extras::StoppedItself)
+        {
+            rare.note(Some(End::Sure(EndReason::StoppedItself)));
+        }
+    }
+
+    /// The supervisor of this actor has decided about its failure, so that it ends, or ends unless somebody above mends it.
+    #[cold]
+    pub(super) fn left_unanswered(&self, reason: EndReason, ends: bool) {
+        // It was told to stop before it failed.
+        if !self.protocol().is_stopping() {
+            self.note_end(if ends { End::Sure(reason) } else { End::Escalated(reason) });
+        }
+    }
+
+    /// The actor is resumed or restarted.
+    pub(super) fn goes_on(&self) {
+        if let Some(rare) = self.rare_so_far() {
+            rare.note(None);
+        }
+    }
+
+    fn note_end(&self, end: End) {
+        if let Some(rare) = self.rare() {
+            rare.note(Some(end));
+        }
+    }
+}
+
+impl Core {
+    fn rare_so_far(&self) -> Option<&Rare> {
+        match self.extras.get()? {
+            Extras::Boxed(rare) => Some(rare),
+            Extras::StoppedItself => None,
+        }
+    }
+
+    /// `None`: the actor has stopped itself.
+    fn rare(&self) -> Option<&Rare> {
+        match self.extras.get_or_init(|| Extras::Boxed(Box::default())) {
+            Extras::Boxed(rare) => Some(rare),
+            Extras::StoppedItself => None,
+        }
+    }
+
+    /// Waits for the stop request of this actor.
+    pub(crate) async fn stop_requested(&self) {
+        // If there is nobody to notify, the actor itself has requested its stop.
+        let Some(rare) = self.rare() else { return };
+        loop {
+            let notified = rare.stopping.notified();
+            if self.protocol().is_stopping() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    pub(super) fn announce_stop(&self) {
+        if let Some(rare) = self.rare_so_far() {
+            rare.stopping.notify_waiters();
+            if let Some(seat) = rare.seat.get() {
+                seat.leaving(self.uid);
+            }
+        }
+    }
+
+    /// Before anybody can reach this cell.
+    pub(super) fn take_seat(&self, seat: Arc<dyn Seat>) {
+        if let Some(rare) = self.rare() {
+            let _first = rare.seat.set(seat);
+        }
+    }
+
+    /// The asks that this actor's code awaits. `None`: it has stopped itself.
+    #[cfg(any(debug_assertions, feature = "testkit"))]
+    pub(crate) fn waits(&self) -> Option<&Waits> {
+        self.rare().map(|rare| &rare.waits)
+    }
+
+    /// The code that awaited asks is over.
+    pub(crate) fn waits_no_more(&self) {
+        if let Some(rare) = self.rare_so_far() {
+            rare.waits.forget();
+        }
+    }
+
+    /// Whom this actor's code waits for, as far as this build knows it.
+    pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
+        self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
+    }
+
+    /// Before anybody can reach this cell.
+    pub(super) fn set_ask_timeout(&self, limit: Duration) {
+        if let Some(rare) = self.rare() {
+            let _first = rare.ask_timeout.set(limit);
+        }
+    }
+
+    /// How long an ask waits that says nothing of its own.
+    ///
+    /// Rule 19.6.
+    pub(crate) fn ask_timeout(&self) -> Option<Duration> {
+        let own = self.rare_so_far().and_then(|rare| rare.ask_timeout.get());
+        own.copied().or(self.system.ask_timeout())
+    }
+
+    /// The seat of a child that has a key.
+    pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
+        self.rare_so_far()?.seat.get()
+    }
+
+    /// The seat that this cell has left and whose next occupants get its messages.
+    pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
+        let rare = self.rare_so_far()?;
+        if rare.forwards.load(Ordering::Acquire) { rare.seat.get().cloned() } else { None }
+    }
+
+    /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
+    /// a key can be passivated. Answers whether it was noted.
+    pub(crate) fn answer_is_due(&self) -> bool {
+        let Some(rare) = self.rare_so_far().filter(|rare| rare.seat.get().is_some()) else { return false };
+        rare.answers_due.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Takes one note of [`answer_is_due`](Self::answer_is_due) back.
+    pub(crate) fn answer_is_there(&self) {
+        if let Some(rare) = self.rare_so_far() {
+            rare.answers_due.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the child waits for an answer.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.rare_so_far().is_some_and(|rare| rare.answers_due.load(Ordering::Relaxed) > 0)
+    }
+
+    /// From now on, messages that find this cell closed go to the current occupant of its seat.
+    pub(crate) fn forward(&self) {
+        if let Some(rare) = self.rare_so_far() {
+            rare.forwards.store(true, Ordering::Release);
+        }
+    }
+}

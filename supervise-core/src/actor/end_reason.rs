@@ -1,0 +1,78 @@
+//! Why an actor ended, kept in its cell and read through its refs.
+//!
+//! Whoever causes the end says why: the supervisor when it gives a child up or escalates its failure, the actor when it stops
+//! itself. A stop by request is what remains, and is noted nowhere.
+//!
+//! Rule 8.8.
+
+use std::fmt;
+
+use crate::actor::request::AskError;
+use crate::failure::{Failure, Stage};
+
+/// Why an actor ended. [`HowEnded`](crate::HowEnded) says how.
+///
+/// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// It stopped itself: by `ctx.stop_self()`, because it was not needed ([passivated](crate::Context::passivate)), because its task
+    /// returned, or because a significant child ended.
+    StoppedItself,
+    /// Somebody stopped it: through a ref, or its parent, by a stop or restart of its own or because a sibling failed under a group
+    /// strategy.
+    Stopped,
+    /// It failed, and its supervisor stopped it for that, or escalated the failure and nobody resumed or restarted it.
+    Failed(Failure),
+    /// It failed, and the limit of its supervisor refused another restart.
+    LimitReached(Failure),
+    /// It could not start for the first time, and its supervisor did not try again.
+    CouldNotStart(Failure),
+    /// Its tokio runtime was shut down before it had ended. No hook ran.
+    RuntimeGone,
+    /// Nothing is known. The actor is a guardian that ended long ago, or ended by a defect of this crate.
+    Unknown,
+}
+
+impl EndReason {
+    /// The failure because of which the actor ended, if there is one.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) | Self::LimitReached(failure) | Self::CouldNotStart(failure) => Some(failure),
+            Self::StoppedItself | Self::Stopped | Self::RuntimeGone | Self::Unknown => None,
+        }
+    }
+
+    /// Of an actor whose failure was not answered by a resume or a restart.
+    pub(crate) fn unanswered(failure: Failure, at_limit: bool) -> Self {
+        match failure.stage() {
+            _ if at_limit => Self::LimitReached(failure),
+            Stage::Initialization => Self::CouldNotStart(failure),
+            Stage::Running | Stage::PostRestart => Self::Failed(failure),
+        }
+    }
+
+    /// What an asker of the actor learns.
+    pub(crate) fn into_ask_error(self) -> AskError {
+        match self {
+            Self::Failed(failure) | Self::LimitReached(failure) | Self::CouldNotStart(failure) => {
+                AskError::StoppedByFailure(failure)
+            }
+            Self::StoppedItself | Self::Stopped | Self::RuntimeGone | Self::Unknown => AskError::Stopped,
+        }
+    }
+}
+
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StoppedItself => f.write_str("it stopped itself"),
+            Self::Stopped => f.write_str("it was stopped"),
+            Self::Failed(failure) => write!(f, "it failed: {failure}"),
+            Self::LimitReached(failure) => write!(f, "it failed, and the restart limit was reached: {failure}"),
+            Self::CouldNotStart(failure) => write!(f, "it could not start: {failure}"),
+            Self::RuntimeGone => f.write_str("its runtime was shut down"),
+            Self::Unknown => f.write_str("the reason is not known"),
+        }
+    }
+}

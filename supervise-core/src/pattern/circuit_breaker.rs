@@ -1,0 +1,366 @@
+//! A supervisor that refuses messages while its one child is down.
+//!
+//! ```text
+//!               the child failed, as often in a row as it takes
+//!   Closed ──────────────────────────────────────────────────────► Open: refuses, and says until when
+//!      ▲ ▲                                                          ▲  │ the child runs again
+//!      │ └── the message was handled ── HalfOpen: one message ◄─────┼──┘
+//!      │                                   └── the child failed ────┘
+//! ```
+//!
+//! 1. At most one message is with the child, so that a failure leaves no others waiting there. A mark behind the message tells
+//!    when the child has handled it.
+//! 2. The decider runs on the breaker's turn, also while a handler of the breaker waits for the mark. It decides how long the
+//!    child waits, so it knows until when the breaker is open.
+//!
+//! Rules 23.6 and 23.7.
+
+use std::any::TypeId;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::pass_on::pass_on;
+use super::stand_in::StandInRef;
+use super::template::Template;
+use super::{Blueprint, BlueprintUnder, Decider, decider};
+use crate::actor::{
+    Actor, ActorRef, AskError, CircuitOpen, Context, DeciderTable, Decides, DecidesAll, DefaultTable,
+    EscalationsDecidedBy, FailuresDecidedBy, NeverFails, Props, Ruled, SpawnError, SupervisionTable, Supervisor,
+    Terminated, drop_because,
+};
+use crate::failure::Failure;
+use crate::mailbox::MailboxKind;
+use crate::observe::DeadLetterReason;
+use crate::supervision::{Backoff, BackoffCount, ChildInfo, Directive, Strategy, Terms, Time};
+
+/// Stands in for one child, and refuses what is asked of it while the child is down.
+///
+/// Without a breaker, messages to a child that waits for its restart wait too, in its mailbox. Through a breaker they are refused at
+/// once with [`AskError::CircuitOpen`], which says how long the child will wait. When the child runs again, one message is let
+/// through; if it is handled, all are.
+///
+/// The table decides the child's failures, by default the [default table](DefaultTable). Where it says `Restart`, the breaker opens and
+/// the child waits for `delays`, or for what the rule says (`Restart(backoff(..))`). The breaker ends with its child.
+pub struct CircuitBreaker<C: Actor> {
+    plan: Arc<Plan<C>>,
+    child: Option<ActorRef<C>>,
+}
+
+struct Plan<C: Actor> {
+    name: String,
+    template: Template<C>,
+    delays: Backoff,
+    /// How many failures in a row open it.
+    failures: u32,
+    strategy: Strategy,
+    decide: Decider,
+    state: Mutex<State>,
+    /// The times of `state` count from here.
+    began: OnceLock<Instant>,
+    /// Wakes the handler that waits for the child, when the breaker opens.
+    opened: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    count: BackoffCount,
+    circuit: Circuit,
+}
+
+/// Whether messages are let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Circuit {
+    #[default]
+    Closed,
+    Open {
+        /// When the child's delay is over.
+        until: Time,
+    },
+    HalfOpen,
+}
+
+/// What becomes of a message.
+enum Gate {
+    Pass,
+    Try,
+    Refuse(Duration),
+}
+
+impl<C: Actor> CircuitBreaker<C> {
+    /// Makes a breaker. `template` makes the child, at each restart. `delays` says how long the child waits before a restart, and so how
+    /// long the breaker is open.
+    pub fn around<B>(
+        name: impl Into<String>,
+        template: impl Fn() -> B + Send + Sync + 'static,
+        delays: Backoff,
+    ) -> CircuitBreakerProps<B>
+    where
+        B: Blueprint<Actor = C>,
+    {
+        let plan = Plan {
+            name: name.into(),
+            template: Template::new(template),
+            delays,
+            failures: 1,
+            strategy: DefaultTable::STRATEGY,
+            decide: decider(DefaultTable::rule),
+            state: Mutex::default(),
+            began: OnceLock::new(),
+            opened: Notify::new(),
+        };
+        CircuitBreakerProps { plan, table: DefaultTable::TABLE, marks: PhantomData }
+    }
+}
+
+/// The settings of a [`CircuitBreaker`].
+#[must_use = "settings do nothing until `props()` is spawned"]
+pub struct CircuitBreakerProps<B: Blueprint, T = DefaultTable> {
+    plan: Plan<B::Actor>,
+    table: DeciderTable,
+    marks: PhantomData<fn() -> (B, T)>,
+}
+
+impl<B: Blueprint, T> CircuitBreakerProps<B, T> {
+    /// Sets the table that decides the child's failures. The compiler checks that it decides every failure of the child, and that the
+    /// table of the breaker's parent decides what it escalates.
+    pub fn supervised_by<S: SupervisionTable>(mut self) -> CircuitBreakerProps<B, S>
+    where
+        B: BlueprintUnder<S>,
+    {
+        self.plan.strategy = S::STRATEGY;
+        self.plan.decide = decider(S::rule);
+        CircuitBreakerProps { plan: self.plan, table: S::TABLE, marks: PhantomData }
+    }
+
+    /// Opens the breaker at this many failures in a row; after each earlier one the child restarts at once. Default: 1. A row ends when
+    /// the child has not failed for the quiet time of the delays ([`Backoff::reset_after`]). 0 counts as 1.
+    pub fn after_failures(mut self, failures: u32) -> Self {
+        self.plan.failures = failures.max(1);
+        self
+    }
+
+    /// The props for `spawn_with`. The breaker has the same kind of mailbox as its child.
+    pub fn props(self) -> Props<CircuitBreaker<B::Actor>, NeverFails, T> {
+        let (plan, table) = (Arc::new(self.plan), self.table);
+        let mailbox = plan.template.mailbox();
+        let deciding = Arc::clone(&plan);
+        // The breaker's own delays take the place of the table's.
+        let strategy = Strategy { backoff: None, ..plan.strategy };
+        let begin = move || {
+            *plan.state() = State::default();
+            CircuitBreaker { plan: Arc::clone(&plan), child: None }
+        };
+        Props::new(begin)
+            .mailbox(mailbox)
+            .with_policy(strategy, table, move |failure, child| Ok((deciding.decide(failure, child)?, strategy)))
+    }
+}
+
+impl<C: Actor> Plan<C> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No user code runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Time {
+        Instant::now().saturating_duration_since(*self.began.get_or_init(Instant::now))
+    }
+
+    /// Rule 23.6.
+    fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+        let (directive, rule) = (self.decide)(failure, child)?;
+        let own = match directive {
+            Directive::Restart => None,
+            Directive::RestartAfter(delays) => Some(delays),
+            Directive::RestartOn(terms) => terms.backoff,
+            directive => return Ok((directive, rule)),
+        };
+        let after = |backoff: Option<Backoff>| match directive {
+            Directive::RestartOn(terms) => Directive::RestartOn(Terms { backoff, ..terms }),
+            _ => backoff.map_or(Directive::Restart, Directive::RestartAfter),
+        };
+        let delays = own.or(self.strategy.backoff).unwrap_or(self.delays);
+        let now = self.now();
+        let mut state = self.state();
+        let delay = if failure.is_initialization() {
+            state.count.failed_to_start(0, &delays, now, fastrand::f64())
+        } else {
+            state.count.failed(&delays, now, fastrand::f64())
+        };
+        if state.count.count() < self.failures {
+            return Ok((after(None), rule));
+        }
+        state.circuit = Circuit::Open { until: now.saturating_add(delay) };
+        drop(state);
+        self.opened.notify_waiters();
+        Ok((after(Some(Backoff::exponential(delay, delay))), rule))
+    }
+
+    /// Rule 23.7.
+    fn gate(&self, child_runs: bool) -> Gate {
+        let now = self.now();
+        let mut state = self.state();
+        match state.circuit {
+            Circuit::Closed => Gate::Pass,
+            Circuit::Open { .. } if child_runs => {
+                state.circuit = Circuit::HalfOpen;
+                Gate::Try
+            }
+            Circuit::Open { until } => Gate::Refuse(until.saturating_sub(now)),
+            Circuit::HalfOpen => Gate::Refuse(Duration::ZERO),
+        }
+    }
+
+    /// The child has handled the message that was let through.
+    fn tried(&self) {
+        let mut state = self.state();
+        if state.circuit == Circuit::HalfOpen {
+            state.circuit = Circuit::Closed;
+        }
+    }
+}
+
+/// The breaker's own methods, behind `actor_ref()`.
+impl<C: Actor> ActorRef<CircuitBreaker<C>> {
+    /// Whether the breaker refuses messages: `None` if it does not, and otherwise how long the child still waits for its restart. That is
+    /// zero while it restarts, and while one message is tried.
+    ///
+    /// # Errors
+    ///
+    /// If the breaker has stopped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future has no effect.
+    pub async fn refuses_for(&self) -> Result<Option<Duration>, AskError> {
+        self.ask_visit(|breaker, _| {
+            let circuit = breaker.plan.state().circuit;
+            match circuit {
+                Circuit::Closed => None,
+                Circuit::HalfOpen => Some(Duration::ZERO),
+                Circuit::Open { until } => Some(until.saturating_sub(breaker.plan.now())),
+            }
+        })
+        .await
+    }
+}
+
+impl<C: Actor> CircuitBreaker<C> {
+    /// Gives the child a message and waits until it is handled, the breaker opens, or this actor is to stop. Invariant 1.
+    fn pass(
+        &self,
+        message: C::Message,
+        child: &ActorRef<C>,
+        ctx: &Context<Self>,
+    ) -> impl Future<Output = ()> + Send + use<C> {
+        let (plan, child, stopping) = (Arc::clone(&self.plan), child.clone(), ctx.stopping());
+        let passed_on = pass_on(message, &child, ctx);
+        async move {
+            // The decider, which opens the breaker, runs on this actor's turn, so not before this waits.
+            let mut opened = pin!(plan.opened.notified());
+            opened.as_mut().enable();
+            passed_on.await;
+            let (mark, handled) = oneshot::channel();
+            child.visit(move |_, _| {
+                let _waits = mark.send(());
+                Ok(())
+            });
+            // It is over, too, when the child has ended, which drops the mark.
+            let (mut handled, mut stopping) = (pin!(handled), pin!(stopping));
+            poll_fn(|cx| {
+                let over = handled.as_mut().poll(cx).is_ready()
+                    || opened.as_mut().poll(cx).is_ready()
+                    || stopping.as_mut().poll(cx).is_ready();
+                if over { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Actor> Supervisor for CircuitBreaker<C> {
+    type Ref = StandInRef<Self>;
+    const MAILBOX: MailboxKind = C::MAILBOX;
+
+    fn answers_to(actor: TypeId) -> bool {
+        actor == TypeId::of::<Self>() || C::answers_to(actor)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Actor> Actor for CircuitBreaker<C> {
+    type Message = C::Message;
+
+    async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        let Some(child) = &self.child else { unreachable!("the child is spawned before the first message") };
+        let child_runs = child.core().protocol().accepts_messages();
+        match self.plan.gate(child_runs) {
+            Gate::Pass => self.pass(message, child, ctx).await,
+            Gate::Try => {
+                let (plan, child) = (Arc::clone(&self.plan), child.clone());
+                pass_on(message, &child, ctx).await;
+                child.visit(move |_, _| {
+                    plan.tried();
+                    Ok(())
+                });
+            }
+            Gate::Refuse(retry_after) => {
+                let name = C::message_name(&message);
+                let why = AskError::CircuitOpen(Box::new(CircuitOpen { breaker: ctx.path(), retry_after }));
+                // An asker that is told is not the loss of a message.
+                if !drop_because(why, message) {
+                    ctx.me_any().core().dead_letter(name, DeadLetterReason::CircuitOpen);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        match self.plan.template.spawn(&self.plan.name, ctx) {
+            Ok(child) => self.child = Some(child),
+            Err(error) => return Err(Failure::new(error)),
+        }
+        Ok(())
+    }
+
+    async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
+        if self.child.as_ref().is_some_and(|child| child.to_any() == *gone.subject()) {
+            ctx.stop_self();
+        }
+        Ok(())
+    }
+
+    fn message_name(message: &C::Message) -> &'static str {
+        C::message_name(message)
+    }
+}
+
+impl<C: Actor, P: Decides<SpawnError>> FailuresDecidedBy<P> for CircuitBreaker<C> {}
+impl<C: Actor, P: DecidesAll> EscalationsDecidedBy<P> for CircuitBreaker<C> {}
+
+impl<C: Actor> fmt::Debug for CircuitBreaker<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CircuitBreaker").field("child", &self.child).finish_non_exhaustive()
+    }
+}
+
+impl<B: Blueprint, T> fmt::Debug for CircuitBreakerProps<B, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Plan { template, delays, failures, .. } = &self.plan;
+        f.debug_struct("CircuitBreakerProps")
+            .field("template", template)
+            .field("delays", delays)
+            .field("failures", failures)
+            .finish_non_exhaustive()
+    }
+}

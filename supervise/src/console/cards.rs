@@ -1,0 +1,398 @@
+//! What needs attention: which card an actor gets, in which words, and in which order the cards come.
+//!
+//! Rule 22.3.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use supervise_core::NodeState;
+
+use super::failing::Failing;
+use super::history::{Fall, History, Losing};
+use super::marks::Mark;
+use super::sight::{Budget, Sight, Time};
+use super::words::{Count, Span, count, outcome, reason, short_type, so_many};
+
+/// The same message for so long, and others wait: it is stuck.
+const STUCK: Duration = Duration::from_secs(5);
+/// So long in a handler that is not at an await point: it blocks a thread.
+const BLOCKS: Duration = Duration::from_secs(1);
+/// A start, and an end, may take so long.
+const SLOW_START: Duration = Duration::from_secs(5);
+const SLOW_END: Duration = Duration::from_secs(10);
+/// So many messages wait, or for so long: it falls behind if there are more at each look.
+const MANY_WAIT: usize = 1_000;
+const LONG_WAIT: Duration = Duration::from_secs(10);
+const GROWS: u32 = 3;
+/// Of how many groups of alike actors cards are made.
+const GROUPS: usize = 256;
+/// How many cards there are.
+pub(super) const MOST_CARDS: usize = 16;
+
+/// What is wrong, the worst kind first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    BlocksThread,
+    Stuck,
+    BranchDown,
+    RestartLoop,
+    FallingBehind,
+    SlowStart,
+    SlowEnd,
+    MessagesLost,
+    NearLimit,
+}
+
+impl Kind {
+    /// In the words of the page.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::BlocksThread => "Blocks a thread",
+            Self::Stuck => "Stuck",
+            Self::BranchDown => "Branch down",
+            Self::RestartLoop => "Restart loop",
+            Self::FallingBehind => "Falling behind",
+            Self::SlowStart => "Slow to start",
+            Self::SlowEnd => "Slow to end",
+            Self::MessagesLost => "Messages lost",
+            Self::NearLimit => "Near its limit",
+        }
+    }
+
+    /// A word for programs.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::BlocksThread => "blocks",
+            Self::Stuck => "stuck",
+            Self::BranchDown => "down",
+            Self::RestartLoop => "loop",
+            Self::FallingBehind => "behind",
+            Self::SlowStart => "start",
+            Self::SlowEnd => "end",
+            Self::MessagesLost => "lost",
+            Self::NearLimit => "limit",
+        }
+    }
+}
+
+/// Something that needs attention.
+#[derive(Debug, Clone)]
+pub(super) struct Card {
+    pub(super) kind: Kind,
+    /// How many actors it is about.
+    pub(super) actors: usize,
+    /// The path of the actor, or of the worst of several.
+    pub(super) path: String,
+    pub(super) actor_type: String,
+    /// Sentences with the numbers that matter. No text of the user's is in them.
+    pub(super) says: String,
+    /// The text of the failure, if there is one.
+    pub(super) cause: Option<String>,
+    /// How many messages it holds up, or how often it happened.
+    pub(super) weight: u64,
+}
+
+/// What is wrong with an actor.
+pub(super) fn ailment(
+    sight: &Sight<'_>,
+    mark: Option<&Mark>,
+    failing: Option<&Failing>,
+    now: Time,
+) -> Option<Kind> {
+    let lasted =
+        |since: Option<Time>, long: Duration| since.is_some_and(|since| now.saturating_sub(since) >= long);
+    let since = mark.map(|mark| mark.state_since);
+    match sight.state {
+        NodeState::Starting if failing.is_none_or(|failing| !failing.is_loop(true, now)) => {
+            return lasted(since, SLOW_START).then_some(Kind::SlowStart);
+        }
+        NodeState::Stopping => return lasted(since, SLOW_END).then_some(Kind::SlowEnd),
+        _ => {}
+    }
+    if let Some(mark) = mark {
+        if lasted(mark.awake_since, BLOCKS) {
+            return Some(Kind::BlocksThread);
+        }
+        if sight.waiting > 0 && lasted(mark.message_since, STUCK) {
+            return Some(Kind::Stuck);
+        }
+    }
+    if failing.is_some_and(|failing| failing.is_loop(sight.due.is_some(), now)) {
+        return Some(Kind::RestartLoop);
+    }
+    if sight.state == NodeState::Running && mark.is_some_and(|mark| falls_behind(sight, mark, now)) {
+        return Some(Kind::FallingBehind);
+    }
+    sight.budget.filter(|budget| budget.of >= 2 && budget.used + 1 >= budget.of).map(|_| Kind::NearLimit)
+}
+
+fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
+    let bound = sight.capacity.map_or(MANY_WAIT, |capacity| MANY_WAIT.min(capacity.div_ceil(5).saturating_mul(4)));
+    let grows = sight.waiting >= bound.max(1) && mark.grew >= GROWS;
+    let is_full = sight.capacity.is_some_and(|capacity| sight.waiting >= capacity && capacity >= 2);
+    let full = is_full && mark.message_since.is_some_and(|since| now.saturating_sub(since) >= STUCK);
+    grows || full || mark.oldest(now).is_some_and(|age| age.at_least >= LONG_WAIT)
+}
+
+/// The cards of one look.
+#[derive(Debug, Default)]
+pub(super) struct Hand {
+    /// Alike actors have one card.
+    groups: HashMap<(Kind, &'static str, Option<&'static str>), Card>,
+    /// How many actors are not well.
+    pub(super) ill: usize,
+}
+
+impl Hand {
+    /// Adds an actor that is not well.
+    pub(super) fn add(&mut self, kind: Kind, path: &str, sight: &Sight<'_>, known: &Known<'_>) {
+        self.ill += 1;
+        let code = match kind {
+            Kind::RestartLoop => {
+                known.failing.and_then(|failing| failing.decision.during.map(supervise_core::During::name))
+            }
+            Kind::Stuck | Kind::BlocksThread => sight.handler,
+            _ => None,
+        };
+        let full = self.groups.len() >= GROUPS;
+        let group = (kind, sight.actor_type, code);
+        if full && !self.groups.contains_key(&group) {
+            return;
+        }
+        let weight = weight(kind, sight, known);
+        let card = self.groups.entry(group).or_insert_with(|| Card {
+            kind,
+            actors: 0,
+            path: String::new(),
+            actor_type: short_type(sight.actor_type),
+            says: String::new(),
+            cause: None,
+            weight: 0,
+        });
+        card.actors += 1;
+        if card.actors == 1 || weight > card.weight {
+            card.says = says(kind, sight, known);
+            card.cause = (kind == Kind::RestartLoop || kind == Kind::NearLimit)
+                .then(|| known.failing.map(|failing| failing.decision.text.clone()))
+                .flatten();
+            path.clone_into(&mut card.path);
+        }
+        card.weight = card.weight.max(weight);
+    }
+
+    /// All cards, the worst one first: by kind, then by what it holds up.
+    pub(super) fn play(self, history: &History, now: Time) -> Vec<Card> {
+        let mut cards: Vec<Card> = self.groups.into_values().collect();
+        leave_roots(&mut cards, Kind::SlowStart);
+        leave_roots(&mut cards, Kind::SlowEnd);
+        cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(|fall| fallen(fall, now)));
+        cards.extend(lost(history, now));
+        cards.sort_by(|a, b| (a.kind, b.weight, &a.path).cmp(&(b.kind, a.weight, &b.path)));
+        cards
+    }
+}
+
+/// An actor that starts, or ends, waits for those below it: only the lowest ones have a card.
+fn leave_roots(cards: &mut Vec<Card>, kind: Kind) {
+    let paths: Vec<String> =
+        cards.iter().filter(|card| card.kind == kind).map(|card| format!("{}/", card.path)).collect();
+    cards.retain(|card| {
+        card.kind != kind || {
+            let own = format!("{}/", card.path);
+            !paths.iter().any(|path| path.len() > own.len() && path.starts_with(&own))
+        }
+    });
+}
+
+/// What else is known of an actor.
+pub(super) struct Known<'a> {
+    pub(super) mark: Option<&'a Mark>,
+    pub(super) failing: Option<&'a Failing>,
+    /// The supervisor's path.
+    pub(super) supervisor: &'a str,
+    /// How many more messages wait each second.
+    pub(super) now: Time,
+}
+
+fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
+    match kind {
+        Kind::RestartLoop => known.failing.map_or(0, |failing| failing.failures),
+        Kind::NearLimit => sight.budget.map_or(0, |budget| u64::from(budget.used)),
+        _ => sight.waiting as u64,
+    }
+}
+
+fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
+    let now = known.now;
+    let ago = |since: Option<Time>| Span(now.saturating_sub(since.unwrap_or(now)));
+    let mark = known.mark;
+    let handler = sight.handler.map_or_else(|| "In a handler".to_owned(), |name| format!("In `{name}`"));
+    match kind {
+        Kind::BlocksThread => format!(
+            "{handler} for {}, not at an await point: it blocks a thread. {}.",
+            ago(mark.and_then(|mark| mark.message_since)),
+            waits_behind(sight.waiting)
+        ),
+        Kind::Stuck => format!(
+            "{handler} for {}, at an await point. {}{}.",
+            ago(mark.and_then(|mark| mark.message_since)),
+            waits_behind(sight.waiting),
+            oldest(mark, now)
+        ),
+        Kind::FallingBehind => {
+            let room = sight.capacity.map_or_else(String::new, |room| format!(" (room for {})", count(room)));
+            format!(
+                "{} wait{}{room}{}. {}.",
+                so_many(sight.waiting as u64, "message"),
+                if sight.waiting == 1 { "s" } else { "" },
+                oldest(mark, now),
+                if mark.is_some_and(|mark| mark.grew > 0) { "More at each look" } else { "Not more than before" }
+            )
+        }
+        Kind::SlowStart => format!(
+            "Starting for {}{}. {}.",
+            ago(mark.map(|mark| mark.state_since)),
+            in_hook(sight),
+            waits_behind(sight.waiting)
+        ),
+        Kind::SlowEnd => format!(
+            "Stopping for {}{}. {}.",
+            ago(mark.map(|mark| mark.state_since)),
+            in_hook(sight),
+            waits_behind(sight.waiting)
+        ),
+        Kind::RestartLoop => known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known)),
+        Kind::NearLimit => sight.budget.map_or_else(String::new, |budget| near_limit(budget, known.supervisor)),
+        Kind::BranchDown | Kind::MessagesLost => String::new(),
+    }
+}
+
+fn in_hook(sight: &Sight<'_>) -> String {
+    sight.handler.map_or_else(String::new, |name| format!(", last in `{name}`"))
+}
+
+fn waits_behind(waiting: usize) -> String {
+    match waiting {
+        0 => "Nothing waits behind it".to_owned(),
+        1 => "1 message waits behind it".to_owned(),
+        more => format!("{} messages wait behind it", count(more)),
+    }
+}
+
+fn oldest(mark: Option<&Mark>, now: Time) -> String {
+    match mark.and_then(|mark| mark.oldest(now)) {
+        Some(age) if age.at_least > Duration::ZERO => format!(", the oldest for {}", Span(age.at_least)),
+        _ => String::new(),
+    }
+}
+
+fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> String {
+    let Failing { failures, first, last, decision, .. } = failing;
+    let within = last.saturating_sub(*first).max(Duration::from_secs(1));
+    let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
+    let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+    let next = match sight.due {
+        Some(due) => format!(
+            " It is failure {} in a row; next try in {}.",
+            decision.attempt,
+            Span(due.saturating_sub(known.now))
+        ),
+        None => format!(" The last one was {} ago.", Span(known.now.saturating_sub(*last))),
+    };
+    let then =
+        sight.budget.map_or_else(String::new, |budget| format!(" {}", near_limit(budget, known.supervisor)));
+    format!(
+        "Failed {} in {}{during}. {} decides{rule}: {}.{next}{then}",
+        if *failures == 1 { "once".to_owned() } else { format!("{} times", Count(*failures)) },
+        Span(within),
+        known.supervisor,
+        outcome(decision.outcome),
+    )
+}
+
+fn near_limit(budget: Budget, supervisor: &str) -> String {
+    let Budget { used, of, within, escalates } = budget;
+    let within = within.map_or_else(|| " of its life".to_owned(), |within| format!(" in {}", Span(within)));
+    let then = if escalates { format!("fails {supervisor}") } else { "stops it".to_owned() };
+    let left = of.saturating_sub(used);
+    let next = match left {
+        0 => format!("The next failure {then}"),
+        1 => format!("One restart is left; the failure after it {then}"),
+        more => format!("{more} restarts are left; the failure after them {then}"),
+    };
+    format!("{used} of {of} restarts{within} used. {next}.")
+}
+
+fn fallen(fall: &Fall, now: Time) -> Card {
+    let way = if fall.passed.is_empty() {
+        String::new()
+    } else {
+        format!("The failure went up: {} → {}. ", fall.origin, fall.passed.join(" → "))
+    };
+    let end = match &fall.end {
+        Some((end, supervisor)) => format!("{supervisor}: {}", outcome(*end)),
+        None => format!("{} failed with it", fall.passed.last().unwrap_or(&fall.origin)),
+    };
+    let used = fall.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} restarts used"));
+    let says = format!("{way}{end}{used}. That was {} ago.", Span(now.saturating_sub(fall.at)));
+    let down = match (fall.passed.last(), &fall.end) {
+        (Some(top), _) => top.clone(),
+        (None, _) => fall.origin.clone(),
+    };
+    Card {
+        kind: Kind::BranchDown,
+        actors: 1,
+        path: down,
+        actor_type: String::new(),
+        says,
+        cause: Some(fall.text.clone()),
+        // The later one first.
+        weight: fall.at.as_secs(),
+    }
+}
+
+fn lost(history: &History, now: Time) -> Vec<Card> {
+    let card = |path: String, actors, letters, says| Card {
+        kind: Kind::MessagesLost,
+        actors,
+        path,
+        actor_type: String::new(),
+        says,
+        cause: None,
+        weight: letters,
+    };
+    let since = |first: Time| Span(now.saturating_sub(first));
+    let mut cards: Vec<Card> = history
+        .losing
+        .iter()
+        .filter(|losing| losing.is_many(now))
+        .map(|losing| {
+            let (kind, share) = losing.mostly();
+            let says = format!(
+                "{} since {}, {share} % `{kind}`: {}. The last one was {} ago.",
+                so_many(losing.letters, "dead letter"),
+                since(losing.first),
+                reason(losing.reason),
+                since(losing.last)
+            );
+            card(losing.recipient.clone(), 1, losing.letters, says)
+        })
+        .collect();
+    if cards.is_empty()
+        && history.loses_many(now)
+        && let Some(last) = history.losing.iter().max_by_key(|losing| losing.last)
+    {
+        let letters = history.losing.iter().map(|losing| losing.letters).sum();
+        let first = history.losing.iter().map(|losing: &Losing| losing.first).min().unwrap_or(now);
+        let (kind, _) = last.mostly();
+        let says = format!(
+            "{} to {} recipients since {}. The last one, `{kind}`, was for this one: {}.",
+            so_many(letters, "dead letter"),
+            count(history.losing.len()),
+            since(first),
+            reason(last.reason)
+        );
+        cards.push(card(last.recipient.clone(), history.losing.len(), letters, says));
+    }
+    cards
+}

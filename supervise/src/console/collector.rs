@@ -1,0 +1,206 @@
+//! Makes one view of a series of looks and events. Time is an argument, so this needs no runtime and no clock.
+
+use std::time::Duration;
+
+use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, ailment};
+use super::failing::Failures;
+use super::history::{Fall, History};
+use super::marks::Marks;
+use super::rows::{Handled, Row, Rows, Shown, rate};
+use super::sight::{Decision, Happening, Sight, Time};
+
+/// So long in one message is worth a mention beside a card of an actor that is stuck.
+const LONG: Duration = Duration::from_secs(5);
+const MOST_MENTIONED: usize = 5;
+/// How many failures a view has.
+const MOST_FAILURES: usize = 60;
+
+/// What the looks and events so far mean.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    marks: Marks,
+    failures: Failures,
+    history: History,
+    handled: Handled,
+    /// What all actors together had handled at the last look.
+    handled_in_all: u64,
+    looked: Option<Time>,
+}
+
+/// A look that is being taken.
+#[derive(Debug)]
+pub(super) struct Look<'c> {
+    collector: &'c mut Collector,
+    now: Time,
+    actors: usize,
+    handled: u64,
+    longest: Option<Time>,
+    hand: Hand,
+    mentioned: Vec<Mention>,
+    rows: Rows,
+    /// The path of the actor that was seen last, and where in it each of its elements ends.
+    path: String,
+    ends: Vec<usize>,
+}
+
+/// An actor that waits in one message for long, and behind which nobody waits as far as is known. Others may wait for its answer.
+#[derive(Debug, Clone)]
+pub(super) struct Mention {
+    pub(super) path: String,
+    pub(super) handler: Option<&'static str>,
+    pub(super) since: Time,
+}
+
+/// What is shown: a bounded amount, however large the system is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct View {
+    /// The time since the system began.
+    pub(super) now: Time,
+    /// How long the look took.
+    pub(super) took: Duration,
+    /// How long it is to the next look.
+    pub(super) interval: Duration,
+    pub(super) actors: usize,
+    pub(super) ill: usize,
+    /// For how long, at most, the message has waited that waits longest. `None`: none waits.
+    pub(super) longest: Option<Time>,
+    pub(super) per_second: f64,
+    /// The worst one first.
+    pub(super) cards: Vec<Card>,
+    /// Who may be what those wait for that are stuck: the longest first.
+    pub(super) mentioned: Vec<Mention>,
+    /// How many more cards there are.
+    pub(super) more_cards: usize,
+    pub(super) rows: Vec<Row>,
+    /// The newest one last.
+    pub(super) failures: Vec<(Time, Decision)>,
+    pub(super) falls: Vec<Fall>,
+    pub(super) lost_minutes: Vec<(u64, u64)>,
+    /// How many events were missed.
+    pub(super) missed: u64,
+    /// How many busy actors could not be followed.
+    pub(super) unfollowed: usize,
+    /// How the system ended.
+    pub(super) ended: Option<String>,
+}
+
+impl Collector {
+    pub(super) fn happened(&mut self, happening: Happening, now: Time) {
+        match happening {
+            Happening::Failed(decision) => {
+                self.history.failed(decision.clone(), now);
+                self.failures.note(decision, now);
+            }
+            Happening::Lost(loss) => self.history.lost(loss, now),
+            Happening::Missed(missed) => self.history.missed += missed,
+        }
+    }
+
+    pub(super) fn look(&mut self, now: Time) -> Look<'_> {
+        self.history.forget(now);
+        self.marks.begin();
+        Look {
+            collector: self,
+            now,
+            actors: 0,
+            handled: 0,
+            longest: None,
+            hand: Hand::default(),
+            mentioned: Vec::new(),
+            rows: Rows::default(),
+            path: String::new(),
+            ends: Vec::new(),
+        }
+    }
+}
+
+impl Look<'_> {
+    /// Takes an actor in. Each comes before its children.
+    pub(super) fn see(&mut self, sight: &Sight<'_>) {
+        self.go_to(sight);
+        self.actors += 1;
+        self.handled += u64::from(sight.handled());
+        let Self { collector, now, .. } = self;
+        let now = *now;
+        let mark = collector.marks.see(sight, now);
+        let failing = collector.failures.of(sight.key);
+        let kind = ailment(sight, mark, failing, now);
+        let oldest = mark.and_then(|mark| mark.oldest(now));
+        self.longest = self.longest.max(oldest.map(|age| age.at_most));
+        let shown = Shown {
+            kind,
+            since: mark.map(|mark| match kind {
+                Some(Kind::SlowStart | Kind::SlowEnd) => mark.state_since,
+                _ => mark.message_since.unwrap_or(mark.state_since),
+            }),
+            oldest: oldest.map(|age| age.at_least),
+        };
+        if let Some(kind) = kind {
+            let above = self.ends.len().checked_sub(2).map_or(0, |above| self.ends[above]);
+            let supervisor = if above == 0 { "/" } else { &self.path[..above] };
+            self.hand.add(kind, &self.path, sight, &Known { mark, failing, supervisor, now });
+        }
+        let since = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
+        if let (Some(since), None) = (since, kind) {
+            self.mention(sight.handler, since);
+        }
+        self.rows.see(sight, if self.path.is_empty() { "/" } else { &self.path }, shown);
+    }
+
+    fn mention(&mut self, handler: Option<&'static str>, since: Time) {
+        let place = self.mentioned.partition_point(|other| other.since <= since);
+        if place < MOST_MENTIONED {
+            self.mentioned.truncate(MOST_MENTIONED - 1);
+            self.mentioned.insert(place, Mention { path: self.path.clone(), handler, since });
+        }
+    }
+
+    fn go_to(&mut self, sight: &Sight<'_>) {
+        self.ends.truncate(sight.depth);
+        self.path.truncate(self.ends.last().copied().unwrap_or(0));
+        if sight.depth > 0 {
+            self.path.push('/');
+            self.path.push_str(sight.name);
+        }
+        self.ends.push(self.path.len());
+    }
+
+    /// What all looks and events so far show.
+    pub(super) fn close(self) -> View {
+        let Self { collector, now, actors, handled, longest, hand, mentioned, rows, .. } = self;
+        let seconds = collector.looked.map_or(0.0, |looked| now.saturating_sub(looked).as_secs_f64());
+        let per_second = rate(handled.saturating_sub(collector.handled_in_all), seconds);
+        let (rows, lines_handled) = rows.close(&collector.handled, seconds);
+        collector.handled = lines_handled;
+        collector.handled_in_all = handled;
+        collector.looked = Some(now);
+        collector.marks.end(now);
+        let history = &collector.history;
+        let ill = hand.ill;
+        let mut cards = hand.play(history, now);
+        let more_cards = cards.len().saturating_sub(MOST_CARDS);
+        cards.truncate(MOST_CARDS);
+        let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
+        let newest = history.failures.len().saturating_sub(MOST_FAILURES);
+        View {
+            now,
+            actors,
+            ill,
+            longest,
+            per_second,
+            cards,
+            mentioned: if is_stuck { mentioned } else { Vec::new() },
+            more_cards,
+            rows,
+            failures: history.failures.range(newest..).cloned().collect(),
+            falls: history.falls.iter().cloned().collect(),
+            lost_minutes: history.lost_minutes.iter().copied().collect(),
+            missed: history.missed,
+            unfollowed: collector.marks.unfollowed,
+            ..View::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

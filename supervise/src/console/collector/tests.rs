@@ -1,0 +1,399 @@
+use supervise_core::{DeadLetterReason, NodeState, Outcome};
+
+use super::super::cards::Kind;
+use super::super::sight::{Budget, Loss};
+use super::super::text::text;
+use super::*;
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// An actor at rest.
+fn at(depth: usize, name: &'static str, key: u64) -> Sight<'static> {
+    Sight {
+        key,
+        depth,
+        name,
+        actor_type: "shop::Actor",
+        state: NodeState::Running,
+        handling: false,
+        parked: false,
+        handler: Some("serve"),
+        pushed: 0,
+        waiting: 0,
+        capacity: None,
+        restarts: 0,
+        attempt: 0,
+        budget: None,
+        due: None,
+    }
+}
+
+fn look(collector: &mut Collector, seconds: u64, actors: &[Sight<'_>]) -> View {
+    let mut look = collector.look(secs(seconds));
+    look.see(&at(0, "", 1));
+    look.see(&at(1, "user", 2));
+    for actor in actors {
+        look.see(actor);
+    }
+    look.close()
+}
+
+fn kinds(view: &View) -> Vec<(Kind, &str)> {
+    view.cards.iter().map(|card| (card.kind, &*card.path)).collect()
+}
+
+fn decision(child: &str, key: u64, outcome: Outcome) -> Decision {
+    Decision {
+        key,
+        child: child.to_owned(),
+        supervisor: child.rsplit_once('/').map_or("/", |(above, _)| above).to_owned(),
+        text: "refused".to_owned(),
+        during: None,
+        rule: Some("io::Error"),
+        outcome,
+        attempt: 1,
+        used: Some((1, 5)),
+    }
+}
+
+fn restarting() -> Outcome {
+    Outcome::Restarting { children: 1, delay: None }
+}
+
+fn failed(collector: &mut Collector, seconds: u64, decision: Decision) {
+    collector.happened(Happening::Failed(decision), secs(seconds));
+}
+
+/// CON-06, CON-07: who waits at an await point is stuck only if somebody waits behind it; who does not wait blocks a thread.
+#[test]
+fn con_06_con_07_waiting_is_no_harm_unless_somebody_waits_behind() {
+    let poll = |waiting: u32| Sight {
+        handling: true,
+        parked: true,
+        pushed: 1 + waiting,
+        waiting: waiting as usize,
+        ..at(2, "poll", 7)
+    };
+    let mut collector = Collector::default();
+    for second in 0..600 {
+        assert!(look(&mut collector, second, &[poll(0)]).cards.is_empty(), "a long poll at second {second}");
+    }
+    assert!(look(&mut collector, 600, &[poll(3)]).cards.iter().all(|card| card.kind == Kind::Stuck));
+    let mut collector = Collector::default();
+    let cards: Vec<_> = (0..7).map(|second| look(&mut collector, second, &[poll(2)]).cards.len()).collect();
+    assert_eq!(cards, [0, 0, 0, 0, 0, 1, 1]);
+
+    let mut collector = Collector::default();
+    let blocks = Sight { parked: false, ..poll(0) };
+    assert!(look(&mut collector, 0, std::slice::from_ref(&blocks)).cards.is_empty());
+    let view = look(&mut collector, 1, &[blocks]);
+    assert_eq!(kinds(&view), [(Kind::BlocksThread, "/user/poll")]);
+    assert!(view.cards[0].says.contains("`serve`"), "{:?}", view.cards);
+}
+
+/// CON-06.
+#[test]
+fn con_06_of_those_that_start_for_long_only_the_lowest_has_a_card() {
+    let parent = Sight { state: NodeState::Starting, actor_type: "Parent", ..at(2, "parent", 7) };
+    let child = Sight { state: NodeState::Starting, ..at(3, "child", 8) };
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &[parent.clone(), child.clone()]);
+    assert!(look(&mut collector, 4, &[parent.clone(), child.clone()]).cards.is_empty());
+    assert_eq!(kinds(&look(&mut collector, 5, &[parent, child])), [(Kind::SlowStart, "/user/parent/child")]);
+    let ends = Sight { state: NodeState::Stopping, ..at(2, "ends", 9) };
+    look(&mut collector, 10, std::slice::from_ref(&ends));
+    assert!(look(&mut collector, 19, std::slice::from_ref(&ends)).cards.is_empty());
+    assert_eq!(kinds(&look(&mut collector, 20, &[ends])), [(Kind::SlowEnd, "/user/ends")]);
+}
+
+/// CON-08, as far as it goes without knowing who asks whom.
+#[test]
+fn con_08_beside_a_stuck_actor_stand_those_that_are_long_in_a_message() {
+    let waits =
+        |name, key, waiting| Sight { handling: true, parked: true, pushed: 5, waiting, ..at(2, name, key) };
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &[waits("root", 6, 0)]);
+    let actors = [waits("root", 6, 0), waits("ledger", 7, 0), waits("order", 8, 3)];
+    look(&mut collector, 1, &actors);
+    assert!(look(&mut collector, 5, &actors).mentioned.is_empty(), "nobody is stuck");
+    let view = look(&mut collector, 6, &actors);
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/order")]);
+    let mentioned: Vec<_> = view.mentioned.iter().map(|mention| (&*mention.path, mention.since)).collect();
+    assert_eq!(mentioned, [("/user/root", secs(0)), ("/user/ledger", secs(1))]);
+    assert!(text("shop", &view).contains("/user/root in `serve` for 6 s"));
+    let many: Vec<_> = (10..40).map(|key| waits("one", key, 0)).collect();
+    look(&mut collector, 10, &many);
+    assert_eq!(look(&mut collector, 20, &many).mentioned.len(), 0);
+}
+
+#[test]
+fn alike_actors_have_one_card_that_names_the_worst() {
+    let stuck = |name, key, waiting: usize| Sight {
+        handling: true,
+        parked: true,
+        pushed: 1 + u32::try_from(waiting).expect("few"),
+        waiting,
+        ..at(2, name, key)
+    };
+    let actors = [stuck("a", 7, 1), stuck("b", 8, 40), stuck("c", 9, 2)];
+    let mut collector = Collector::default();
+    look(&mut collector, 0, &actors);
+    let view = look(&mut collector, 5, &actors);
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/b")]);
+    assert_eq!((view.cards[0].actors, view.ill), (3, 3));
+}
+
+/// A bounded mailbox and an unbounded one; what grows at three looks, or waits ten seconds.
+#[test]
+fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
+    let mut collector = Collector::default();
+    let mut handled = 0;
+    let mut busy = |collector: &mut Collector, second: u64, waiting: usize, capacity| {
+        handled += 100;
+        let pushed = handled + u32::try_from(waiting).expect("few");
+        let actor = Sight { handling: true, parked: true, pushed, waiting, capacity, ..at(2, "audit", 7) };
+        kinds(&look(collector, second, &[actor])).iter().map(|card| card.0).collect::<Vec<_>>()
+    };
+    let cards: Vec<_> = [900, 1_000, 1_100, 1_200, 1_150]
+        .iter()
+        .zip(1..)
+        .map(|(&n, s)| busy(&mut collector, s, n, None))
+        .collect();
+    assert_eq!(cards, [vec![], vec![], vec![], vec![Kind::FallingBehind], vec![]]);
+    let mut collector = Collector::default();
+    let cards: Vec<_> =
+        [60, 79, 80, 81].iter().zip(1..).map(|(&n, s)| busy(&mut collector, s, n, Some(100))).collect();
+    assert_eq!(cards, [vec![], vec![], vec![], vec![Kind::FallingBehind]]);
+    let mut collector = Collector::default();
+    let idle = |pushed| Sight { handling: true, parked: true, pushed, waiting: 500, ..at(2, "slow", 7) };
+    for second in 0..=10 {
+        // It takes up one message a second: each message waits for long.
+        let view = look(&mut collector, second, &[idle(500 + u32::try_from(second).expect("few"))]);
+        assert_eq!(view.cards.len(), usize::from(second == 10), "second {second}");
+    }
+}
+
+/// CON-12.
+#[test]
+fn con_12_near_its_limit_says_what_comes_then() {
+    let budget = |used, of, escalates| Budget { used, of, within: Some(secs(60)), escalates };
+    let near = |budget| Sight { budget: Some(budget), ..at(2, "smtp", 7) };
+    let says = |budget| {
+        let view = look(&mut Collector::default(), 0, &[near(budget)]);
+        view.cards.first().map(|card| (card.kind, card.says.clone()))
+    };
+    assert_eq!(says(budget(3, 5, false)), None);
+    assert_eq!(says(budget(1, 1, false)), None, "one of one is no warning: it is what one failure does");
+    let said = |text: &str| Some((Kind::NearLimit, text.to_owned()));
+    assert_eq!(
+        says(budget(4, 5, true)),
+        said("4 of 5 restarts in 1 min used. One restart is left; the failure after it fails /user.")
+    );
+    assert_eq!(says(budget(5, 5, false)), said("5 of 5 restarts in 1 min used. The next failure stops it."));
+}
+
+/// CON-13, CON-11.
+#[test]
+fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
+    let mut collector = Collector::default();
+    for second in [10, 30] {
+        failed(&mut collector, second, decision("/user/gateway", 7, restarting()));
+    }
+    assert!(look(&mut collector, 40, &[at(2, "gateway", 7)]).cards.is_empty(), "two are no loop");
+    failed(&mut collector, 50, decision("/user/gateway", 7, restarting()));
+    let view = look(&mut collector, 51, &[at(2, "gateway", 7)]);
+    assert_eq!(kinds(&view), [(Kind::RestartLoop, "/user/gateway")]);
+    assert_eq!(
+        view.cards[0].says,
+        "Failed 3 times in 40 s. /user decides, rule `io::Error`: restart at once. The last one was 1 s ago."
+    );
+    assert_eq!(view.cards[0].cause.as_deref(), Some("refused"));
+    assert!(look(&mut collector, 71, &[at(2, "gateway", 7)]).cards.is_empty(), "the first was over a minute ago");
+
+    let slow = Outcome::Restarting { children: 1, delay: Some(secs(300)) };
+    failed(&mut collector, 400, Decision { attempt: 3, ..decision("/user/gateway", 7, slow) });
+    let waits = Sight { state: NodeState::Failed, due: Some(secs(700)), ..at(2, "gateway", 7) };
+    let view = look(&mut collector, 410, &[waits]);
+    assert!(view.cards[0].says.ends_with("It is failure 3 in a row; next try in 4 min 50 s."), "{:?}", view.cards);
+}
+
+/// CON-15.
+#[test]
+fn con_15_an_escalation_shows_origin_supervisors_and_end() {
+    let mut collector = Collector::default();
+    failed(&mut collector, 1, decision("/user/pay/gateway/line", 7, Outcome::Escalated));
+    let view = look(&mut collector, 2, &[]);
+    assert!(view.cards[0].says.contains("/user/pay/gateway failed with it"), "{:?}", view.cards);
+    failed(&mut collector, 3, decision("/user/other", 9, restarting()));
+    failed(&mut collector, 3, decision("/user/pay/gateway", 8, Outcome::LimitEscalated));
+    failed(&mut collector, 3, decision("/user/pay", 6, Outcome::LimitReached { children: 1 }));
+    let view = look(&mut collector, 4, &[]);
+    assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pay")]);
+    assert_eq!(
+        view.cards[0].says,
+        "The failure went up: /user/pay/gateway/line → /user/pay/gateway → /user/pay. /user: stopped at its limit, \
+         1 of 5 restarts used. That was 1 s ago."
+    );
+    assert!(look(&mut collector, 1_000, &[]).cards.is_empty(), "it was more than 15 minutes ago");
+    failed(&mut collector, 1_001, decision("/user/pay/line", 7, Outcome::Escalated));
+    failed(&mut collector, 1_001, decision("/user/pay", 6, restarting()));
+    assert!(look(&mut collector, 1_002, &[]).cards.is_empty(), "a branch that restarted is not down");
+}
+
+/// CON-10.
+#[test]
+fn con_10_rates_are_0_two_looks_after_the_last_message() {
+    let mut collector = Collector::default();
+    let mut rates = Vec::new();
+    for (second, pushed) in [(0, 0), (2, 100), (4, 300), (6, 300), (8, 300)] {
+        let view = look(&mut collector, second, &[Sight { pushed, ..at(2, "one", 7) }]);
+        rates.push((view.per_second, view.rows.last().map_or(-1.0, |row| row.per_second)));
+    }
+    assert_eq!(rates, [(0.0, 0.0), (50.0, 50.0), (100.0, 100.0), (0.0, 0.0), (0.0, 0.0)]);
+}
+
+/// CON-14, CON-25: 100 000 siblings are one line, and those of them that are ill have lines of their own.
+#[test]
+fn con_14_con_25_many_siblings_are_one_line_and_the_ill_ones_are_not_folded_away() {
+    let mut collector = Collector::default();
+    let mut seen = View::default();
+    for second in [0, 5] {
+        let mut look = collector.look(secs(second));
+        look.see(&at(0, "", 1));
+        look.see(&at(1, "user", 2));
+        for key in 0..100_000 {
+            let ill = [50_000, 70_000, 99_999].contains(&key);
+            let waiting = usize::from(ill);
+            let actor_type = if ill { "shop::Session" } else { "shop::db::Session" };
+            look.see(&Sight {
+                handling: ill,
+                parked: ill,
+                pushed: 2,
+                waiting,
+                actor_type,
+                restarts: 1,
+                ..at(2, "s", 10 + key)
+            });
+            look.see(&at(3, "below", 1_000_000 + key));
+        }
+        seen = look.close();
+    }
+    assert_eq!((seen.actors, seen.ill, seen.cards.len(), seen.cards[0].actors), (200_002, 3, 1, 3));
+    let group = seen.rows.iter().find(|row| row.actors > 1).expect("a folded line");
+    assert_eq!((group.actors, group.restarts, group.depth), (99_997, 99_997, 2));
+    assert_eq!(seen.rows.iter().filter(|row| row.kind == Some(Kind::Stuck)).count(), 3);
+    assert!(seen.rows.len() <= 300 && collector.marks.len() == 3, "{}", seen.rows.len());
+}
+
+#[test]
+fn there_are_300_lines_at_most_and_the_ill_ones_come_first() {
+    let mut collector = Collector::default();
+    let mut view = View::default();
+    let types: Vec<&'static str> = (0..500).map(|n| &*Box::leak(format!("T{n}").into_boxed_str())).collect();
+    for second in [0, 5] {
+        let mut look = collector.look(secs(second));
+        look.see(&at(0, "", 1));
+        look.see(&at(1, "user", 2));
+        for (key, actor_type) in (10..).zip(&types) {
+            let ill = key > 500;
+            let waiting = usize::from(ill);
+            look.see(&Sight { actor_type, handling: ill, parked: ill, pushed: 2, waiting, ..at(2, "one", key) });
+        }
+        view = look.close();
+    }
+    assert_eq!(view.rows.len(), 300);
+    assert_eq!(view.rows.iter().filter(|row| row.kind.is_some()).count(), 9);
+    assert_eq!((view.cards.len(), view.ill), (9, 9));
+}
+
+#[test]
+fn the_runtimes_own_actors_are_one_line() {
+    let mut collector = Collector::default();
+    let view = look(&mut collector, 0, &[at(1, "system", 3), at(2, "$a", 4), at(3, "b", 5), at(2, "$c", 6)]);
+    let last = view.rows.last().expect("a line");
+    assert_eq!((&*last.path, last.hidden, view.rows.len()), ("/system", 3, 3));
+}
+
+fn lose(collector: &mut Collector, at: Duration, recipient: &str, message: &'static str) {
+    let loss = Loss { recipient: recipient.to_owned(), message, reason: DeadLetterReason::Stopped };
+    collector.happened(Happening::Lost(loss), at);
+}
+
+#[test]
+fn ten_lost_messages_within_a_minute_are_a_card() {
+    let mut collector = Collector::default();
+    for n in 0..9 {
+        lose(&mut collector, secs(n), "/user/reports", "Track");
+    }
+    assert!(look(&mut collector, 10, &[]).cards.is_empty());
+    lose(&mut collector, secs(11), "/user/reports", "Close");
+    let view = look(&mut collector, 12, &[]);
+    assert_eq!(kinds(&view), [(Kind::MessagesLost, "/user/reports")]);
+    assert_eq!(
+        view.cards[0].says,
+        "10 dead letters since 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago."
+    );
+    assert!(look(&mut collector, 61, &[]).cards.is_empty());
+    let names: Vec<String> = (0..1_000).map(|n| format!("/user/s{n}")).collect();
+    for name in &names {
+        lose(&mut collector, secs(100), name, "Ping");
+    }
+    let view = look(&mut collector, 101, &[]);
+    assert_eq!(view.cards.len(), 1, "one card for many recipients");
+    assert!(view.cards[0].says.starts_with("256 dead letters to 256 recipients"), "{:?}", view.cards);
+}
+
+/// CON-18: whatever happens, the memory is bounded, and what was missed is counted.
+#[test]
+fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
+    let mut collector = Collector::default();
+    for key in 0..100_000 {
+        let child = format!("/user/a{}", key % 20_000);
+        let outcome = match key % 3 {
+            0 => restarting(),
+            1 => Outcome::Escalated,
+            _ => Outcome::LimitReached { children: 1 },
+        };
+        failed(&mut collector, 1, decision(&child, key % 20_000, outcome));
+        lose(&mut collector, secs(1), &child, "Ping");
+    }
+    collector.happened(Happening::Missed(7), secs(1));
+    let view = look(&mut collector, 2, &[]);
+    let kept = (collector.failures.len(), collector.history.failures.len(), collector.history.falls.len());
+    assert_eq!(kept, (4_096, 512, 64));
+    assert_eq!((collector.history.losing.len(), view.missed, view.failures.len()), (256, 7, 60));
+    assert!(view.cards.len() <= MOST_CARDS && view.cards.len() + view.more_cards == 65);
+    assert!(super::super::json::json("shop", &view).len() < 64 * 1_024);
+}
+
+/// CON-27: each card's facts are in the text, and no line is longer than 80 columns.
+#[test]
+fn con_27_the_text_has_what_the_cards_have() {
+    let mut collector = Collector::default();
+    for second in 1..=3 {
+        failed(
+            &mut collector,
+            second,
+            decision("/user/gateway-with-a-long-name-that-somebody-chose", 7, restarting()),
+        );
+    }
+    failed(&mut collector, 3, decision("/user/reports", 8, Outcome::LimitReached { children: 2 }));
+    (0..20).for_each(|n| lose(&mut collector, secs(n), "/user/reports", "Track"));
+    let gateway = at(2, "gateway-with-a-long-name-that-somebody-chose", 7);
+    let stuck = Sight { handling: true, parked: true, pushed: 42, waiting: 41, ..at(2, "conn-2", 9) };
+    look(&mut collector, 4, &[gateway.clone(), stuck.clone()]);
+    let view = look(&mut collector, 20, &[gateway, stuck]);
+    let text = text("shop", &view);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(view.cards.len(), 4, "{text}");
+    for card in &view.cards {
+        for fact in [card.kind.title(), &card.path, &card.says, card.cause.as_deref().unwrap_or("")] {
+            assert!(words(&text).contains(&words(fact)), "{fact}\n{text}");
+        }
+    }
+    let order: Vec<_> = view.cards.iter().map(|card| card.kind).collect();
+    assert_eq!(order, [Kind::Stuck, Kind::BranchDown, Kind::RestartLoop, Kind::MessagesLost]);
+}

@@ -1,0 +1,82 @@
+//! Who failed how often, of the actors that failed last.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use supervise_core::Outcome;
+
+use super::sight::{Decision, Time};
+
+/// Of how many actors failures are known.
+const MOST: usize = 4_096;
+/// So many failures within [`QUICKLY`] are a loop.
+pub(super) const LOOP: usize = 3;
+const QUICKLY: Duration = Duration::from_secs(60);
+/// After so long without a failure the count begins anew.
+const CALM: Duration = Duration::from_secs(10 * 60);
+
+/// The failures of one actor.
+#[derive(Debug)]
+pub(super) struct Failing {
+    /// Since `first`.
+    pub(super) failures: u64,
+    /// The first failure after a calm time.
+    pub(super) first: Time,
+    pub(super) last: Time,
+    pub(super) decision: Decision,
+    /// The times of the last ones.
+    recent: VecDeque<Time>,
+}
+
+impl Failing {
+    /// Whether it restarts again and again.
+    pub(super) fn is_loop(&self, waits_for_restart: bool, now: Time) -> bool {
+        let restarts = matches!(self.decision.outcome, Outcome::Restarting { .. } | Outcome::AlreadyAnswered);
+        let quick = self.recent.len() == LOOP
+            && self.recent.front().is_some_and(|&third| now.saturating_sub(third) <= QUICKLY);
+        restarts && (quick || (waits_for_restart && self.decision.attempt as usize >= LOOP))
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    of: HashMap<u64, Failing>,
+    /// The actors, in the order of their first failures.
+    order: VecDeque<u64>,
+}
+
+impl Failures {
+    pub(super) fn note(&mut self, decision: Decision, now: Time) {
+        let key = decision.key;
+        if let Some(known) = self.of.get_mut(&key) {
+            if now.saturating_sub(known.last) > CALM {
+                (known.failures, known.first) = (0, now);
+            }
+            known.failures += 1;
+            known.last = now;
+            known.decision = decision;
+            if known.recent.len() == LOOP {
+                known.recent.pop_front();
+            }
+            known.recent.push_back(now);
+            return;
+        }
+        let failing = Failing { failures: 1, first: now, last: now, decision, recent: VecDeque::from([now]) };
+        self.of.insert(key, failing);
+        self.order.push_back(key);
+        if self.order.len() > MOST
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.of.remove(&oldest);
+        }
+    }
+
+    pub(super) fn of(&self, key: u64) -> Option<&Failing> {
+        self.of.get(&key)
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.of.len()
+    }
+}

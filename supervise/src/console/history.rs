@@ -1,0 +1,196 @@
+//! What happened in the last fifteen minutes: failures, branches that went down, dead letters.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use supervise_core::{DeadLetterReason, Outcome};
+
+use super::sight::{Decision, Loss, Time};
+
+/// How far back it goes.
+pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
+/// How many failures are kept, how many falls, and of how many recipients lost messages are counted.
+const FAILURES: usize = 512;
+const FALLS: usize = 64;
+const RECIPIENTS: usize = 256;
+/// Of how many kinds the dead letters of one recipient are counted apart.
+const KINDS: usize = 8;
+/// So many dead letters within [`MINUTE`] are worth a card.
+pub(super) const MANY_LOST: usize = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A failure that went up the tree, or that ended an actor at its limit.
+#[derive(Debug, Clone)]
+pub(super) struct Fall {
+    /// Who failed first.
+    pub(super) origin: String,
+    pub(super) origin_key: u64,
+    /// The supervisors that failed because of it, the lowest one first.
+    pub(super) passed: Vec<String>,
+    pub(super) text: String,
+    /// What ended it, and by whom. `None`: the last supervisor has not been decided about.
+    pub(super) end: Option<(Outcome, String)>,
+    /// How much of the limit was used that refused the restart.
+    pub(super) used: Option<(u32, u32)>,
+    pub(super) at: Time,
+}
+
+impl Fall {
+    /// Whether something is down because of it.
+    pub(super) fn is_harm(&self) -> bool {
+        !matches!(self.end, Some((Outcome::Restarting { .. } | Outcome::Resumed | Outcome::AlreadyAnswered, _)))
+    }
+}
+
+/// The dead letters of one recipient.
+#[derive(Debug, Clone)]
+pub(super) struct Losing {
+    pub(super) recipient: String,
+    pub(super) letters: u64,
+    pub(super) first: Time,
+    pub(super) last: Time,
+    pub(super) reason: DeadLetterReason,
+    /// How many of each kind of message.
+    kinds: Vec<(&'static str, u64)>,
+    recent: VecDeque<Time>,
+}
+
+impl Losing {
+    /// Whether it loses many messages now.
+    pub(super) fn is_many(&self, now: Time) -> bool {
+        many(&self.recent, now)
+    }
+
+    /// The most frequent kind, and how many of a hundred are of that kind.
+    pub(super) fn mostly(&self) -> (&'static str, u64) {
+        let (kind, most) = self.kinds.iter().max_by_key(|kind| kind.1).copied().unwrap_or(("", 0));
+        (kind, most * 100 / self.letters.max(1))
+    }
+}
+
+fn many(recent: &VecDeque<Time>, now: Time) -> bool {
+    recent.len() == MANY_LOST && recent.front().is_some_and(|&first| now.saturating_sub(first) <= MINUTE)
+}
+
+fn note_recent(recent: &mut VecDeque<Time>, now: Time) {
+    if recent.len() == MANY_LOST {
+        recent.pop_front();
+    }
+    recent.push_back(now);
+}
+
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// The newest one last.
+    pub(super) failures: VecDeque<(Time, Decision)>,
+    pub(super) falls: VecDeque<Fall>,
+    pub(super) losing: Vec<Losing>,
+    /// Of all recipients.
+    recent_losses: VecDeque<Time>,
+    /// How many dead letters each minute had: the minute's number since the system began, and the letters.
+    pub(super) lost_minutes: VecDeque<(u64, u64)>,
+    /// How many events came too quickly to be read.
+    pub(super) missed: u64,
+}
+
+impl History {
+    pub(super) fn failed(&mut self, decision: Decision, now: Time) {
+        self.fall(&decision, now);
+        if self.failures.len() == FAILURES {
+            self.failures.pop_front();
+        }
+        self.failures.push_back((now, decision));
+    }
+
+    /// Follows a failure up the tree. A supervisor that fails with its child's failure is the next one that is decided about.
+    fn fall(&mut self, decision: &Decision, now: Time) {
+        let goes_up = matches!(decision.outcome, Outcome::Escalated | Outcome::LimitEscalated);
+        let at_limit = matches!(decision.outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+        let open = self
+            .falls
+            .iter_mut()
+            .rev()
+            .find(|fall| fall.end.is_none() && fall.passed.last().is_some_and(|top| *top == decision.child));
+        if let Some(fall) = open {
+            fall.at = now;
+            fall.used = fall.used.or(decision.used.filter(|_| at_limit));
+            if goes_up {
+                fall.passed.push(decision.supervisor.clone());
+            } else {
+                fall.end = Some((decision.outcome, decision.supervisor.clone()));
+            }
+            return;
+        }
+        if !goes_up && !at_limit {
+            return;
+        }
+        if self.falls.len() == FALLS {
+            self.falls.pop_front();
+        }
+        self.falls.push_back(Fall {
+            origin: decision.child.clone(),
+            origin_key: decision.key,
+            passed: goes_up.then(|| decision.supervisor.clone()).into_iter().collect(),
+            text: decision.text.clone(),
+            end: (!goes_up).then(|| (decision.outcome, decision.supervisor.clone())),
+            used: decision.used.filter(|_| at_limit),
+            at: now,
+        });
+    }
+
+    pub(super) fn lost(&mut self, loss: Loss, now: Time) {
+        note_recent(&mut self.recent_losses, now);
+        let minute = now.as_secs() / 60;
+        match self.lost_minutes.back_mut() {
+            Some((last, letters)) if *last == minute => *letters += 1,
+            _ => self.lost_minutes.push_back((minute, 1)),
+        }
+        let known = self.losing.iter().position(|losing| losing.recipient == loss.recipient);
+        let at = known.unwrap_or_else(|| {
+            if self.losing.len() == RECIPIENTS {
+                let quietest = self.losing.iter().enumerate().min_by_key(|(_, losing)| losing.last);
+                let quietest = quietest.map_or(0, |(at, _)| at);
+                self.losing.swap_remove(quietest);
+            }
+            self.losing.push(Losing {
+                recipient: loss.recipient,
+                letters: 0,
+                first: now,
+                last: now,
+                reason: loss.reason,
+                kinds: Vec::new(),
+                recent: VecDeque::new(),
+            });
+            self.losing.len() - 1
+        });
+        let losing = &mut self.losing[at];
+        losing.letters += 1;
+        (losing.last, losing.reason) = (now, loss.reason);
+        note_recent(&mut losing.recent, now);
+        let kinds = &mut losing.kinds;
+        match kinds.iter().position(|kind| kind.0 == loss.message) {
+            Some(kind) => kinds[kind].1 += 1,
+            None if kinds.len() < KINDS => kinds.push((loss.message, 1)),
+            None => {}
+        }
+    }
+
+    /// Whether the system loses many messages now, all recipients together.
+    pub(super) fn loses_many(&self, now: Time) -> bool {
+        many(&self.recent_losses, now)
+    }
+
+    /// Forgets what is longer ago than it is kept.
+    pub(super) fn forget(&mut self, now: Time) {
+        let old = |at: Time| now.saturating_sub(at) > KEPT;
+        while self.failures.front().is_some_and(|failure| old(failure.0)) {
+            self.failures.pop_front();
+        }
+        self.falls.retain(|fall| !old(fall.at));
+        self.losing.retain(|losing| !old(losing.last));
+        let oldest = (now.saturating_sub(KEPT)).as_secs() / 60;
+        while self.lost_minutes.front().is_some_and(|minute| minute.0 < oldest) {
+            self.lost_minutes.pop_front();
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! A view as JSON, for the page and for programs. No line of it ends within, so that an event of a stream can hold it.
+
+use std::fmt::{Display, Write};
+
+use supervise_core::NodeState;
+
+use super::collector::{Mention, View};
+use super::rows::Row;
+use super::sight::{Decision, Time};
+use super::text::lede;
+use super::words::{outcome, short_type};
+
+/// Writes JSON. What it is told to write it writes in the order of the calls; commas are its business.
+#[derive(Debug, Default)]
+struct Writer {
+    out: String,
+    /// Whether something stands before what comes next, so that it needs a comma.
+    comma: bool,
+}
+
+impl Writer {
+    fn open(&mut self, bracket: char) {
+        self.separate();
+        self.out.push(bracket);
+        self.comma = false;
+    }
+
+    fn close(&mut self, bracket: char) {
+        self.out.push(bracket);
+        self.comma = true;
+    }
+
+    fn separate(&mut self) {
+        if self.comma {
+            self.out.push(',');
+        }
+    }
+
+    fn key(&mut self, key: &str) {
+        self.separate();
+        _ = write!(self.out, "\"{key}\":");
+        self.comma = false;
+    }
+
+    fn text(&mut self, text: impl Display) {
+        self.separate();
+        self.out.push('"');
+        for letter in text.to_string().chars() {
+            match letter {
+                '"' | '\\' => self.out.extend(['\\', letter]),
+                letter if letter < ' ' || letter == '\u{7f}' || ('\u{2028}'..='\u{2029}').contains(&letter) => {
+                    _ = write!(self.out, "\\u{:04x}", u32::from(letter));
+                }
+                letter => self.out.push(letter),
+            }
+        }
+        self.out.push('"');
+        self.comma = true;
+    }
+
+    fn number(&mut self, number: impl Display) {
+        self.separate();
+        _ = write!(self.out, "{number}");
+        self.comma = true;
+    }
+
+    fn texts(&mut self, key: &str, text: impl Display) {
+        self.key(key);
+        self.text(text);
+    }
+
+    fn numbers(&mut self, key: &str, number: impl Display) {
+        self.key(key);
+        self.number(number);
+    }
+
+    /// In milliseconds.
+    fn time(&mut self, key: &str, time: Time) {
+        self.numbers(key, time.as_millis());
+    }
+}
+
+/// All of a view. Times are milliseconds since the system began.
+pub(super) fn json(system: &str, view: &View) -> String {
+    let mut out = Writer::default();
+    out.open('{');
+    out.texts("system", system);
+    out.texts("version", env!("CARGO_PKG_VERSION"));
+    out.time("now", view.now);
+    out.time("interval", view.interval);
+    out.numbers("took_us", view.took.as_micros());
+    out.numbers("actors", view.actors);
+    out.numbers("ill", view.ill);
+    out.numbers("per_second", format_args!("{:.1}", view.per_second));
+    out.texts("lede", lede(view));
+    out.numbers("missed", view.missed);
+    out.numbers("unfollowed", view.unfollowed);
+    if let Some(how) = &view.ended {
+        out.texts("ended", how);
+    }
+    out.key("cards");
+    out.open('[');
+    for card in &view.cards {
+        out.open('{');
+        out.texts("kind", card.kind.word());
+        out.texts("title", card.kind.title());
+        out.numbers("actors", card.actors);
+        out.texts("path", &card.path);
+        out.texts("type", &card.actor_type);
+        out.texts("says", &card.says);
+        if let Some(cause) = &card.cause {
+            out.texts("cause", cause);
+        }
+        out.close('}');
+    }
+    out.close(']');
+    out.key("mentioned");
+    out.open('[');
+    for Mention { path, handler, since } in &view.mentioned {
+        out.open('{');
+        out.texts("path", path);
+        if let Some(handler) = handler {
+            out.texts("handler", handler);
+        }
+        out.time("since", *since);
+        out.close('}');
+    }
+    out.close(']');
+    out.numbers("more_cards", view.more_cards);
+    out.key("rows");
+    out.open('[');
+    for line in &view.rows {
+        row(&mut out, line);
+    }
+    out.close(']');
+    out.key("failures");
+    out.open('[');
+    for (at, decision) in &view.failures {
+        failure(&mut out, *at, decision);
+    }
+    out.close(']');
+    out.key("falls");
+    out.open('[');
+    for fall in &view.falls {
+        out.open('{');
+        out.time("at", fall.at);
+        out.texts("origin", &fall.origin);
+        out.texts("key", fall.origin_key);
+        out.key("passed");
+        out.open('[');
+        fall.passed.iter().for_each(|supervisor| out.text(supervisor));
+        out.close(']');
+        out.texts("text", &fall.text);
+        if let Some((end, by)) = &fall.end {
+            out.texts("end", outcome(*end));
+            out.texts("by", by);
+        }
+        out.close('}');
+    }
+    out.close(']');
+    out.key("lost");
+    out.open('[');
+    for (minute, letters) in &view.lost_minutes {
+        out.open('[');
+        out.number(minute);
+        out.number(letters);
+        out.close(']');
+    }
+    out.close(']');
+    out.close('}');
+    out.out
+}
+
+fn row(out: &mut Writer, row: &Row) {
+    out.open('{');
+    out.numbers("depth", row.depth);
+    out.texts("path", &row.path);
+    out.texts("type", short_type(&row.actor_type));
+    out.texts("state", state(row.state));
+    if row.actors > 1 {
+        out.numbers("actors", row.actors);
+    }
+    if row.ill > 0 {
+        out.numbers("ill", row.ill);
+    }
+    if let Some(kind) = row.kind {
+        out.texts("kind", kind.word());
+    }
+    if let Some(handler) = row.handler {
+        out.texts("handler", handler);
+    }
+    if let Some(since) = row.since {
+        out.time("since", since);
+    }
+    out.numbers("waiting", row.waiting);
+    if let Some(oldest) = row.oldest {
+        out.time("oldest", oldest);
+    }
+    out.numbers("per_second", format_args!("{:.1}", row.per_second));
+    out.numbers("restarts", row.restarts);
+    if row.attempt > 0 {
+        out.numbers("attempt", row.attempt);
+    }
+    if let Some(budget) = row.budget {
+        out.numbers("used", budget.used);
+        out.numbers("of", budget.of);
+        if let Some(within) = budget.within {
+            out.time("within", within);
+        }
+        if budget.escalates {
+            out.numbers("escalates", true);
+        }
+    }
+    if let Some(due) = row.due {
+        out.time("due", due);
+    }
+    if row.hidden > 0 {
+        out.numbers("hidden", row.hidden);
+    }
+    out.close('}');
+}
+
+fn failure(out: &mut Writer, at: Time, decision: &Decision) {
+    out.open('{');
+    out.time("at", at);
+    out.texts("path", &decision.child);
+    out.texts("supervisor", &decision.supervisor);
+    out.texts("text", &decision.text);
+    if let Some(during) = decision.during {
+        out.texts("during", during);
+    }
+    if let Some(rule) = decision.rule {
+        out.texts("rule", rule);
+    }
+    out.texts("outcome", outcome(decision.outcome));
+    out.numbers("attempt", decision.attempt);
+    if let Some((used, of)) = decision.used {
+        out.numbers("used", used);
+        out.numbers("of", of);
+    }
+    out.close('}');
+}
+
+fn state(state: NodeState) -> &'static str {
+    match state {
+        NodeState::Starting => "starting",
+        NodeState::Running => "running",
+        NodeState::Failed => "failed",
+        NodeState::Suspended => "suspended",
+        NodeState::Stopping => "stopping",
+        _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_one_string_of_one_line() {
+        let mut out = Writer::default();
+        out.open('{');
+        out.texts("a", "\"\\\n\u{2028}<b>\u{1}");
+        out.numbers("b", 1);
+        out.key("c");
+        out.open('[');
+        out.open('[');
+        out.close(']');
+        out.number(2);
+        out.close(']');
+        out.close('}');
+        assert_eq!(out.out, r#"{"a":"\"\\\u000a\u2028<b>\u0001","b":1,"c":[[],2]}"#);
+    }
+}

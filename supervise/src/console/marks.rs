@@ -1,0 +1,176 @@
+//! What earlier looks leave behind, of the actors that are busy: since when something is so, and how old messages are.
+//!
+//! 1. An actor that runs, handles nothing and has nothing waiting leaves no mark, so the memory follows the load and not the size of
+//!    the system. At most [`MOST`] marks are kept.
+//! 2. What is remembered lies within one look of the truth: something that a look found, and the look before did not, began
+//!    between the two.
+//!
+//! Rule 22.2.
+
+use std::collections::{HashMap, VecDeque};
+
+use supervise_core::NodeState;
+
+use super::sight::{Sight, Time};
+
+/// How many busy actors are followed at a time.
+const MOST: usize = 16_384;
+/// How many arrivals are remembered of one mailbox.
+const ARRIVALS: usize = 64;
+
+/// What is known of one busy actor.
+#[derive(Debug)]
+pub(super) struct Mark {
+    /// The last look that found it.
+    look: u64,
+    state: NodeState,
+    handled: u32,
+    waiting: usize,
+    /// The first look that found it in its state.
+    pub(super) state_since: Time,
+    /// The first look that found it in the message that it handles.
+    pub(super) message_since: Option<Time>,
+    /// The first look of those, without a gap, that found it in this message and not at an await point.
+    pub(super) awake_since: Option<Time>,
+    /// At how many looks, one after another, more messages waited than at the look before.
+    pub(super) grew: u32,
+    arrivals: Arrivals,
+}
+
+/// How long something took: at least the first, at most the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Age {
+    pub(super) at_least: Time,
+    pub(super) at_most: Time,
+}
+
+impl Mark {
+    fn new(sight: &Sight<'_>, now: Time) -> Self {
+        Self {
+            look: 0,
+            state: sight.state,
+            handled: sight.handled(),
+            waiting: sight.waiting,
+            state_since: now,
+            message_since: None,
+            awake_since: None,
+            grew: 0,
+            arrivals: Arrivals::default(),
+        }
+    }
+
+    fn see(&mut self, sight: &Sight<'_>, before: Time, now: Time) {
+        let handled = sight.handled();
+        if self.state != sight.state {
+            self.state = sight.state;
+            self.state_since = now;
+        }
+        let same = self.handled == handled;
+        let since = |known: Option<Time>, holds: bool| holds.then(|| known.filter(|_| same).unwrap_or(now));
+        self.message_since = since(self.message_since, sight.handling);
+        self.awake_since = since(self.awake_since, sight.handling && !sight.parked);
+        self.grew = if sight.waiting > self.waiting { self.grew.saturating_add(1) } else { 0 };
+        self.handled = handled;
+        self.waiting = sight.waiting;
+        self.arrivals.note(sight.pushed, handled, before, now);
+    }
+
+    /// How old the oldest message is that waits.
+    pub(super) fn oldest(&self, now: Time) -> Option<Age> {
+        let first = self.arrivals.0.front()?;
+        Some(Age { at_least: now.saturating_sub(first.seen), at_most: now.saturating_sub(first.not_before) })
+    }
+}
+
+/// Up to which message arrived in which time, of those that still wait.
+#[derive(Debug, Default)]
+struct Arrivals(VecDeque<Arrival>);
+
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    /// The last message that arrived, counted as `pushed` counts.
+    last: u32,
+    /// The look before those at which they were seen.
+    not_before: Time,
+    seen: Time,
+}
+
+impl Arrivals {
+    fn note(&mut self, pushed: u32, handled: u32, before: Time, now: Time) {
+        while self.0.front().is_some_and(|first| !is_after(first.last, handled)) {
+            self.0.pop_front();
+        }
+        if is_after(pushed, handled) && self.0.back().is_none_or(|last| is_after(pushed, last.last)) {
+            self.0.push_back(Arrival { last: pushed, not_before: before, seen: now });
+        }
+        if self.0.len() > ARRIVALS {
+            self.join_pairs();
+        }
+    }
+
+    /// Halves what is remembered. Of the oldest message everything remains known.
+    fn join_pairs(&mut self) {
+        let mut joined = VecDeque::with_capacity(ARRIVALS);
+        joined.extend(self.0.pop_front());
+        while let Some(first) = self.0.pop_front() {
+            joined.push_back(match self.0.pop_front() {
+                Some(second) => Arrival { not_before: first.not_before, ..second },
+                None => first,
+            });
+        }
+        self.0 = joined;
+    }
+}
+
+/// Whether one number of a message comes after another. The numbers wrap.
+fn is_after(number: u32, other: u32) -> bool {
+    (1..=u32::MAX / 2).contains(&number.wrapping_sub(other))
+}
+
+/// The marks of all busy actors.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    of: HashMap<u64, Mark>,
+    look: u64,
+    /// When the look before began.
+    before: Time,
+    /// How many busy actors the look could not follow.
+    pub(super) unfollowed: usize,
+}
+
+impl Marks {
+    pub(super) fn begin(&mut self) {
+        self.look += 1;
+        self.unfollowed = 0;
+    }
+
+    /// `None`: it is not busy, or there are too many.
+    pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) -> Option<&Mark> {
+        if sight.state == NodeState::Running && !sight.handling && sight.waiting == 0 {
+            return None;
+        }
+        if self.of.len() >= MOST && !self.of.contains_key(&sight.key) {
+            self.unfollowed += 1;
+            return None;
+        }
+        let mark = self.of.entry(sight.key).or_insert_with(|| Mark::new(sight, now));
+        mark.look = self.look;
+        mark.see(sight, self.before, now);
+        Some(mark)
+    }
+
+    /// Forgets those that the look did not find busy.
+    pub(super) fn end(&mut self, now: Time) {
+        let look = self.look;
+        self.of.retain(|_, mark| mark.look == look);
+        self.before = now;
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.of.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::*;
+
+fn sight(pushed: u32, waiting: usize, handling: bool) -> Sight<'static> {
+    Sight {
+        key: 1,
+        depth: 2,
+        name: "one",
+        actor_type: "One",
+        state: NodeState::Running,
+        handling,
+        parked: handling,
+        handler: None,
+        pushed,
+        waiting,
+        capacity: None,
+        restarts: 0,
+        attempt: 0,
+        budget: None,
+        due: None,
+    }
+}
+
+/// A mailbox whose every message has the time at which it came.
+struct Truth {
+    now: Time,
+    pushed: u32,
+    /// When each message came that waits.
+    waiting: VecDeque<Time>,
+    /// Since when the message is handled that is handled.
+    handling: Option<Time>,
+}
+
+/// The test looks at the first step after a second, and a step takes less than 400 ms.
+const LONGEST_LOOK: Duration = Duration::from_millis(1_400);
+
+/// CON-09: a look's ages hold the truth between their bounds, and the bounds are one look apart while at most 64 arrivals are
+/// remembered; "since" is late by less than one look. The numbers wrap on the way.
+#[test]
+fn con_09_ages_lie_within_one_look_of_the_truth() {
+    for seed in 0..400_u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = |below: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % below
+        };
+        let mut truth =
+            Truth { now: Duration::ZERO, pushed: u32::MAX - 40, waiting: VecDeque::new(), handling: None };
+        let mut marks = Marks::default();
+        let mut looked = Duration::ZERO;
+        let (mut compared, stalls) = (0, draw(4) == 0);
+        for step in 0..3_000_u64 {
+            truth.now += Duration::from_millis(draw(400));
+            let stalled = stalls && (step / 300) % 2 == 1;
+            if draw(3) == 0 {
+                truth.pushed = truth.pushed.wrapping_add(1);
+                truth.waiting.push_back(truth.now);
+            }
+            if !stalled && draw(2) == 0 {
+                truth.handling = truth.waiting.pop_front().map(|_| truth.now);
+            }
+            if truth.now < looked + Duration::from_secs(1) {
+                continue;
+            }
+            marks.begin();
+            let seen = sight(truth.pushed, truth.waiting.len(), truth.handling.is_some());
+            let mark = marks.see(&seen, truth.now);
+            assert_eq!(mark.is_some(), truth.handling.is_some() || !truth.waiting.is_empty());
+            if let Some(mark) = mark {
+                let age = mark.oldest(truth.now);
+                assert_eq!(age.is_some(), !truth.waiting.is_empty(), "seed {seed}, step {step}");
+                if let (Some(age), Some(came)) = (age, truth.waiting.front()) {
+                    assert!(
+                        *came + age.at_least <= truth.now && truth.now <= *came + age.at_most,
+                        "seed {seed}, step {step}: {age:?}"
+                    );
+                    let exact = mark.arrivals.0.len() < ARRIVALS / 2;
+                    assert!(!exact || age.at_most <= age.at_least + LONGEST_LOOK, "seed {seed}: {age:?}");
+                    compared += 1;
+                }
+                if let (Some(since), Some(began)) = (mark.message_since, truth.handling) {
+                    assert!(since >= began && since <= began + LONGEST_LOOK, "seed {seed}, step {step}");
+                }
+            }
+            marks.end(truth.now);
+            looked = truth.now;
+        }
+        assert!(compared > 0, "seed {seed} compared nothing");
+    }
+}
+
+#[test]
+fn who_is_not_busy_leaves_no_mark_and_there_are_no_more_than_so_many() {
+    let mut marks = Marks::default();
+    marks.begin();
+    for key in 0..MOST as u64 + 10 {
+        let _mark = marks.see(&Sight { key, ..sight(1, 1, false) }, Duration::ZERO);
+        let _mark = marks.see(&Sight { key: key + (1 << 40), ..sight(5, 0, false) }, Duration::ZERO);
+    }
+    assert_eq!((marks.len(), marks.unfollowed), (MOST, 10));
+    marks.end(Duration::ZERO);
+    marks.begin();
+    marks.end(Duration::from_secs(1));
+    assert_eq!(marks.len(), 0);
+}
+
+#[test]
+fn a_message_that_ends_between_two_looks_begins_anew() {
+    let mut marks = Marks::default();
+    let mut since = |seconds, pushed, waiting| {
+        marks.begin();
+        let now = Duration::from_secs(seconds);
+        let since = marks.see(&sight(pushed, waiting, true), now).and_then(|mark| mark.message_since);
+        marks.end(now);
+        since.map(|since| since.as_secs())
+    };
+    assert_eq!([since(1, 3, 2), since(2, 4, 3), since(3, 4, 3)], [Some(1); 3]);
+    assert_eq!([since(4, 4, 2), since(5, 5, 3)], [Some(4); 2]);
+}

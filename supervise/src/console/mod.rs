@@ -1,0 +1,137 @@
+//! Seeing a running system: what is stuck, restarts again and again, falls behind, is near its limit or lost. Feature `console`.
+//!
+//! Rules 22.1, 22.2, 22.3, 22.4, 22.5, 22.6 and 22.7. [`docs::console`](crate::docs::console) says what each card means, and what to do about it.
+
+mod cards;
+mod collector;
+mod failing;
+mod history;
+mod json;
+mod marks;
+mod rows;
+mod running;
+mod server;
+mod sight;
+mod text;
+mod watch;
+mod words;
+
+use std::fmt;
+use std::io;
+use std::net::ToSocketAddrs;
+
+use supervise_core::ActorSystem;
+
+pub use self::running::Running;
+pub use self::server::{Body, Service};
+pub use self::watch::Watch;
+
+/// The console of a system, before it runs.
+///
+/// ```no_run
+/// use supervise::prelude::*;
+/// use supervise::console::Console;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = ActorSystem::new("shop");
+/// let console = Console::of(&system).serve("127.0.0.1:6670")?;
+/// // In a browser: http://127.0.0.1:6670. In a shell: curl -s 127.0.0.1:6670/text
+/// println!("{}", console.text());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It runs on a thread of its own, so it answers while every worker of the system is blocked, and looks once a second while
+/// somebody reads, and otherwise every five seconds. It sends no message and runs no code of an actor
+/// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
+#[must_use = "it does nothing before it is started"]
+pub struct Console {
+    system: ActorSystem,
+    texts: bool,
+    anywhere: bool,
+    hosts: Vec<String>,
+}
+
+impl Console {
+    /// The console of this system, without a server and without a thread yet.
+    pub fn of(system: &ActorSystem) -> Self {
+        Self { system: system.clone(), texts: true, anywhere: false, hosts: Vec::new() }
+    }
+
+    /// Shows no text of an error, only where it happened and what followed
+    /// (rule [22.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.6)).
+    pub fn without_texts(self) -> Self {
+        Self { texts: false, ..self }
+    }
+
+    /// Answers requests whose `Host` is `host`, a name without a port. Without this, only IP addresses, `localhost` and names below
+    /// it are answered (rule [22.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.5)).
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into().to_ascii_lowercase());
+        self
+    }
+
+    /// Lets [`serve`](Self::serve) listen on addresses that other machines reach. Everybody who reaches it reads it: there is no
+    /// password.
+    pub fn bind_anywhere(self) -> Self {
+        Self { anywhere: true, ..self }
+    }
+
+    /// Watches the system without a server, for [`Running::text`].
+    ///
+    /// # Errors
+    ///
+    /// If the operating system makes no thread.
+    pub fn start(self) -> io::Result<Running> {
+        running::start(self, server::Listener::None)
+    }
+
+    /// Watches the system and serves the page at `address`. Port 0 takes a free one: see [`Running::local_addr`].
+    ///
+    /// # Errors
+    ///
+    /// If the address is not a loopback address and [`bind_anywhere`](Self::bind_anywhere) was not called, if it cannot be listened on,
+    /// or if the operating system makes no thread.
+    pub fn serve(self, address: impl ToSocketAddrs) -> io::Result<Running> {
+        let listener = server::Listener::tcp(address, self.anywhere)?;
+        running::start(self, listener)
+    }
+
+    /// Watches the system and serves the page on a unix socket, for `ssh -L 6670:/run/shop/console.sock`. A socket that is left at
+    /// `path` by an earlier process is replaced. Who may connect is up to the permissions of the folder.
+    ///
+    /// # Errors
+    ///
+    /// If there is something else at `path`, if it cannot be listened on, or if the operating system makes no thread.
+    #[cfg(unix)]
+    pub fn unix(self, path: impl AsRef<std::path::Path>) -> io::Result<Running> {
+        let listener = server::Listener::unix(path.as_ref())?;
+        running::start(self, listener)
+    }
+
+    /// A tower service that answers with the page, to be mounted in a server of the program:
+    /// `Router::new().nest_service("/supervise", console.service())`. It shares the fate of that server: if all its workers are
+    /// blocked, the page does not come.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system makes no thread, on which the console watches.
+    pub fn service(self) -> Service {
+        match running::start(self, server::Listener::None) {
+            Ok(running) => running.into_service(),
+            Err(error) => panic!("the console has no thread: {error}"),
+        }
+    }
+
+    /// Watches the system only when it is told to.
+    pub fn by_hand(self) -> Watch {
+        Watch::new(&self.system, self.texts)
+    }
+}
+
+impl fmt::Debug for Console {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Console").field("system", &self.system).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,198 @@
+//! The console's thread: it looks, keeps what it found for those who read, and serves them.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use supervise_core::{ActorSystem, Event};
+use tokio::runtime;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Console;
+use super::collector::View;
+use super::server::{Listener, Service};
+use super::text::text;
+use super::watch::{Snapshot, Watch};
+
+/// From one look to the next while somebody reads, and otherwise.
+const WATCHED: Duration = Duration::from_secs(1);
+const UNWATCHED: Duration = Duration::from_secs(5);
+/// A look takes one of so many parts of the time, so that a large system is not slowed down.
+const PARTS_WATCHED: u32 = 50;
+const PARTS_UNWATCHED: u32 = 200;
+/// So long after the last request somebody still reads.
+const READING: Duration = Duration::from_secs(10);
+/// How many events are taken up before the thread looks for other work.
+const EVENTS_AT_ONCE: usize = 1_024;
+/// So long the streams have to send the last view.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What the thread and those who read share.
+pub(super) struct Shared {
+    pub(super) system: String,
+    pub(super) hosts: Vec<String>,
+    pub(super) latest: watch::Sender<Arc<Snapshot>>,
+    pub(super) streams: AtomicUsize,
+    /// Whether something was asked for since the last look.
+    asked: AtomicBool,
+    wake: Notify,
+    stopped: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn latest(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.latest.borrow())
+    }
+
+    /// Somebody reads, so the thread looks more often.
+    pub(super) fn asked(&self) {
+        if !self.asked.swap(true, Ordering::Relaxed) {
+            self.wake.notify_one();
+        }
+    }
+}
+
+/// A console that runs. Dropping it changes nothing: the console runs until its system ends or [`stop`](Self::stop) is called.
+#[derive(Clone)]
+pub struct Running {
+    shared: Arc<Shared>,
+    address: Option<SocketAddr>,
+}
+
+impl Running {
+    /// What needs attention, the worst first, in lines of at most 80 columns; then the last failures. It is what the last look
+    /// found, and needs no server: print it from a signal handler's task or an endpoint of your own
+    /// (rule [22.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.4)).
+    pub fn text(&self) -> String {
+        self.shared.asked();
+        text(&self.shared.system, &self.shared.latest().view)
+    }
+
+    /// Where it listens, if it does so by TCP.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// Ends the console's thread soon, and with it its server. The system goes on.
+    pub fn stop(&self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
+        self.shared.wake.notify_one();
+    }
+
+    pub(super) fn into_service(self) -> Service {
+        Service::new(self.shared)
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("system", &self.shared.system).field("address", &self.address).finish()
+    }
+}
+
+/// Looks for the first time, and starts the thread.
+pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running> {
+    let Console { system, texts, hosts, .. } = console;
+    let watch = Watch::new(&system, texts);
+    let first = Snapshot::from(View { interval: UNWATCHED, ..watch.view().clone() });
+    let shared = Arc::new(Shared {
+        system: system.name().to_owned(),
+        hosts,
+        latest: watch::Sender::new(Arc::new(first)),
+        streams: AtomicUsize::new(0),
+        asked: AtomicBool::new(false),
+        wake: Notify::new(),
+        stopped: AtomicBool::new(false),
+    });
+    let address = listener.address();
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let here = Arc::clone(&shared);
+    thread::Builder::new().name("supervise-console".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            let service = Service::new(Arc::clone(&here));
+            if let Some(serving) = listener.serve(service) {
+                tokio::spawn(serving);
+            }
+            keep_watching(watch, &here).await;
+            sleep(LAST_WORDS).await;
+        });
+    })?;
+    Ok(Running { shared, address })
+}
+
+enum Next {
+    Event(Option<Box<Event>>),
+    Look,
+    Asked,
+}
+
+/// Until the system ends or the console is stopped.
+async fn keep_watching(mut watch: Watch, shared: &Shared) {
+    let mut looked = Instant::now();
+    let mut asked_at: Option<Instant> = None;
+    loop {
+        let is_read =
+            shared.streams.load(Ordering::Relaxed) > 0 || asked_at.is_some_and(|asked| asked.elapsed() < READING);
+        let took = watch.view().took;
+        let interval =
+            if is_read { WATCHED.max(took * PARTS_WATCHED) } else { UNWATCHED.max(took * PARTS_UNWATCHED) };
+        match next(&mut watch, shared, looked + interval).await {
+            Next::Event(Some(event)) => {
+                watch.happened(*event);
+                for _ in 0..EVENTS_AT_ONCE {
+                    let Some(event) = watch.events().try_recv() else { break };
+                    watch.happened(event);
+                }
+            }
+            Next::Event(None) => break,
+            Next::Asked if shared.stopped.load(Ordering::Relaxed) => return,
+            Next::Asked => {
+                shared.asked.store(false, Ordering::Relaxed);
+                asked_at = Some(Instant::now());
+            }
+            Next::Look => {
+                watch.look();
+                looked = Instant::now();
+                shared.latest.send_replace(Arc::new(View { interval, ..watch.view().clone() }.into()));
+            }
+        }
+    }
+    watch.look();
+    let ended = Some(how_it_ended(watch.system()).await);
+    shared.latest.send_replace(Arc::new(View { ended, ..watch.view().clone() }.into()));
+}
+
+async fn next(watch: &mut Watch, shared: &Shared, look_at: Instant) -> Next {
+    let mut event = pin!(watch.events().recv());
+    let mut asked = pin!(shared.wake.notified());
+    let mut look = pin!(sleep_until(look_at));
+    poll_fn(|cx| {
+        if look.as_mut().poll(cx).is_ready() {
+            Poll::Ready(Next::Look)
+        } else if asked.as_mut().poll(cx).is_ready() {
+            Poll::Ready(Next::Asked)
+        } else {
+            event.as_mut().poll(cx).map(|event| Next::Event(event.map(Box::new)))
+        }
+    })
+    .await
+}
+
+/// By the type of the failure, not its text: that is the user's code.
+async fn how_it_ended(system: &ActorSystem) -> String {
+    match system.when_terminated().await {
+        Ok(()) => "The system has ended, as it was told to.".to_owned(),
+        Err(failure) => {
+            let origin = failure.origin().map_or_else(String::new, |origin| format!(" of {}", origin.local()));
+            format!("The system has ended with a failure{origin}: {}.", failure.type_name())
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Listens on an address or a unix socket, and serves each connection.
+
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+
+use super::Service;
+use super::io::{Clock, Io};
+
+/// How many connections are served at a time. More wait.
+const CONNECTIONS: usize = 64;
+/// So long a connection may be silent before its request is complete.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The largest head of a request.
+const HEAD: usize = 16 * 1_024;
+/// So long is waited when the system has no file left for a connection.
+const OUT_OF_FILES: Duration = Duration::from_millis(200);
+
+/// Where a console listens.
+#[derive(Debug)]
+pub(in super::super) enum Listener {
+    None,
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(std::os::unix::net::UnixListener),
+}
+
+type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Listener {
+    pub(in super::super) fn tcp(address: impl ToSocketAddrs, anywhere: bool) -> io::Result<Self> {
+        let addresses: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
+        if let Some(open) = addresses.iter().find(|address| !anywhere && !address.ip().is_loopback()) {
+            let text = format!(
+                "the console would be open to other machines at {open}; listen on 127.0.0.1, or call `bind_anywhere`"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let listener = TcpListener::bind(&*addresses)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self::Tcp(listener))
+    }
+
+    #[cfg(unix)]
+    pub(in super::super) fn unix(path: &std::path::Path) -> io::Result<Self> {
+        use std::os::unix::fs::FileTypeExt;
+        use std::os::unix::net::{UnixListener, UnixStream};
+
+        let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+        // One that somebody still listens at stays.
+        if is_socket && UnixStream::connect(path).is_err() {
+            std::fs::remove_file(path)?;
+        }
+        let listener = UnixListener::bind(path)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self::Unix(listener))
+    }
+
+    pub(in super::super) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            _ => None,
+        }
+    }
+
+    /// Serves until it is dropped. `None`: it listens nowhere. Must be called within a runtime.
+    pub(in super::super) fn serve(self, service: Service) -> Option<Serving> {
+        match self {
+            Self::None => None,
+            Self::Tcp(listener) => {
+                let listener = tokio::net::TcpListener::from_std(listener).ok()?;
+                Some(Box::pin(serve(service, async move || Ok(listener.accept().await?.0))))
+            }
+            #[cfg(unix)]
+            Self::Unix(listener) => {
+                let listener = tokio::net::UnixListener::from_std(listener).ok()?;
+                Some(Box::pin(serve(service, async move || Ok(listener.accept().await?.0))))
+            }
+        }
+    }
+}
+
+async fn serve<S>(service: Service, accept: impl AsyncFn() -> io::Result<S>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+        let Ok(socket) = accept().await else {
+            tokio::time::sleep(OUT_OF_FILES).await;
+            continue;
+        };
+        let connection = http1::Builder::new()
+            .timer(Clock)
+            .header_read_timeout(PATIENCE)
+            .max_buf_size(HEAD)
+            .serve_connection(Io(socket), service.clone());
+        tokio::spawn(async move {
+            // Who hangs up, or does not speak HTTP, is not our trouble.
+            let _hung_up = connection.await;
+            drop(permit);
+        });
+    }
+}

@@ -1,0 +1,156 @@
+//! Answers requests: `/`, `/text`, `/snapshot.json`, `/events`. Nothing here changes the system; there is no route that could.
+//!
+//! Rule 22.7.
+
+mod body;
+mod guard;
+mod io;
+mod listen;
+mod page;
+mod sha256;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+
+pub use self::body::Body;
+pub(super) use self::listen::Listener;
+use super::running::Shared;
+use super::text::text;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+const STREAM: &str = "text/event-stream";
+
+/// The console as a tower service. [`Console::service`](super::Console::service) makes it.
+#[derive(Clone)]
+pub struct Service {
+    shared: Arc<Shared>,
+}
+
+impl Service {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    fn answer<B>(&self, request: &Request<B>) -> Response<Body> {
+        if let Err(refused) = guard::check(request, &self.shared.hosts) {
+            return plain(refused.status(), refused.text());
+        }
+        let path = request.uri().path();
+        if !matches!(path, "" | "/" | "/text" | "/snapshot.json" | "/events") {
+            return plain(StatusCode::NOT_FOUND, "There is nothing here. Try / or /text.\n");
+        }
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "The console only shows.\n");
+            refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return refusal;
+        }
+        self.shared.asked();
+        let snapshot = || self.shared.latest();
+        let system = &self.shared.system;
+        match path {
+            "/text" => response(StatusCode::OK, TEXT, Body::whole(text(system, &snapshot().view))),
+            "/snapshot.json" => response(StatusCode::OK, JSON, Body::whole(snapshot().json(system).to_string())),
+            "/events" if request.method() == Method::HEAD => response(StatusCode::OK, STREAM, Body::whole("")),
+            "/events" => match Body::views(&self.shared) {
+                Some(views) => response(StatusCode::OK, STREAM, views),
+                None => plain(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "Too many pages are open: 16 are served at a time. Close one.\n",
+                ),
+            },
+            _ => response(StatusCode::OK, HTML, Body::whole(Bytes::from_static(page::PAGE.as_bytes()))),
+        }
+    }
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
+    response(status, TEXT, Body::whole(text))
+}
+
+fn response(status: StatusCode, content: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, content),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(CONTENT_SECURITY_POLICY, page::policy());
+    response
+}
+
+impl<B> tower_service::Service<Request<B>> for Service {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        ready(Ok(self.answer(&request)))
+    }
+}
+
+impl<B> hyper::service::Service<Request<B>> for Service {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<Body>, Infallible>>;
+
+    fn call(&self, request: Request<B>) -> Self::Future {
+        ready(Ok(self.answer(&request)))
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("system", &self.shared.system).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tower_service::Service as _;
+
+    use super::super::Console;
+    use super::*;
+
+    /// A mounted service is called with the path below its place, which may be empty.
+    #[tokio::test]
+    async fn con_20_a_mounted_service_answers_below_its_place() {
+        let system = supervise_core::ActorSystem::new("shop");
+        let mut service = Console::of(&system).allow_host("ops.example.com").service();
+        for (host, path, status) in [
+            ("ops.example.com", "/", 200),
+            ("ops.example.com:443", "/text", 200),
+            ("ops.example.com", "/snapshot.json", 200),
+            ("ops.example.com", "/act", 404),
+            ("evil.test", "/", 421),
+        ] {
+            let request = Request::get(path).header("host", host).body(()).expect("a request");
+            let answer = service.call(request).await.expect("it never fails");
+            assert_eq!(answer.status(), status, "{host}{path}");
+            assert!(answer.headers().contains_key(CONTENT_SECURITY_POLICY), "{host}{path}");
+        }
+        system.terminate().await;
+    }
+}

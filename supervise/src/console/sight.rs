@@ -1,0 +1,135 @@
+//! What the collector is told: plain values, so that its tests need no system.
+
+use std::time::Duration;
+
+use supervise_core::{DeadLetterReason, During, Event, Glimpse, NodeState, OnLimit, Outcome, Strategy};
+
+/// The time since the system began.
+pub(super) type Time = Duration;
+
+/// One actor, as a look found it.
+#[derive(Debug, Clone)]
+pub(super) struct Sight<'a> {
+    /// Its incarnation.
+    pub(super) key: u64,
+    pub(super) depth: usize,
+    pub(super) name: &'a str,
+    pub(super) actor_type: &'static str,
+    pub(super) state: NodeState,
+    pub(super) handling: bool,
+    pub(super) parked: bool,
+    pub(super) handler: Option<&'static str>,
+    /// Wraps.
+    pub(super) pushed: u32,
+    pub(super) waiting: usize,
+    pub(super) capacity: Option<usize>,
+    pub(super) restarts: u32,
+    pub(super) attempt: u32,
+    pub(super) budget: Option<Budget>,
+    pub(super) due: Option<Time>,
+}
+
+/// How much of a restart limit is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Budget {
+    pub(super) used: u32,
+    pub(super) of: u32,
+    pub(super) within: Option<Duration>,
+    /// Whether the supervisor fails at the limit. Otherwise the child stops.
+    pub(super) escalates: bool,
+}
+
+impl<'a> Sight<'a> {
+    /// `above` is how its parent supervises.
+    pub(super) fn of(glimpse: &'a Glimpse, above: Option<&Strategy>) -> Self {
+        let budget = glimpse.standing().zip(above).map(|(standing, strategy)| Budget {
+            used: standing.used,
+            of: standing.of,
+            within: strategy.limit.within,
+            escalates: strategy.on_limit == OnLimit::Escalate,
+        });
+        Self {
+            key: glimpse.uid().into(),
+            depth: glimpse.depth(),
+            name: glimpse.actor().name(),
+            actor_type: glimpse.actor_type(),
+            state: glimpse.state(),
+            handling: glimpse.is_handling(),
+            parked: glimpse.is_parked(),
+            handler: glimpse.handler(),
+            pushed: glimpse.pushed(),
+            waiting: glimpse.waiting(),
+            capacity: glimpse.capacity(),
+            restarts: glimpse.restarts(),
+            attempt: glimpse.attempt(),
+            budget,
+            due: glimpse.due(),
+        }
+    }
+
+    /// How many messages it took up so far. It wraps.
+    pub(super) fn handled(&self) -> u32 {
+        self.pushed.wrapping_sub(u32::try_from(self.waiting).unwrap_or(u32::MAX))
+    }
+}
+
+/// Something that happened between two looks.
+#[derive(Debug, Clone)]
+pub(super) enum Happening {
+    Failed(Decision),
+    Lost(Loss),
+    /// So many happenings were missed.
+    Missed(u64),
+}
+
+/// A failure, and what was decided.
+#[derive(Debug, Clone)]
+pub(super) struct Decision {
+    pub(super) key: u64,
+    /// The path of who failed.
+    pub(super) child: String,
+    pub(super) supervisor: String,
+    pub(super) text: String,
+    pub(super) during: Option<During>,
+    pub(super) rule: Option<&'static str>,
+    pub(super) outcome: Outcome,
+    pub(super) attempt: u32,
+    /// How much of the limit is used after it.
+    pub(super) used: Option<(u32, u32)>,
+}
+
+/// A dead letter.
+#[derive(Debug, Clone)]
+pub(super) struct Loss {
+    pub(super) recipient: String,
+    pub(super) message: &'static str,
+    pub(super) reason: DeadLetterReason,
+}
+
+impl Happening {
+    /// `None`: the collector has no use for it.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        Some(match event {
+            Event::Decided { supervisor, child, uid, failure, text, rule, outcome, attempt, standing, .. } => {
+                Self::Failed(Decision {
+                    key: (*uid).into(),
+                    child: child.local().to_owned(),
+                    supervisor: supervisor.local().to_owned(),
+                    text: text.to_string(),
+                    during: failure.during(),
+                    rule: *rule,
+                    outcome: *outcome,
+                    attempt: *attempt,
+                    used: standing.map(|standing| (standing.used, standing.of)),
+                })
+            }
+            Event::DeadLetter(letter) => Self::Lost(Loss {
+                recipient: letter.recipient.local().to_owned(),
+                message: letter.message,
+                reason: letter.reason,
+            }),
+            Event::Missed(missed) => Self::Missed(*missed),
+            _ => return None,
+        })
+    }
+}

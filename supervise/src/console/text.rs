@@ -1,0 +1,156 @@
+//! The cards as text: 80 columns, the worst one first.
+
+use std::fmt::Write;
+
+use super::collector::{Mention, View};
+use super::words::{Rate, Span, count, outcome, so_many};
+
+const COLUMNS: usize = 80;
+/// How many failures are listed.
+const FAILURES: usize = 10;
+
+/// All facts of the cards, then the last failures.
+pub(super) fn text(system: &str, view: &View) -> String {
+    let mut out = Lines::default();
+    let facts = format!(
+        "{system}: {}, {} messages/s, up {}",
+        so_many(view.actors as u64, "actor"),
+        Rate(view.per_second),
+        Span(view.now)
+    );
+    out.fill("", "  ", &facts);
+    if let Some(how) = &view.ended {
+        out.fill("", "  ", how);
+    }
+    out.fill("", "  ", &lede(view));
+    for card in &view.cards {
+        out.blank();
+        let who = match card.actors {
+            0 | 1 => format!("{}  {}", card.path, card.actor_type),
+            several => format!("{} × {}, the worst is {}", count(several), card.actor_type, card.path),
+        };
+        out.fill("", "    ", &format!("{}: {}", card.kind.title(), who.trim_end()));
+        out.fill("    ", "    ", &card.says);
+        if let Some(cause) = &card.cause {
+            out.fill("    ", "    ", &format!("Why: {cause}"));
+        }
+    }
+    if view.more_cards > 0 {
+        out.blank();
+        out.fill("", "", &format!("And {} more.", count(view.more_cards)));
+    }
+    if !view.mentioned.is_empty() {
+        out.blank();
+        out.fill("", "", "Long in one message, with none behind: perhaps the others wait for these.");
+    }
+    for Mention { path, handler, since } in &view.mentioned {
+        let handler = handler.map_or_else(|| "a handler".to_owned(), |name| format!("`{name}`"));
+        out.fill("  ", "      ", &format!("{path} in {handler} for {}", Span(view.now.saturating_sub(*since))));
+    }
+    if !view.failures.is_empty() {
+        out.blank();
+        out.fill("", "", "Last failures:");
+    }
+    for (at, decision) in view.failures.iter().rev().take(FAILURES) {
+        let during = decision.during.map_or_else(String::new, |during| format!(" in `{during}`"));
+        let rule = decision.rule.map_or_else(String::new, |rule| format!(", rule `{rule}`"));
+        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
+        let used = decision.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} used"));
+        let line = format!(
+            "{} ago  {} failed{during}{text}; {}{rule} of {}{used}",
+            Span(view.now.saturating_sub(*at)),
+            decision.child,
+            outcome(decision.outcome),
+            decision.supervisor
+        );
+        out.fill("  ", "      ", &line);
+    }
+    if view.missed > 0 {
+        out.blank();
+        out.fill("", "", &format!("{} came too quickly to be read.", so_many(view.missed, "event")));
+    }
+    if view.unfollowed > 0 {
+        let line = format!("Too many actors are busy: {} are not followed.", count(view.unfollowed));
+        out.fill("", "", &line);
+    }
+    out.0
+}
+
+/// The sentence above the cards.
+pub(super) fn lede(view: &View) -> String {
+    let well = view.actors.saturating_sub(view.ill);
+    match view.cards.len() + view.more_cards {
+        0 => match view.longest {
+            Some(longest) => format!("All is well. No message has waited longer than {}.", Span(longest)),
+            None => "All is well. No message waits.".to_owned(),
+        },
+        1 => format!("One thing needs attention; {} other actors are well.", count(well)),
+        things => format!("{things} things need attention; {} other actors are well.", count(well)),
+    }
+}
+
+/// Lines of at most [`COLUMNS`] characters.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn blank(&mut self) {
+        self.0.push('\n');
+    }
+
+    /// A paragraph. A word that is longer than a line is cut into several. Control characters become `?`, so that a name or an error
+    /// cannot steer a terminal.
+    fn fill(&mut self, first: &str, rest: &str, text: &str) {
+        let mut line = first.to_owned();
+        let mut empty = true;
+        for word in text.split_whitespace() {
+            let mut word: Vec<char> =
+                word.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+            if !empty && line.chars().count() + 1 + word.len() > COLUMNS {
+                self.end(&mut line, rest);
+                empty = true;
+            }
+            while line.chars().count() + usize::from(!empty) + word.len() > COLUMNS {
+                let room = COLUMNS - line.chars().count() - usize::from(!empty);
+                let more = word.split_off(room);
+                line.extend(word);
+                self.end(&mut line, rest);
+                word = more;
+                empty = true;
+            }
+            if !empty {
+                line.push(' ');
+            }
+            line.extend(word);
+            empty = false;
+        }
+        self.end(&mut line, rest);
+    }
+
+    fn end(&mut self, line: &mut String, rest: &str) {
+        _ = writeln!(self.0, "{}", line.trim_end());
+        line.clear();
+        line.push_str(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn con_27_no_line_is_longer_than_80_columns_and_nothing_is_left_out() {
+        let mut lines = Lines::default();
+        let long = "x".repeat(200);
+        lines.fill("  ", "    ", &format!("short words before {long} and after \u{1b}[31m"));
+        assert!(lines.0.lines().all(|line| line.chars().count() <= COLUMNS), "{}", lines.0);
+        let words: String = lines.0.split_whitespace().collect();
+        assert_eq!(words, format!("shortwordsbefore{long}andafter?[31m"));
+    }
+
+    #[test]
+    fn a_system_without_a_card_is_well() {
+        let view = View { actors: 3, ..View::default() };
+        assert!(text("shop", &view).contains("All is well"));
+    }
+}

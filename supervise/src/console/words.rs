@@ -1,0 +1,159 @@
+//! Numbers, durations and type names as people read them.
+
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+use supervise_core::{DeadLetterReason, Outcome};
+
+/// A duration: `40 ms`, `2.5 s`, `2 min 14 s`, `3 h 5 min`, `3 d 4 h`.
+pub(super) struct Span(pub(super) Duration);
+
+impl Display for Span {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        let tenth = self.0.subsec_millis() / 100;
+        let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+        match seconds {
+            0 => write!(f, "{} ms", self.0.as_millis()),
+            1..10 if tenth > 0 => write!(f, "{seconds}.{tenth} s"),
+            1..60 => write!(f, "{seconds} s"),
+            60..3600 if !seconds.is_multiple_of(60) => write!(f, "{minutes} min {} s", seconds % 60),
+            60..3600 => write!(f, "{minutes} min"),
+            3600..86_400 if !minutes.is_multiple_of(60) => write!(f, "{hours} h {} min", minutes % 60),
+            3600..86_400 => write!(f, "{hours} h"),
+            _ => write!(f, "{days} d {} h", hours % 24),
+        }
+    }
+}
+
+/// A number with its thousands apart: `18 402`.
+pub(super) struct Count(pub(super) u64);
+
+impl Display for Count {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                f.write_str(" ")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn count(number: usize) -> Count {
+    Count(number as u64)
+}
+
+/// A noun with its number: `1 message`, `3 messages`.
+pub(super) fn so_many(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", Count(number), if number == 1 { "" } else { "s" })
+}
+
+/// A rate per second: `0`, `0.4`, `48`, `46 100`.
+pub(super) struct Rate(pub(super) f64);
+
+impl Display for Rate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate is small and not negative"
+        )]
+        let whole = self.0.round() as u64;
+        if self.0 > 0.0 && self.0 < 9.95 && (self.0.fract() > 0.05) {
+            write!(f, "{:.1}", self.0)
+        } else {
+            Count(whole).fmt(f)
+        }
+    }
+}
+
+/// A type's name without its modules: `Pool<Connection>` for `db::Pool<db::Connection>`.
+pub(super) fn short_type(name: &str) -> String {
+    let mut short = String::new();
+    let mut word = 0;
+    for letter in name.chars() {
+        short.push(letter);
+        if letter == ':' {
+            short.truncate(word);
+        } else if !(letter.is_alphanumeric() || letter == '_') {
+            word = short.len();
+        }
+    }
+    short
+}
+
+/// What followed a failure.
+pub(super) fn outcome(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Resumed => "goes on".to_owned(),
+        Outcome::Restarting { delay: Some(delay), children } => {
+            format!("restart in {}{}", Span(delay), and_others(children))
+        }
+        Outcome::Restarting { delay: None, children } => format!("restart at once{}", and_others(children)),
+        Outcome::Stopped { children } => format!("stopped{}", and_others(children)),
+        Outcome::LimitReached { children } => format!("stopped at its limit{}", and_others(children)),
+        Outcome::AlreadyAnswered => "an earlier decision answers it".to_owned(),
+        Outcome::Escalated => "escalated".to_owned(),
+        Outcome::LimitEscalated => "escalated at its limit".to_owned(),
+        _ => "decided".to_owned(),
+    }
+}
+
+fn and_others(children: usize) -> String {
+    match children {
+        0 | 1 => String::new(),
+        more => format!(", with {}", so_many(more as u64 - 1, "sibling")),
+    }
+}
+
+/// Why a message was lost.
+pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
+    match reason {
+        DeadLetterReason::Stopped => "the recipient has ended",
+        DeadLetterReason::MailboxFull => "the mailbox is full",
+        DeadLetterReason::StashFull => "the stash is full",
+        DeadLetterReason::Quarantined => "it failed at each delivery",
+        DeadLetterReason::NotFound => "nobody has that path",
+        _ => "it was not handled",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        let span = |ms| Span(Duration::from_millis(ms)).to_string();
+        assert_eq!(
+            [40, 2_500, 9_000, 59_999, 60_000, 134_000, 3_600_000, 11_100_000, 273_600_000].map(span),
+            ["40 ms", "2.5 s", "9 s", "59 s", "1 min", "2 min 14 s", "1 h", "3 h 5 min", "3 d 4 h"]
+        );
+    }
+
+    #[test]
+    fn numbers_have_their_thousands_apart() {
+        assert_eq!(
+            [0, 999, 1_000, 18_402, 1_234_567].map(|n| Count(n).to_string()),
+            ["0", "999", "1 000", "18 402", "1 234 567"]
+        );
+        assert_eq!(
+            [0.0, 0.4, 4.0, 48.2, 46_100.0].map(|n| Rate(n).to_string()),
+            ["0", "0.4", "4", "48", "46 100"]
+        );
+        assert_eq!((so_many(1, "message"), so_many(0, "message")), ("1 message".into(), "0 messages".into()));
+    }
+
+    #[test]
+    fn a_type_is_shown_without_its_modules() {
+        assert_eq!(
+            short_type("shop::db::Pool<shop::db::Connection, core::option::Option<u8>>"),
+            "Pool<Connection, Option<u8>>"
+        );
+        assert_eq!(short_type("Plain"), "Plain");
+        assert_eq!(short_type("(a::B, &c::D)"), "(B, &D)");
+    }
+}

@@ -1,0 +1,256 @@
+//! The cards of a running system, on a paused clock. Rules 22.1, 22.2, 22.3 and 22.4.
+
+use std::fmt;
+
+use supervise::console::{Console, Watch};
+use supervise::prelude::*;
+use supervise::testkit::TestSystem;
+use tokio::sync::oneshot;
+
+use crate::fixture::{Boom, secs};
+
+#[actor]
+#[supervise(
+    one_for_one(max_retries = 3, within = "60s", on_limit = Escalate),
+    on(Slow) = Restart(backoff(min = "10s", max = "40s")),
+    on(Rude) = Restart,
+    on(_) = Restart
+)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, name: &'static str, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn(name, || Clerk)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("too slow")]
+struct Slow(#[source] Boom);
+
+#[derive(Debug)]
+struct Rude;
+
+impl fmt::Display for Rude {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("as told")
+    }
+}
+
+impl std::error::Error for Rude {}
+
+#[actor]
+struct Clerk;
+
+#[actor]
+impl Clerk {
+    #[handler]
+    fn stamp(&mut self) -> Result<(), Boom> {
+        Err(Boom("no ink"))
+    }
+
+    #[handler]
+    fn stall(&mut self) -> Result<(), Slow> {
+        Err(Slow(Boom("ink dried")))
+    }
+
+    #[handler]
+    fn insult(&mut self) -> Result<(), Rude> {
+        Err(Rude)
+    }
+
+    #[handler]
+    async fn think(&mut self, until: oneshot::Receiver<()>) {
+        let _told = until.await;
+    }
+}
+
+#[actor]
+struct Late;
+
+#[actor]
+impl Late {
+    #[pre_start]
+    async fn begin(&mut self) {
+        tokio::time::sleep(secs(8)).await;
+    }
+}
+
+/// Looks each second, for so many seconds, and returns what the last look shows.
+async fn watched(system: &TestSystem, watch: &mut Watch, seconds: u64) -> String {
+    for _ in 0..seconds {
+        system.advance(secs(1)).await;
+        watch.look();
+    }
+    let text = watch.text();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    text
+}
+
+fn has(text: &str, facts: &[&str]) {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for fact in facts {
+        assert!(words.contains(fact), "`{fact}` is missing:\n{text}");
+    }
+}
+
+#[supervise::test]
+async fn con_06_con_07_who_waits_is_stuck_only_when_a_message_waits_behind(system: &TestSystem) {
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let (done, until) = oneshot::channel();
+    clerk.think(until).tell().unwrap();
+    has(&watched(system, &mut watch, 60).await, &["All is well"]);
+    let (_never, until) = oneshot::channel();
+    let (_never, third) = oneshot::channel();
+    clerk.think(until).tell().unwrap();
+    clerk.think(third).tell().unwrap();
+    let stuck = watched(system, &mut watch, 1).await;
+    has(
+        &stuck,
+        &["Stuck: /user/clerk Clerk", "In `think` for 1 min, at an await point. 2 messages wait behind it"],
+    );
+    done.send(()).unwrap();
+    has(&watched(system, &mut watch, 1).await, &["All is well"]);
+    drop((_never, system.stop(&clerk)));
+    system.allow_dead_letters();
+}
+
+#[supervise::test]
+async fn con_06_a_long_start_is_slow_and_not_stuck(system: &TestSystem) {
+    let mut watch = Console::of(system).by_hand();
+    system.spawn("late", || Late).unwrap();
+    has(&watched(system, &mut watch, 5).await, &["All is well"]);
+    has(&watched(system, &mut watch, 2).await, &["Slow to start: /user/late Late", "Starting for 6 s"]);
+    has(&watched(system, &mut watch, 3).await, &["All is well"]);
+}
+
+#[supervise::test]
+async fn con_11_con_12_con_13_con_16_a_loop_shows_rule_budget_and_countdown(system: &TestSystem) {
+    let desk = system.spawn("desk", || Desk).unwrap();
+    let clerk = desk.seat("clerk").await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..3 {
+        clerk.stall().tell().unwrap();
+    }
+    // It fails at once, restarts after 10 s and fails, restarts after 20 s and fails; then it waits for 40 s.
+    has(&watched(system, &mut watch, 9).await, &["All is well"]);
+    let text = watched(system, &mut watch, 24).await;
+    has(
+        &text,
+        &[
+            "One thing needs attention",
+            "Restart loop: /user/desk/clerk Clerk",
+            "Failed 3 times in",
+            "in `stall`. /user/desk decides, rule `Slow`: restart in 40 s.",
+            "It is failure 3 in a row; next try in",
+            "3 of 3 restarts in 1 min used. The next failure fails /user/desk.",
+            "Why: too slow: ink dried",
+        ],
+    );
+    let count = |text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, rest) = words.split_once("next try in ").expect("a countdown");
+        rest.split(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    let later = watched(system, &mut watch, 5).await;
+    assert!((count(&text) - count(&later) - 5.0).abs() < 1.1, "{text}\n{later}");
+    has(&watched(system, &mut watch, 60).await, &["All is well"]);
+    system.allow_failures();
+}
+
+#[supervise::test]
+async fn con_15_a_branch_that_went_down_shows_its_way_and_its_end(system: &TestSystem) {
+    let desk = system.spawn("desk", || Desk).unwrap();
+    let clerk = desk.seat("clerk").await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    for _ in 0..4 {
+        clerk.stamp().tell().unwrap();
+    }
+    let text = watched(system, &mut watch, 1).await;
+    has(&text, &["/user/desk/clerk failed in `stamp`: no ink; escalated at its limit, rule `_` of /user/desk"]);
+    // `/user` restarts the desk: the branch is not down.
+    has(&text, &["/user/desk failed in `stamp`: no ink; restart at once"]);
+    assert!(!text.contains("Branch down"), "{text}");
+    system.allow_failures();
+    system.allow_dead_letters();
+}
+
+/// CON-17, CON-18: what the console heard of is bounded and counted, and is there before anybody reads.
+#[supervise::test]
+async fn con_16_con_17_con_24_texts_are_shown_once_or_not_at_all(system: &TestSystem) {
+    let desk = system.spawn("desk", || Desk).unwrap();
+    let clerk = desk.seat("clerk").await.unwrap();
+    let mut open = Console::of(system).by_hand();
+    let mut quiet = Console::of(system).without_texts().by_hand();
+    clerk.stall().tell().unwrap();
+    system.advance(secs(100)).await;
+    clerk.insult().tell().unwrap();
+    system.settle().await;
+    open.look();
+    quiet.look();
+    let (open, quiet) = (open.text(), quiet.text());
+    has(
+        &open,
+        &["failed in `stall`: too slow: ink dried; restart in 10 s, rule `Slow` of /user/desk, 1 of 3 used"],
+    );
+    has(&open, &["failed in `insult`: conformance::console::cards::Rude; restart at once"]);
+    assert_eq!(open.matches("ink dried").count(), 1, "{open}");
+    has(&quiet, &["failed in `stall`; restart in 10 s, rule `Slow` of /user/desk"]);
+    assert!(!quiet.contains("ink") && !quiet.contains("slow:"), "{quiet}");
+    system.allow_failures();
+}
+
+#[supervise::test]
+async fn con_12_near_its_limit_decays_without_a_failure(system: &TestSystem) {
+    let desk = system.spawn("desk", || Desk).unwrap();
+    let clerk = desk.seat("clerk").await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    clerk.stamp().tell().unwrap();
+    has(
+        &watched(system, &mut watch, 1).await,
+        &["Near its limit: /user/desk/clerk", "2 of 3 restarts in 1 min used. One restart is left"],
+    );
+    has(&watched(system, &mut watch, 61).await, &["All is well"]);
+    system.allow_failures();
+}
+
+/// Rule 22.1: no message is sent, nobody is woken, and nobody else's events are made.
+#[supervise::test]
+async fn con_02_con_30_looking_sends_nothing_and_asks_for_no_lives(system: &TestSystem) {
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    system.settle().await;
+    let mut watch = Console::of(system).by_hand();
+    let pushed = || {
+        let mut pushed = Vec::new();
+        system
+            .look(|glimpse| pushed.push((glimpse.uid(), glimpse.pushed(), glimpse.waiting(), glimpse.handler())));
+        pushed
+    };
+    let before = pushed();
+    for _ in 0..100 {
+        watch.look();
+    }
+    assert_eq!(pushed(), before);
+    assert!(!clerk.actor_ref().has_ended());
+}
+
+#[supervise::test]
+async fn lost_messages_name_recipient_kind_and_reason(system: &TestSystem) {
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    system.stop(&clerk);
+    system.settle().await;
+    for _ in 0..12 {
+        assert!(clerk.stamp().tell().is_err());
+    }
+    has(
+        &watched(system, &mut watch, 2).await,
+        &["Messages lost: /user/clerk", "12 dead letters since", "100 % `Stamp`: the recipient has ended"],
+    );
+    has(&watched(system, &mut watch, 61).await, &["All is well"]);
+    system.allow_dead_letters();
+}

@@ -1,0 +1,232 @@
+//! The console's server, over real sockets. Rules 22.1, 22.4, 22.5, 22.6 and 22.7.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use supervise::console::{Console, Running};
+use supervise::prelude::*;
+use tokio::runtime::{Builder, Runtime};
+
+/// After so long a test fails instead of hanging.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[actor]
+struct Worker;
+
+#[actor]
+impl Worker {
+    /// Blocks its thread until the other end is dropped.
+    #[handler(sensitive)]
+    fn dig(&mut self, until: Gate) {
+        let _closed = until.0.recv();
+    }
+}
+
+struct Gate(mpsc::Receiver<()>);
+
+fn system() -> (Runtime, ActorSystem) {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let system = {
+        let _inside = runtime.enter();
+        ActorSystem::new("shop")
+    };
+    (runtime, system)
+}
+
+fn serving(system: &ActorSystem) -> (Running, SocketAddr) {
+    let console = Console::of(system).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    (console, address)
+}
+
+/// Sends a head, and returns the connection to read from.
+fn send(address: SocketAddr, head: &str) -> BufReader<TcpStream> {
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.write_all(format!("{head}\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
+    BufReader::new(socket)
+}
+
+fn answer(address: SocketAddr, head: &str) -> (u16, String) {
+    let mut whole = String::new();
+    send(address, head).read_to_string(&mut whole).unwrap();
+    let status = whole.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, whole)
+}
+
+fn get(address: SocketAddr, path: &str) -> (u16, String) {
+    answer(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost"))
+}
+
+/// An open stream, after its first view.
+fn stream(address: SocketAddr) -> (u16, BufReader<TcpStream>) {
+    let mut reader = send(address, "GET /events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream");
+    let mut status = String::new();
+    reader.read_line(&mut status).unwrap();
+    let status = status.split(' ').nth(1).unwrap().parse().unwrap();
+    if status == 200 {
+        view(&mut reader);
+    }
+    (status, reader)
+}
+
+fn view(reader: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).unwrap() == 0 {
+            return None;
+        }
+        if let Some(data) = line.strip_prefix("data: ") {
+            return Some(data.to_owned());
+        }
+    }
+}
+
+#[test]
+fn con_05_the_console_answers_while_every_worker_is_blocked_and_names_the_handler() {
+    let (runtime, system) = system();
+    let mut gates = Vec::new();
+    for name in ["one", "two", "three", "four"] {
+        let (gate, until) = mpsc::channel();
+        let _inside = runtime.enter();
+        system.spawn(name, || Worker).unwrap().dig(Gate(until)).tell().unwrap();
+        gates.push(gate);
+    }
+    let (_console, address) = serving(&system);
+    let began = Instant::now();
+    loop {
+        let (status, text) = get(address, "/text");
+        assert_eq!(status, 200);
+        if text.contains("Blocks a thread") && text.contains("`dig`") {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{text}");
+        std::thread::yield_now();
+    }
+    drop(gates);
+    runtime.block_on(system.terminate());
+}
+
+#[test]
+fn con_19_the_seventeenth_stream_is_refused_until_another_ends() {
+    let (runtime, system) = system();
+    let (_console, address) = serving(&system);
+    let mut open: Vec<_> = (0..16).map(|_| stream(address)).collect();
+    assert!(open.iter().all(|(status, _)| *status == 200));
+    assert_eq!(stream(address).0, 503);
+    assert_eq!(get(address, "/text").0, 200);
+    open.pop();
+    let began = Instant::now();
+    while stream(address).0 != 200 {
+        assert!(began.elapsed() < PATIENCE);
+    }
+    runtime.block_on(system.terminate());
+}
+
+#[test]
+fn con_20_con_22_strangers_and_actions_are_refused() {
+    let (runtime, system) = system();
+    let (_console, address) = serving(&system);
+    for path in ["/", "/text", "/snapshot.json", "/events"] {
+        assert_eq!(
+            answer(address, &format!("GET {path} HTTP/1.1\r\nHost: evil.test:{}", address.port())).0,
+            421,
+            "{path}"
+        );
+        let other = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site");
+        assert_eq!(answer(address, &other).0, 403, "{path}");
+        assert_eq!(
+            answer(address, &format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0")).0,
+            405
+        );
+    }
+    assert_eq!(answer(address, "POST /act HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0").0, 404);
+    assert_eq!(get(address, "/../etc/passwd").0, 404);
+    let (status, page) = get(address, "/");
+    assert_eq!(status, 200);
+    for header in [
+        "content-security-policy: default-src 'none'",
+        "x-content-type-options: nosniff",
+        "cache-control: no-store",
+    ] {
+        assert!(page.contains(header), "{header} is missing");
+    }
+    let refused = Console::of(&system).serve("0.0.0.0:0").expect_err("other machines could read it");
+    assert!(refused.to_string().contains("bind_anywhere"), "{refused}");
+    runtime.block_on(system.terminate());
+}
+
+#[test]
+fn con_21_a_name_is_text_in_json_and_text() {
+    let (runtime, system) = system();
+    let name = "<img onerror=alert(1)>";
+    let spawned = {
+        let _inside = runtime.enter();
+        system.spawn(name, || Worker).is_ok()
+    };
+    let (_console, address) = serving(&system);
+    let (status, json) = get(address, "/snapshot.json");
+    assert_eq!(
+        (status, json.contains("content-type: application/json"), json.contains(name)),
+        (200, true, spawned)
+    );
+    runtime.block_on(system.terminate());
+}
+
+/// The stream's last view says how the system ended, and then nothing is served any more.
+#[test]
+fn con_26_the_last_view_says_how_the_system_ended() {
+    let (runtime, system) = system();
+    let (console, address) = serving(&system);
+    let (_, mut reader) = stream(address);
+    runtime.block_on(system.terminate());
+    let mut last = String::new();
+    while let Some(view) = view(&mut reader) {
+        last = view;
+    }
+    assert!(last.contains("The system has ended, as it was told to."), "{last}");
+    assert!(console.text().contains("The system has ended"));
+    let began = Instant::now();
+    while TcpStream::connect(address).is_ok() {
+        assert!(began.elapsed() < PATIENCE);
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_stopped_console_serves_nothing_and_the_system_goes_on() {
+    let (runtime, system) = system();
+    let (console, address) = serving(&system);
+    console.stop();
+    let began = Instant::now();
+    while TcpStream::connect(address).is_ok() {
+        assert!(began.elapsed() < PATIENCE);
+        std::thread::yield_now();
+    }
+    assert!(!system.has_terminated());
+    runtime.block_on(system.terminate());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_unix_socket_is_served_and_a_stale_one_is_replaced() {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    let (runtime, system) = system();
+    let folder = std::env::temp_dir().join(format!("supervise-console-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("console.sock");
+    drop(UnixListener::bind(&path).unwrap());
+    let _console = Console::of(&system).unix(&path).unwrap();
+    let mut socket = UnixStream::connect(&path).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.write_all(b"GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    assert!(text.contains("All is well"), "{text}");
+    assert!(Console::of(&system).unix(&path).is_err(), "somebody listens there");
+    runtime.block_on(system.terminate());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
