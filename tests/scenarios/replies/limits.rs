@@ -119,13 +119,20 @@ fn an_ask_with_a_limit_may_be_awaited_outside_a_runtime() {
     drop(inside);
     let orders = system.spawn("orders", Orders::default).unwrap();
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = TaskContext::from_waker(&waker);
     let mut ask = pin!(orders.waiting().into_future());
     let answer = loop {
-        match ask.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
+        match ask.as_mut().poll(&mut cx) {
             Poll::Ready(answer) => break answer,
             Poll::Pending => thread::park(),
         }
     };
     assert_eq!(answer.unwrap(), 0);
-    runtime.block_on(system.terminate());
+    // The time ends with the runtime, and nobody finds the slot.
+    let mut lost = pin!(orders.leak().into_future());
+    assert!(lost.as_mut().poll(&mut cx).is_pending());
+    runtime.block_on(orders.waiting().into_future()).unwrap();
+    drop(runtime);
+    let lost = lost.as_mut().poll(&mut cx);
+    assert!(matches!(lost, Poll::Ready(Err(AskError::Stopped))), "{lost:?}");
 }

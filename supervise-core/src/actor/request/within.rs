@@ -25,11 +25,13 @@ pub struct AskWithin<'a, A: Actor, T> {
     limit: Duration,
     /// Made at the first poll, when the time begins to count.
     sleep: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// Whether it was first polled outside a runtime, so that the time is that of the actor's system.
+    is_outside: bool,
 }
 
 impl<'a, A: Actor, T> AskWithin<'a, A, T> {
     pub(super) fn new(ask: Ask<'a, A, T>, to: &'a ActorRef<A>, message: &'static str, limit: Duration) -> Self {
-        Self { ask, to, message, limit, sleep: None }
+        Self { ask, to, message, limit, sleep: None, is_outside: false }
     }
 }
 
@@ -42,12 +44,16 @@ impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
         }
         let limit = self.limit;
         let to = self.to;
-        let sleep = self.sleep.get_or_insert_with(|| {
-            // The code that asks may run outside any runtime.
-            let runtime = Handle::try_current().unwrap_or_else(|_| to.core().system.runtime().clone());
-            let _inside = runtime.enter();
-            Box::pin(tokio::time::sleep(limit))
-        });
+        if self.is_outside && to.core().system.dispatcher().has_gone() {
+            // The time of a runtime that is gone cannot be asked for.
+            return Poll::Ready(Err(AskError::Stopped));
+        }
+        if self.sleep.is_none() {
+            self.is_outside = Handle::try_current().is_err();
+            let _inside = self.is_outside.then(|| to.core().system.runtime().enter());
+            self.sleep = Some(Box::pin(tokio::time::sleep(limit)));
+        }
+        let Some(sleep) = &mut self.sleep else { unreachable!("it was made a line above") };
         sleep.as_mut().poll(cx).map(|()| {
             Err(AskError::Timeout(Box::new(AskTimeout {
                 limit,
