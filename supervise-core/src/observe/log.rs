@@ -197,7 +197,7 @@ pub(super) fn pool_is_empty(pool: &ActorPath, failure: Option<&Failure>) {
             text_of(failure)
         ),
         None => {
-            debug!(target: TARGET, actor = %pool, "the last worker of the pool {} left, so the pool stops", pool.name())
+            debug!(target: TARGET, actor = %pool, "the last worker of the pool {} left, so the pool stops", pool.name());
         }
     }
 }

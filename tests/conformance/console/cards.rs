@@ -103,9 +103,9 @@ async fn con_06_con_07_who_waits_is_stuck_only_when_a_message_waits_behind(syste
     let (done, until) = oneshot::channel();
     clerk.think(until).tell().unwrap();
     has(&watched(system, &mut watch, 60).await, &["All is well"]);
-    let (_never, until) = oneshot::channel();
-    let (_never, third) = oneshot::channel();
-    clerk.think(until).tell().unwrap();
+    let (second_done, second) = oneshot::channel();
+    let (third_done, third) = oneshot::channel();
+    clerk.think(second).tell().unwrap();
     clerk.think(third).tell().unwrap();
     let stuck = watched(system, &mut watch, 1).await;
     has(
@@ -114,8 +114,9 @@ async fn con_06_con_07_who_waits_is_stuck_only_when_a_message_waits_behind(syste
     );
     done.send(()).unwrap();
     has(&watched(system, &mut watch, 1).await, &["All is well"]);
-    drop((_never, system.stop(&clerk)));
     system.allow_dead_letters();
+    system.stop(&clerk);
+    drop((second_done, third_done));
 }
 
 #[supervise::test]

@@ -63,6 +63,9 @@ impl Writer {
     /// The reply behind an alias.
     #[handler(batch = 2)]
     fn sync(&mut self, orders: Vec<u32>) -> std::io::Result<()> {
+        if orders.contains(&0) {
+            return Err(std::io::ErrorKind::InvalidInput.into());
+        }
         self.seen.note(Seen::Gathered(orders));
         Ok(())
     }
