@@ -507,3 +507,19 @@ async fn z_a_restarted_pool_ignores_a_delayed_replacement_from_before(system: &T
     let failures = system.take_all(|event| matches!(event, Event::Decided { .. })).await;
     assert!(failures.is_empty(), "{failures:?}");
 }
+
+/// Rules 5.3, 13.8.
+#[supervise::test]
+async fn z_55_a_pool_without_a_table_keeps_trying_to_start_its_workers(system: &TestSystem) {
+    system.allow_failures();
+    let probe = system.probe();
+    let (make, is_up) = (workers(&probe), Arc::new(AtomicBool::new(false)));
+    let database = Arc::clone(&is_up);
+    let factory = move || if database.load(Ordering::Relaxed) { Ok(make()) } else { Err(Broken) };
+    let pool = spawn(system, Pool::round_robin(2, factory));
+    system.advance(Duration::from_secs(3600)).await;
+    assert!(!pool.actor_ref().has_ended());
+    let answer = pool.work().ask().unwrap();
+    is_up.store(true, Ordering::Relaxed);
+    assert!(answer.await.is_ok());
+}

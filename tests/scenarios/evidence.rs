@@ -362,7 +362,8 @@ async fn a_pool_that_has_lost_its_workers_says_so_and_why(system: &TestSystem) {
 
     system.allow_failures();
     let log = Log::open();
-    let pool = supervise::pattern::Pool::round_robin(2, || Writer).props();
+    let pool =
+        supervise::pattern::Pool::round_robin(2, || Writer).supervised_by::<supervise::StoppingTable>().props();
     let pool = system.spawn_with("writers", pool).unwrap();
     system.expect_terminated(&pool).await;
     let errors = log.errors();

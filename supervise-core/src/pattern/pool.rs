@@ -35,7 +35,7 @@ use crate::actor::{
     Terminated, Unchecked,
 };
 use crate::base::ActorPath;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, Stage};
 use crate::mailbox::MailboxKind;
 use crate::observe;
 use crate::supervision::{
@@ -45,8 +45,11 @@ use crate::supervision::{
 
 /// Stands in for several workers of one kind, and supervises them.
 ///
-/// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. Its workers' failures are decided by
-/// the [default table](crate::DefaultTable), or by [another one](PoolProps::supervised_by) that the compiler checks.
+/// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. It does not use the table of its parent:
+/// its workers' failures are decided by the [default table](crate::DefaultTable), or by [another
+/// one](PoolProps::supervised_by) that the compiler checks. Unlike the default table elsewhere, it does not give up a worker that cannot
+/// start, but tries again after growing delays (rule
+/// [13.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.8)).
 ///
 /// A pool of one worker is useful between a parent that restarts all its children together and a child that may fail
 /// alone.
@@ -185,7 +188,7 @@ impl<B: Blueprint> PoolProps<B> {
             restart: RestartType::Transient,
             strategy: DefaultTable::STRATEGY,
             table: DefaultTable::TABLE,
-            decide: decider(DefaultTable::rule),
+            decide: decider(keeps_trying),
             unwanted: Mutex::default(),
         };
         Self { plan, marks: PhantomData }
@@ -275,6 +278,18 @@ impl<B: Blueprint, T> PoolProps<B, T> {
             table,
             move |failure, worker| decider.decide(failure, worker),
         )
+    }
+}
+
+/// The table of a pool that was given none. The default table would give up a worker that cannot start, and the pool with its last
+/// worker, for example when a database is down for a moment.
+fn keeps_trying(failure: &Failure, worker: &ChildInfo) -> Result<Ruled, Failure> {
+    match (failure.stage(), failure.kind()) {
+        (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
+            DefaultTable::rule(failure, worker)
+        }
+        // Rule 5.3 delays it.
+        (Stage::Initialization | Stage::PostRestart, _) => Ok((Directive::Restart, None)),
     }
 }
 
