@@ -64,7 +64,7 @@ impl<A> ActorRef<A> {
         self.to_any().poison();
     }
 
-    /// Stops the actor when it has handled what waits, and takes no further message: whoever sends one is told at once that the
+    /// Stops the actor when it has handled what waits, and takes no further message: a sender is told at once that the
     /// actor has stopped. A [`poison`](Self::poison) takes messages until the end, and makes dead letters of those that came after
     /// it. What arrives by itself meanwhile (a timer, the outcome of a future) is handled if it comes before the last
     /// message is. Like [`stop`](Self::stop), this is a stop by request

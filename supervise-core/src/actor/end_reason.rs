@@ -1,6 +1,6 @@
 //! Why an actor ended, kept in its cell and read through its refs.
 //!
-//! Whoever causes the end says why: the supervisor when it gives a child up or escalates its failure, the actor when it stops
+//! The cause of the end records the reason: the supervisor when it gives a child up or escalates its failure, the actor when it stops
 //! itself. A stop by request is what remains, and is noted nowhere.
 //!
 //! Rule 8.8.
@@ -19,10 +19,10 @@ pub enum EndReason {
     /// It stopped itself: by `ctx.stop_self()`, because it was not needed ([passivated](crate::Context::passivate)), because its task
     /// returned, or because a significant child ended.
     StoppedItself,
-    /// Somebody stopped it: through a ref, or its parent, by a stop or restart of its own or because a sibling failed under a group
+    /// It was stopped: through a ref, or its parent, by a stop or restart of its own or because a sibling failed under a group
     /// strategy.
     Stopped,
-    /// It failed, and its supervisor stopped it for that, or escalated the failure and nobody resumed or restarted it.
+    /// It failed, and its supervisor stopped it for that, or escalated the failure, and no supervisor above resumed or restarted it.
     Failed(Failure),
     /// It failed, and the limit of its supervisor refused another restart.
     LimitReached(Failure),

@@ -101,7 +101,7 @@ impl<T> ReplyTo<T> {
         Self(None)
     }
 
-    /// Whether somebody asked. `true` also when the asker has given up meanwhile.
+    /// Whether the message was asked. Also `true` if the asker has given up in the meantime.
     pub const fn is_asked(&self) -> bool {
         self.0.is_some()
     }

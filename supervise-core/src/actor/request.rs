@@ -373,7 +373,7 @@ pub enum AskError {
     /// The message made the actor fail.
     #[error("the actor failed: {0}")]
     Failed(#[source] Failure),
-    /// The actor stopped before it answered: somebody stopped it, or it stopped itself.
+    /// The actor stopped before it answered: it was stopped, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
     /// The actor stopped before it answered, because of a failure that this message need not have caused: it could not start, its
@@ -381,7 +381,7 @@ pub enum AskError {
     /// Rule [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
     #[error("the actor has stopped because of a failure: {0}")]
     StoppedByFailure(#[source] Failure),
-    /// Nobody answers: whoever had the reply slot ([`ReplyTo`]) dropped it.
+    /// There is no answer: the holder of the reply slot ([`ReplyTo`]) dropped it.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room.

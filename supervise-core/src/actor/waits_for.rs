@@ -24,7 +24,7 @@ use crate::base::ActorPath;
 
 pub(crate) use self::kept::{Tie, Wait, Waits, turn};
 
-/// Whether this build knows who waits for whom.
+/// Whether this build records which actor waits for which.
 pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit"));
 
 #[cfg(any(debug_assertions, feature = "testkit"))]

@@ -1,11 +1,11 @@
-//! What somebody who looks at a mailbox sees, without a message and without a clock.
+//! What a look at a mailbox shows, without a message and without a clock.
 //!
-//! Whoever looks twice knows what was handled in between: `pushed - waiting` counts what was handled.
+//! Two looks show what was handled in between: `pushed - waiting` counts what was handled.
 
 use super::Mailbox;
 use crate::base::sync::atomic::Ordering;
 
-/// What somebody who looks at a mailbox sees. Two looks tell what happened between them.
+/// What a look at a mailbox shows. Two looks tell what happened between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Vitals {
     /// How many messages were pushed so far. It wraps.
@@ -63,7 +63,7 @@ mod tests {
         let _runner = mailbox.enter().push(message);
     }
 
-    /// What is pushed and does not wait was handled: who looks needs no clock and no count of the cell.
+    /// A message that was pushed and does not wait was handled, so a look needs no clock and no counter in the cell.
     #[test]
     fn what_was_handled_is_what_was_pushed_without_what_waits() {
         let mailbox = Plain::new(MailboxKind::Unbounded);

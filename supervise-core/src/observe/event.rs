@@ -45,7 +45,7 @@ pub enum Event {
         rule: Option<&'static str>,
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
-        /// The how-manieth failure in a row it is, counted from 1 (rule
+        /// The number of this failure in its row, counted from 1 (rule
         /// [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6)).
         attempt: u32,
         /// How much of the restart limit is used after the decision. `None`: there is no limit.
@@ -162,7 +162,7 @@ impl EventStream {
         self.subscribe_to(Interest::ALL)
     }
 
-    /// Subscribes to some events from now on. What nobody subscribes to costs nothing: a subscriber of failures alone does not make
+    /// Subscribes to some events from now on. An event without a subscriber costs nothing: a subscriber of failures alone does not make
     /// spawns dearer
     /// (rule [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
     ///

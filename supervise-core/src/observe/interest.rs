@@ -1,4 +1,4 @@
-//! Which events somebody wants, as a bit mask, so that the others need not be made.
+//! Which events have a subscriber, as a bit mask, so that the others need not be made.
 
 use std::fmt;
 use std::ops::BitOr;
@@ -104,7 +104,7 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// Whether somebody wants any of these.
+    /// Whether any of these has a subscriber.
     pub(super) fn any(&self, interest: Interest) -> bool {
         self.any.load(Ordering::Relaxed) & interest.0 != 0
     }

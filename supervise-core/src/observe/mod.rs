@@ -54,7 +54,7 @@ pub(crate) struct About {
     /// The rule that matched.
     pub(crate) rule: Option<&'static str>,
     pub(crate) standing: Option<Standing>,
-    /// The how-manieth failure in a row.
+    /// The number of this failure in its row.
     pub(crate) attempt: u32,
 }
 

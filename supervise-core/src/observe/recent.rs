@@ -30,7 +30,7 @@ const MOST: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     last: HashMap<Uid, LastFailure>,
-    /// Who failed, the first one first.
+    /// The actors that failed, the first one first.
     failed: VecDeque<Uid>,
 }
 

@@ -87,7 +87,7 @@ enum Circuit {
     HalfOpen,
 }
 
-/// What becomes of a message.
+/// What happens to a message.
 enum Gate {
     Pass,
     Try,

@@ -1,4 +1,4 @@
-//! What few cells need: who waits for the stop request, the seat of a child that has a key, and why the cell ends.
+//! What few cells need: waiters for the stop request, the seat of a child that has a key, and the reason of the cell's end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -38,7 +38,7 @@ pub(super) struct Rare {
 
 /// Why an actor ends, while it may still live.
 enum End {
-    /// Its failure was escalated. The actor lives on if somebody resumes or restarts it.
+    /// Its failure was escalated. The actor lives on if a supervisor above resumes or restarts it.
     Escalated(EndReason),
     /// It ends, and the first reason stays.
     Sure(EndReason),
@@ -90,7 +90,7 @@ impl Core {
         }
     }
 
-    /// The supervisor of this actor has decided about its failure, so that it ends, or ends unless somebody above mends it.
+    /// The supervisor of this actor has decided about its failure, so that it ends, unless a supervisor above resumes or restarts it.
     #[cold]
     pub(super) fn left_unanswered(&self, reason: EndReason, ends: bool) {
         // It was told to stop before it failed.

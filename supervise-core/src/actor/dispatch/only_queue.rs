@@ -22,7 +22,7 @@ pub(super) struct OnlyQueue<T> {
 
 struct Queue<T> {
     tasks: VecDeque<T>,
-    /// Whether the worker sleeps, and nobody has woken it.
+    /// Whether the worker sleeps and has not been woken.
     asleep: bool,
     /// The system has ended, so the worker is no longer needed.
     over: bool,

@@ -74,7 +74,7 @@ impl Verdict {
     }
 }
 
-/// What becomes of a slot that this thread drops unanswered.
+/// What happens to a slot that this thread drops unanswered.
 #[derive(Default)]
 enum Scope {
     /// No code of an actor that keeps slots runs. The asker learns at once that nobody answers.

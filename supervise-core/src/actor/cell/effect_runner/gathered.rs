@@ -125,7 +125,7 @@ impl<A: Actor> EffectRunner<A> {
         (handler, batch)
     }
 
-    /// What is gathered waits again, before everything else. Another instance, or nobody, will handle it.
+    /// The gathered messages wait again, before all others, for the next instance.
     pub(in crate::actor::cell) fn ungather(&mut self) {
         let Some(aside) = &mut self.aside else { return };
         let Some(gathered) = &mut aside.gathered else { return };
