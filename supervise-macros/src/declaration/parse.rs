@@ -153,7 +153,7 @@ pub(crate) fn stash(setting: &Setting, example: &'static str, _: &mut Errors) ->
     match capacity.base10_parse()? {
         0 => {
             let message =
-                "a stash needs room for at least 1 message: write `stash = 1` or more, or remove `#[stash_while]`";
+                "a stash needs room for at least 1 message: write `stash = 100`, or remove `stash` and `#[stash_while]`";
             Err(syn::Error::new(capacity.span(), message))
         }
         capacity => Ok(capacity),
@@ -197,7 +197,7 @@ fn capacity(input: ParseStream<'_>) -> syn::Result<(usize, TokenStream)> {
     })?;
     let size = capacity.base10_parse()?;
     if size == 0 {
-        let message = "a mailbox needs room for at least 1 message";
+        let message = "a mailbox needs room for at least 1 message: write `bounded(1)` or more";
         return Err(syn::Error::new(capacity.span(), message));
     }
     if !input.is_empty() {
