@@ -11,14 +11,13 @@ use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
-use crate::actor::death_watch::AnyActor;
 use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
-    WatchableBy, Watches,
+    WatchableBy, WatchesAny,
 };
 use crate::actor::envelope::MessageFor;
 use crate::actor::factory::Factory;
-use crate::actor::props::Props;
+use crate::actor::props::{GivesProps, Props};
 use crate::actor::reply::{BatchSlot, ErasedSlot};
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
@@ -185,14 +184,14 @@ impl<A: Actor> Context<A> {
     pub fn spawn_with<C, E, T>(
         &mut self,
         name: impl AsRef<str>,
-        props: Props<C, E, T>,
+        props: impl GivesProps<Actor = C, Cause = E, Table = T>,
     ) -> Result<RefOf<C>, SpawnError>
     where
         C: Actor + FailuresDecidedBy<A>,
         T: EscalationsDecidedBy<A>,
         E: DecidedBy<A>,
     {
-        self.spawn_named(NewName::Given(name.as_ref()), props)
+        self.spawn_named(NewName::Given(name.as_ref()), props.props())
     }
 
     /// Spawns a child from an instance that cannot be built twice. This actor's table must never restart.
@@ -374,7 +373,7 @@ impl<A: Actor> Context<A> {
     /// [`unwatch_any`](Self::unwatch_any) it first.
     pub fn watch_any(&self, subject: &AnyActorRef)
     where
-        A: Watches<AnyActor>,
+        A: WatchesAny,
     {
         self.watch_only_as(subject, WatchKind::Notify);
     }

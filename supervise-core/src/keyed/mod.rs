@@ -254,8 +254,13 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     }
 
     /// Sets where the messages of each child wait.
+    ///
+    /// # Panics
+    ///
+    /// If the mailbox is bounded and its capacity is 0.
+    #[track_caller]
     pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
-        self.mailbox = mailbox;
+        self.mailbox = mailbox.with_room();
         self
     }
 

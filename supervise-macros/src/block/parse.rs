@@ -285,7 +285,10 @@ fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
         return;
     }
     let message = if generics.lifetimes().count() == generics.params.len() {
-        format!("a {role} cannot borrow for a lifetime of its own: remove `{}`, and take owned values", written(generics))
+        format!(
+            "a {role} cannot borrow for a lifetime of its own: remove `{}`, and take owned values",
+            written(generics)
+        )
     } else {
         format!("a {role} cannot have generic parameters: put them on the impl block, or write the types out")
     };

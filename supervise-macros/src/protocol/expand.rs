@@ -18,6 +18,9 @@ pub(super) fn expand(protocol: &Protocol) -> TokenStream {
     let mut generated = Vec::new();
     if protocol.has_object {
         generated = reference(protocol);
+        let krate = &protocol.krate;
+        let of = quote_spanned!(Span::mixed_site()=> #krate::__private::IsProtocol);
+        generated.push(derivation(&item.generics, of, &object(protocol), TokenStream::new()));
         for (at, method) in protocol.methods.iter().enumerate() {
             generated.push(returned(protocol, at, method));
         }

@@ -68,7 +68,7 @@ fn no_context(signature: &Signature) -> String {
                     written(&typed.ty)
                 );
             }
-            input => inputs.push(written(input)),
+            input => inputs.push(written(input).replace(" : ", ": ")),
         }
     }
     inputs.push("ctx: &mut Context<Self>".to_owned());
@@ -227,10 +227,13 @@ impl Calls<'_> {
                     Some(field) => format!(
                         "write `let {field} = self.{field}.clone();` before, and `move || ..` with `{field}.clone()` in it"
                     ),
-                    None => "copy what it needs into a variable before, and clone that in a `move || ..`".to_owned(),
+                    None => {
+                        "copy what it needs into a variable before, and clone that in a `move || ..`".to_owned()
+                    }
                 };
-                let message =
-                    format!("a factory outlives this method, because it runs at each restart, and cannot use `self`: {mend}");
+                let message = format!(
+                    "a factory outlives this method, because it runs at each restart, and cannot use `self`: {mend}"
+                );
                 self.errors.at_span(this, message);
             }
         }

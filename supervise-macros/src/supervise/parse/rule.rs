@@ -84,17 +84,24 @@ fn closure(keyword: Span, tokens: TokenStream, patterns: &[(Pattern, TokenStream
 
 /// What to write in place of a guard that is written as in a match arm.
 fn not_a_closure(guard: &TokenStream, patterns: &[(Pattern, TokenStream)]) -> String {
-    let condition = written(guard);
+    // `written` is for types, in which `<` has no blanks.
+    let mut condition = guard.to_string();
+    for (printed, spelled) in [(" . ", "."), (" :: ", "::"), (" (", "("), ("* ", "*")] {
+        condition = condition.replace(printed, spelled);
+    }
     let mend = match patterns {
         [(Pattern::Variant { .. }, pattern)] => {
             let mut any = pattern.clone();
-            any = any.into_iter().map(|token| match token {
-                TokenTree::Group(group) => {
-                    let rest = quote!(..);
-                    TokenTree::Group(proc_macro2::Group::new(group.delimiter(), rest))
-                }
-                other => other,
-            }).collect();
+            any = any
+                .into_iter()
+                .map(|token| match token {
+                    TokenTree::Group(group) => {
+                        let rest = quote!(..);
+                        TokenTree::Group(proc_macro2::Group::new(group.delimiter(), rest))
+                    }
+                    other => other,
+                })
+                .collect();
             let (any, pattern) = (written(&any), written(pattern));
             format!("`on({any} if |error| matches!(error, {pattern} if {condition}))`")
         }
