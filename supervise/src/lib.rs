@@ -317,8 +317,9 @@ pub use async_trait::async_trait;
 /// Makes a trait a protocol: callers use an actor through the trait and do not know the actor's type. Feature `protocol`.
 ///
 /// Write the attribute above `#[async_trait]`, which the prelude exports. It generates a ref for the protocol: the trait `Clock`
-/// gets `ClockRef`. The ref has the trait's methods, is cheap to clone, and is `Send + Sync + 'static`. It implements `From` for
-/// everything that implements the trait: an ordinary struct, or the ref of an actor whose impl block says `implements(..)`.
+/// gets `ClockRef`. The ref has the trait's methods, is cheap to clone, and is `Send + Sync + 'static`. Its `new` takes
+/// anything that implements the trait: an ordinary struct, or the ref of an actor whose impl block says `implements(..)`. If
+/// the trait has no type parameters, `From` does the same.
 ///
 /// ```
 /// use supervise::prelude::*;
