@@ -372,7 +372,7 @@ mod tests {
         let log = Log::default();
         let late = log.clone();
         thread::spawn(move || {
-            // Variables go in the opposite order of their first use.
+            // Thread-local variables are destroyed in the reverse order of their first use.
             KEPT.with_borrow(|_| ());
             drop_later(());
             drop_waiting();
