@@ -20,7 +20,7 @@ enum Repr {
 
 const INLINE: usize = 8;
 
-const _: () = assert!(size_of::<ActorName>() == size_of::<Arc<str>>(), "every actor stores a name, so a name stays small");
+const _: () = assert!(size_of::<ActorName>() == size_of::<Arc<str>>(), "every actor stores a name");
 
 /// The first character of made-up names. Other names must not begin with it.
 pub(crate) const RESERVED: char = '$';
