@@ -135,8 +135,8 @@ impl<T: ?Sized> NotDebug for Shown<'_, T> {
 /// The two sides of a handler's `Result`, whatever alias it was written under.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is named `Result` but is not an alias of it",
-    label = "this name separates a reply from a failure",
-    note = "a type named `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
+    label = "the name `Result` separates a reply from a failure",
+    note = "to reply with `{Self}`, give it another name"
 )]
 pub trait ResultLike {
     /// What the handler replies.
