@@ -54,7 +54,7 @@ impl<A> ActorRef<A> {
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
     /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
-    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
+    /// (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         self.to_any().stop();
     }
@@ -68,7 +68,7 @@ impl<A> ActorRef<A> {
     /// actor has stopped. A [`poison`](Self::poison) takes messages until the end, and makes dead letters of those that came after
     /// it. What arrives by itself meanwhile (a timer, the outcome of a future) is handled if it comes before the last
     /// message is. Like [`stop`](Self::stop), this is a stop by request
-    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// (rule [23.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.4)).
     ///
     /// A [pattern](crate::pattern) has passed its messages on when it has handled them: its children stop as by `stop`.
     pub fn stop_when_drained(&self) {
@@ -78,7 +78,7 @@ impl<A> ActorRef<A> {
     /// Ends the delay after which this actor would be restarted, and restarts it now; does nothing if it does not wait for one. With a
     /// group strategy, the siblings that wait for the same restart get it too. The restart was counted when it was decided, and
     /// happens once: the limit and the next delay are as if the actor had waited
-    /// (rule [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
+    /// (rule [23.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.5)).
     pub fn retry_now(&self) {
         self.to_any().retry_now();
     }
@@ -94,7 +94,7 @@ impl<A> ActorRef<A> {
     }
 
     /// Why the actor ended, or `None` while it has not ended.
-    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    /// Rule [8.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-8.8).
     pub fn end_reason(&self) -> Option<EndReason> {
         self.to_any().end_reason()
     }
@@ -411,7 +411,7 @@ impl AnyActorRef {
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
     /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
-    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
+    /// (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         if let Some(seat) = self.core().seat() {
             seat.leaving(self.uid());
@@ -456,7 +456,7 @@ impl AnyActorRef {
     }
 
     /// Why the actor ended, or `None` while it has not ended.
-    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    /// Rule [8.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-8.8).
     pub fn end_reason(&self) -> Option<EndReason> {
         self.has_ended().then(|| self.core().end_reason())
     }

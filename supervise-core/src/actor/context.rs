@@ -100,8 +100,8 @@ impl<A: Actor> Context<A> {
 
     /// Requests the stop of this actor. It finishes its current message, then its children stop, then it stops. The
     /// actor thereby ends by itself: a permanent child is replaced, and the end of a significant child counts for
-    /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2),
-    /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
+    /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2),
+    /// rule [14.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
         self.cell.core.stops_itself();
         self.me_any().send_system(System::Terminate);
@@ -109,7 +109,7 @@ impl<A: Actor> Context<A> {
 
     /// Stops this actor when it has handled what waits, and takes no further message, not even from itself: the sender is told at
     /// once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
-    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// (rule [23.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.4)).
     pub fn stop_when_drained(&mut self) {
         self.me_any().0.drain(Control::StopSelf);
     }
@@ -125,7 +125,7 @@ impl<A: Actor> Context<A> {
     /// Waits until this actor is asked to stop. A handler that waits for long should wait for this too: after the
     /// request it has the stop timeout to finish, then its future is dropped. A restart that waits for the handler does
     /// not complete this future
-    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
+    /// (rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1)).
     ///
     /// # Cancel safety
     ///
@@ -137,7 +137,7 @@ impl<A: Actor> Context<A> {
 
     /// In `pre_restart` and `post_stop`: whether a handler of this instance was dropped at an await point, so that its
     /// state may be half-updated
-    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
+    /// (rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1)).
     pub fn was_aborted(&self) -> bool {
         self.aborted
     }
@@ -253,7 +253,7 @@ impl<A: Actor> Context<A> {
     /// Sends this actor a message after `delay`. It replaces a timer of the same key, whose message is then not
     /// delivered even if it is on its way. If a timer is due while a handler waits, its message comes after all
     /// messages that wait when the handler returns
-    /// (rule [15.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
+    /// (rule [15.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
     /// timers, and `Resume` keeps them.
     ///
     /// `message` is one of this actor's messages, as in `start_timer("retry", delay, FeedMessage::Retry)`, or a request to oneself.
@@ -363,10 +363,10 @@ impl<A: Actor> Context<A> {
 
     /// Watches an actor of a type that is not known here, such as the one behind a protocol's ref. When it ends, the `#[watch]` handler
     /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
-    /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
+    /// Rule [20.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-20.6).
     ///
     /// To watch one's own parent, pass [`parent()`](Self::parent). An actor ends before its parent, so it is not told of that end
-    /// (rule [6.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.2)); others to which it gives the ref are.
+    /// (rule [6.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.2)); others to which it gives the ref are.
     ///
     /// # Panics
     ///

@@ -49,7 +49,7 @@ pub trait Supervisor: Sized + 'static {
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
 
     /// How long asks of this actor wait for the reply, unless the asker says how long. `None` stands for what the system says.
-    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
     const ASK_TIMEOUT: Option<Duration> = None;
 
     /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
@@ -106,7 +106,7 @@ pub trait Supervisor: Sized + 'static {
     /// Resolves the values of the table that depend on the instance. Runs on the actor's turn, after the factory and before anything
     /// of the instance starts, at the first start and at each restart; only if [`CONFIGURED`](Self::CONFIGURED) says so.
     ///
-    /// Rule [7.12](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.12).
+    /// Rule [7.12](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.12).
     ///
     /// # Errors
     ///
@@ -156,8 +156,8 @@ pub trait Actor: Supervisor + Send {
 
     /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), those of its own askers or of others. If it fails, or
     /// ends, the askers of those that it drops learn why. `#[actor]` sets it where the impl block mentions `ReplyTo`.
-    /// Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
-    /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+    /// Rules [19.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.3) and
+    /// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4).
     const KEEPS_REPLIES: bool = false;
 
     /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
@@ -222,8 +222,8 @@ pub trait Actor: Supervisor + Send {
     /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is logged, and
     /// the restart continues.
     ///
-    /// Rule [4.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.3) and
-    /// rule [4.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.4).
+    /// Rule [4.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-4.3) and
+    /// rule [4.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-4.4).
     fn pre_restart(
         &mut self,
         ctx: &mut Context<Self>,
@@ -264,7 +264,7 @@ pub trait Actor: Supervisor + Send {
     ///
     /// It runs again for the stashed messages after each message. So the answer should depend on the actor and the
     /// message alone: if a clock or a shared value changes it, the actor notices that only after its next message
-    /// (rule [15.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.3)).
+    /// (rule [15.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-15.3)).
     fn stash_while(&self, message: &Self::Message) -> bool {
         let _ = message;
         false

@@ -90,8 +90,8 @@ pub struct Reply<T>(pub T);
 /// ([`AskError::Failed`](crate::AskError::Failed)); by an actor that ends, that it
 /// [stopped](crate::AskError::Stopped); otherwise that nobody answered
 /// ([`AskError::Unanswered`](crate::AskError::Unanswered)).
-/// Rules [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
-/// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+/// Rules [19.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.1) to
+/// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4).
 #[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
 

@@ -56,7 +56,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
 
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a worker.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
-    /// Rule [1.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.8).
+    /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
     pub fn inline(mut self) -> Self {
         self.how = How::Inline;
         self
@@ -65,7 +65,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     /// If the message makes the actor fail and is delivered again after the restart (`#[handler(redeliver = N)]`), the ask waits for
     /// that delivery. It fails with the last failure when the message is not delivered once more. Without this, the asker learns of
     /// the first failure at once. Has no effect on a request that is told.
-    /// Rule [19.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.5).
+    /// Rule [19.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.5).
     pub fn retried(mut self) -> Self {
         self.how = How::Retried;
         self
@@ -112,7 +112,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// Sends the message and lets its reply go to the asker of another one: a handler that has taken its reply slot hands it on. The
     /// actor's handler answers as it answers any asker, and a failure reaches the asker too. If the actor has stopped, or its bounded
     /// mailbox is full and refuses messages, the asker learns that.
-    /// Rule [19.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.2).
+    /// Rule [19.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.2).
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
         let asked = reply.is_asked();
         (self.attach)(&mut self.message, reply);
@@ -140,7 +140,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     }
 
     /// Asks, and gives up after `limit`, whatever limit the actor or the system sets
-    /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the mailbox: its handler runs later all the same, and its reply
+    /// (rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the mailbox: its handler runs later all the same, and its reply
     /// is dropped.
     ///
     /// The time is that of the tokio runtime in which the ask is first polled; outside a runtime, that of the actor's system.
@@ -378,7 +378,7 @@ pub enum AskError {
     Stopped,
     /// The actor stopped before it answered, because of a failure that this message need not have caused: it could not start, its
     /// supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
-    /// Rule [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
+    /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
     #[error("the actor has stopped because of a failure: {0}")]
     StoppedByFailure(#[source] Failure),
     /// There is no answer: the holder of the reply slot ([`ReplyTo`]) dropped it.
@@ -397,7 +397,7 @@ pub enum AskError {
     /// Each of these actors awaits in a handler or hook an answer of the next, and the last one would await an answer of the first:
     /// none could come. Nothing was sent. Found in builds with debug assertions, and with the feature `testkit`; elsewhere such
     /// asks wait until a limit in time ends one.
-    /// Rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7).
+    /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and that one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
     /// The actor's circuit breaker refuses messages, because the actor is down

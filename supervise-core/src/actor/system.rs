@@ -271,7 +271,7 @@ impl ActorSystemBuilder {
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system
-    /// (rule [9.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-9.1)).
+    /// (rule [9.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-9.1)).
     #[must_use]
     pub fn supervised_by<T: TotalTable>(mut self) -> Self {
         self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
@@ -300,7 +300,7 @@ impl ActorSystemBuilder {
 
     /// Sets how long asks of this system's actors wait for the reply, unless the actor or the asker says how long. By default they
     /// wait for as long as it takes.
-    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]
     pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
         self.ask_timeout = Some(ask_timeout);

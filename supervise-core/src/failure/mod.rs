@@ -170,7 +170,7 @@ impl Failure {
 
     /// How many restarts have failed in a row since the [`original`](Self::original), including this one. Zero if the
     /// failure did not happen in a restart.
-    /// Rule [4.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.6).
+    /// Rule [4.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-4.6).
     pub fn failed_restarts(&self) -> u32 {
         self.restarts().map_or(0, |restarts| restarts.failed)
     }

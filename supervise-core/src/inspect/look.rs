@@ -186,7 +186,7 @@ impl ActorSystem {
     ///
     /// All actors continue to run: the look at each is true for the moment at which it is taken. An actor that starts or ends meanwhile
     /// may be left out. No actor is held up for longer than it takes to list 1024 children, no code of an actor runs, and no message
-    /// is sent (rule [10.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.8)).
+    /// is sent (rule [10.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.8)).
     pub fn look(&self, mut look: impl FnMut(&Glimpse)) {
         let now = self.core().now();
         let mut levels: Vec<Level> = Vec::new();

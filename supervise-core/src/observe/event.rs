@@ -25,7 +25,7 @@ pub enum Event {
         actor: ActorPath,
     },
     /// A supervisor decided about a failed child. This event occurs once for each failure
-    /// (rule [10.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.2)).
+    /// (rule [10.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.2)).
     #[non_exhaustive]
     Decided {
         /// The supervisor that decided.
@@ -46,7 +46,7 @@ pub enum Event {
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
         /// The number of this failure in its row, counted from 1 (rule
-        /// [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6)).
+        /// [10.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.6)).
         attempt: u32,
         /// How much of the restart limit is used after the decision. `None`: there is no limit.
         standing: Option<Standing>,
@@ -164,7 +164,7 @@ impl EventStream {
 
     /// Subscribes to some events from now on. An event without a subscriber costs nothing: a subscriber of failures alone does not make
     /// spawns dearer
-    /// (rule [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
+    /// (rule [10.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.7)).
     ///
     /// All subscribers share one buffer, so [`Event::Missed`] may count events that this one does not get.
     pub fn subscribe_to(&self, interest: Interest) -> Events {

@@ -208,7 +208,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     /// end of the child, and the next one at the first end after it has passed. Without
     /// [`max_retries`](Self::max_retries) it grants one start. If a window passes after the first end of a row without
     /// another end, a new row begins. So a window that is shorter than the shortest delay is never exceeded, and under
-    /// it no delay grows (rule [13.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.5)).
+    /// it no delay grows (rule [13.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.5)).
     ///
     /// # Panics
     ///

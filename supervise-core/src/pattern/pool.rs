@@ -49,7 +49,7 @@ use crate::supervision::{
 /// its workers' failures are decided by the [default table](crate::DefaultTable), or by [another
 /// one](PoolProps::supervised_by) that the compiler checks. Unlike the default table elsewhere, it does not give up a worker that cannot
 /// start, but tries again after growing delays (rule
-/// [13.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.8)).
+/// [13.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.8)).
 ///
 /// A pool of one worker is useful between a parent that restarts all its children together and a child that may fail
 /// alone.
@@ -346,7 +346,7 @@ impl<C: Actor> ActorRef<Pool<C>> {
     /// Sets the number of workers, after the pool has routed all earlier messages. If there are too many, the youngest
     /// stop after they have handled their messages. If one of those fails before that, other workers are not affected,
     /// whatever the strategy says
-    /// (rule [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
+    /// (rule [13.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
     /// restores the original size.
     ///
     /// # Panics

@@ -44,7 +44,7 @@ pub use self::watch::Watch;
 ///
 /// It runs on a thread of its own, so it answers while every worker of the system is blocked, and looks once a second while
 /// somebody reads, and otherwise every five seconds. It sends no message and runs no code of an actor
-/// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
+/// (rule [22.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
 #[must_use = "it does nothing before it is started"]
 pub struct Console {
     system: ActorSystem,
@@ -60,13 +60,13 @@ impl Console {
     }
 
     /// Shows no text of an error, only where it happened and what followed
-    /// (rule [22.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.6)).
+    /// (rule [22.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.6)).
     pub fn without_texts(self) -> Self {
         Self { texts: false, ..self }
     }
 
     /// Answers requests whose `Host` is `host`, a name without a port. Without this, only IP addresses, `localhost` and names below
-    /// it are answered (rule [22.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.5)).
+    /// it are answered (rule [22.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.5)).
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into().to_ascii_lowercase());
         self

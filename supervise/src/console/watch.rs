@@ -34,7 +34,7 @@ impl Watch {
     /// Takes up the events since the last look, and looks at each actor.
     ///
     /// It takes time in proportion to the number of actors. None of them is held up for longer than it takes to list 1024 children
-    /// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)).
+    /// (rule [22.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.1)).
     pub fn look(&mut self) {
         while let Some(event) = self.events.try_recv() {
             self.happened(event);
