@@ -89,6 +89,9 @@ impl<K: Send + 'static> StorageRef<K> {
     }
 }
 #[allow(deprecated)]
+#[automatically_derived]
+impl<K: Send + 'static> ::supervise::__private::IsProtocol for dyn Storage<K> {}
+#[allow(deprecated)]
 impl<'__a, K: Send + 'static> ::supervise::__private::AsksAt<0usize>
 for dyn Storage<K> + '__a {
     type Returned = Result<(), PutError>;

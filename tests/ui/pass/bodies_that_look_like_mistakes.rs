@@ -11,6 +11,26 @@ pub enum FeedMessageKind {
     Short,
 }
 
+/// Enums under the name of the messages, elsewhere.
+mod hardware {
+    #[derive(Debug, PartialEq)]
+    pub enum FeedMessage {
+        Jammed,
+    }
+}
+
+/// A rule can look into a struct, by a path.
+#[derive(Debug, thiserror::Error)]
+#[error("status {0}")]
+pub struct Status(u16);
+
+#[actor]
+#[supervise(on(self::Status(500..)) = Restart, on(self::Status) = Stop)]
+pub struct Client;
+
+#[actor]
+impl Client {}
+
 struct Holder {
     ctx: u32,
 }
@@ -70,6 +90,10 @@ impl Feed {
     #[handler]
     fn named(&mut self) {
         self.last = Some(FeedMessageKind::Short);
+        assert_eq!(hardware::FeedMessage::Jammed, {
+            use hardware::FeedMessage;
+            FeedMessage::Jammed
+        });
         assert!(!matches!(FeedMessage::named_like_a_variant(), FeedMessage::Piped));
     }
 }
@@ -100,6 +124,8 @@ async fn waits(shared: Arc<u32>) {
 }
 
 fn main() {
+    assert!(Status(1).to_string().contains('1'));
+    let _ = Client;
     let feed = Feed { topic: String::new(), shared: Arc::new(1), last: None };
     assert!(feed.topic.is_empty());
 }

@@ -167,7 +167,8 @@ impl Calls<'_> {
         let [.., TokenTree::Ident(name)] = before else { return None };
         let called = name.to_string();
         let from = |back: usize| before.len().checked_sub(back).map(|at| &before[at]);
-        if called == "spawn" && is(from(2), ':') && is_word(from(4), "tokio") {
+        let of_tokio = is_word(from(4), "tokio") || is_word(from(4), "task") && is_word(from(7), "tokio");
+        if called == "spawn" && is(from(2), ':') && of_tokio {
             self.refuse_task(arguments);
         }
         let context = self.context?;
@@ -220,6 +221,12 @@ impl Calls<'_> {
     /// A factory.
     fn refuse_factory(&mut self, arguments: &Group) {
         for argument in &split(arguments.stream(), ',') {
+            if let Some(parameter) = parameter(argument) {
+                let message = "a factory takes no parameters: write `|| ..`, and move what needs the context of the child into the child's \
+                               `#[pre_start] fn begin(&mut self, ctx: &mut Context<Self>)`";
+                self.errors.at_span(parameter, message);
+                return;
+            }
             if let Some(body) = closure(argument)
                 && let Some(this) = this(&body)
             {
@@ -238,6 +245,18 @@ impl Calls<'_> {
             }
         }
     }
+}
+
+/// The first parameter of the closure that `tokens` begin with.
+fn parameter(tokens: &TokenStream) -> Option<Span> {
+    let mut tokens = tokens.clone().into_iter().peekable();
+    if is_word(tokens.peek(), "move") {
+        tokens.next();
+    }
+    if !is(tokens.next().as_ref(), '|') || is(tokens.peek(), '|') {
+        return None;
+    }
+    tokens.next().map(|parameter| parameter.span())
 }
 
 /// The body of the closure without parameters that `tokens` begin with.
@@ -273,4 +292,95 @@ fn field(tokens: &TokenStream) -> Option<Ident> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+    use crate::block::parse::syntax::Member;
+    use crate::syntax;
+
+    const TAKES: &str = "fn open(&mut self, ctx: &mut Context<Self>)";
+    const TAKES_NOT: &str = "fn open(&mut self)";
+
+    /// What is said about a method, and its body afterwards.
+    fn checked(signature: &str, body: &str) -> (String, String) {
+        let method = format!("{signature} {{ {body} }}").parse().expect("it lexes");
+        let Ok(Member::Method(mut method)) = syntax::read(method, syn::parse::Parse::parse) else {
+            panic!("{signature} is a method");
+        };
+        let krate = syntax::read(quote!(::supervise), syn::parse::Parse::parse).expect("a path");
+        let mut errors = Errors::new();
+        check(&krate, &mut method, &mut errors);
+        (errors.finish().map_or_else(String::new, |error| error.to_string()), method.body.to_string())
+    }
+
+    #[test]
+    fn what_does_not_compile_is_refused() {
+        for (signature, body, said) in [
+            (TAKES_NOT, "ctx.stop_self();", "write `fn open(&mut self, ctx: &mut Context<Self>)`"),
+            (TAKES_NOT, "if self.late { end(1, ctx) }", "`open` does not take the context"),
+            ("fn open(&mut self, _ctx: &mut Context<Self>)", "ctx.stop_self();", "is called `_ctx` in `open`"),
+            (TAKES, "ctx.stop();", "write `ctx.stop_self()`"),
+            ("fn open(&mut self, context: &mut Context<Self>)", "context.stop();", "write `context.stop_self()`"),
+            (TAKES, "ctx.spawn(|| Feed)?;", "the name of the child comes first"),
+            (TAKES, "ctx.spawn(move || Feed { a })?;", "the name of the child comes first"),
+            (TAKES, "ctx.spawn(\"a\", || Feed { b: self.b.clone() })?;", "write `let b = self.b.clone();` before"),
+            (TAKES, "ctx.spawn_anonymous(|| self.feed());", "copy what it needs into a variable before"),
+            (TAKES, "ctx.spawn(\"a\", |_| Feed)?;", "a factory takes no parameters: write `|| ..`"),
+            (TAKES_NOT, "tokio::spawn(async move { self.a = 1; });", "a task outlives the handler"),
+            (TAKES_NOT, "tokio::task::spawn(async { f(self) });", "a task outlives the handler"),
+            (
+                TAKES,
+                "ctx.pipe(async { self.feed.fetch().await }, |me, a| me.set(a));",
+                "a piped future outlives the handler",
+            ),
+        ] {
+            let (errors, _) = checked(signature, body);
+            assert!(errors.contains(said), "{body}: {errors}");
+        }
+    }
+
+    #[test]
+    fn what_may_compile_is_left_alone() {
+        for (signature, body) in [
+            (TAKES, "ctx.stop(&feed); ctx.spawn(self.name(), || Feed)?; ctx.spawn(\"a\", move || Feed { b })?;"),
+            (TAKES, "end(ctx); self.a.ctx.stop(); other.stop(); stop();"),
+            (TAKES, "let stop = |ctx: &mut Watcher| ctx.stop();"),
+            (TAKES, "ctx.pipe(self.client.clone().fetch(), |me, a| me.set(a));"),
+            (TAKES_NOT, "let ctx = 1; ctx.max(2);"),
+            (TAKES_NOT, "if let Some(ctx) = self.a { ctx.max(2); }"),
+            (TAKES_NOT, "for (a, ctx) in b { ctx.max(a); }"),
+            (TAKES_NOT, "match a { Shape(ctx) => ctx.max(2), _ => 1 };"),
+            (TAKES_NOT, "let Holder { ctx } = a; ctx.max(2);"),
+            (TAKES_NOT, "fn inner(ctx: &mut u8) { ctx.max(2); }"),
+            (TAKES_NOT, "self.ctx.max(2);"),
+            ("fn open(&mut self, ctx: u32)", "ctx.max(2);"),
+            ("fn open()", "ctx.max(2);"),
+            (TAKES_NOT, "tokio::spawn(self.run()); tokio::spawn(async move { a.await }); thread::spawn(|| self);"),
+            (TAKES_NOT, "tokio::spawn(async { impl A for B { fn f(self) {} } });"),
+        ] {
+            let (errors, after) = checked(signature, body);
+            assert_eq!(errors, "", "{body}");
+            let before: TokenStream = format!("{{ {body} }}").parse().expect("it lexes");
+            assert_eq!(after, before.to_string());
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_mended_for_rustc() {
+        for (signature, body, mended) in [
+            (TAKES, "if a { ctx.stop() }", "{ if a { ctx . stop_self () } }"),
+            (TAKES, "ctx.spawn(|| Feed)", "{ ctx . spawn_anonymous (|| Feed) }"),
+            (
+                TAKES_NOT,
+                "ctx.me()",
+                "{ let ctx : & mut :: supervise :: Context < Self > = :: core :: unreachable ! () ; ctx . me () }",
+            ),
+        ] {
+            assert_eq!(checked(signature, body).1, mended, "{body}");
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! A type of the user's under the name of the messages. rustc only says that the name is defined twice.
+//! Finds a type of the user that has the name of the message enum. rustc only says that the name is defined
+//! twice.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident};
@@ -10,7 +11,7 @@ use crate::block::model::Block;
 use crate::errors::Errors;
 use crate::spelling::closest;
 
-/// Refuses a type of the user's under the name of the messages, as far as the block shows it. The messages get another name, so that
+/// Refuses a type of the user that has the name of the messages, as far as the block shows it. The messages get another name, so that
 /// this is the only error.
 pub(super) fn check(block: &mut Block, members: &[Member], errors: &mut Errors) {
     if check_fields(block, errors) || check_variants(block, members, errors) {
@@ -28,8 +29,8 @@ fn mend(block: &Block) -> String {
     )
 }
 
-/// Refuses a handler that takes its own messages by value: the type must be another one of that name, because a message cannot
-/// contain itself.
+/// Refuses a handler that seems to take its own messages by value. A message cannot contain itself, so this must be another type of
+/// that name.
 fn check_fields(block: &Block, errors: &mut Errors) -> bool {
     let mut fields = block.handlers.iter().flat_map(|handler| &handler.fields);
     let Some(field) = fields.find(|field| is_named(&field.ty, &block.message)) else { return false };
@@ -53,7 +54,11 @@ fn check_variants(block: &Block, members: &[Member], errors: &mut Errors) -> boo
         if mentions(method.signature.to_token_stream(), &name) {
             return false;
         }
-        foreign = foreign.or_else(|| foreign_variant(method.body.to_token_stream(), &name, &known));
+        let body = method.body.to_token_stream();
+        // A body may import the name for itself.
+        if !mentions(body.clone(), "use") {
+            foreign = foreign.or_else(|| foreign_variant(body, &name, &known));
+        }
     }
     let Some(variant) = foreign else { return false };
     let message = format!(
@@ -64,19 +69,18 @@ fn check_variants(block: &Block, members: &[Member], errors: &mut Errors) -> boo
     true
 }
 
-/// The `Jammed` in the first `PrinterMessage::Jammed` that is neither a known variant nor a misspelled one.
+/// The `Jammed` in the first `PrinterMessage::Jammed` that is neither a known variant nor a misspelled one. A longer path names a type
+/// of another module.
 fn foreign_variant(tokens: TokenStream, name: &str, known: &[&str]) -> Option<Ident> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut after_colon = false;
     for at in 0..tokens.len() {
+        let begins = !std::mem::replace(&mut after_colon, is_colon(&tokens[at]));
         let found = match &tokens[at..] {
             [TokenTree::Group(group), ..] => foreign_variant(group.stream(), name, known),
-            [
-                TokenTree::Ident(ty),
-                TokenTree::Punct(colon),
-                TokenTree::Punct(_),
-                TokenTree::Ident(variant),
-                ..,
-            ] if ty == name && colon.as_char() == ':' && is_variant(variant) => {
+            [TokenTree::Ident(ty), colon, TokenTree::Punct(_), TokenTree::Ident(variant), ..]
+                if begins && ty == name && is_colon(colon) && is_variant(variant) =>
+            {
                 closest(&variant.to_string(), known).is_none().then(|| variant.clone())
             }
             _ => None,
@@ -86,6 +90,10 @@ fn foreign_variant(tokens: TokenStream, name: &str, known: &[&str]) -> Option<Id
         }
     }
     None
+}
+
+fn is_colon(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':')
 }
 
 /// Whether `word` is spelled like a variant, and not like a function or a constant.

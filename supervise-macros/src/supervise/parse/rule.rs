@@ -126,7 +126,7 @@ fn pattern(tokens: TokenStream, generics: &Generics) -> syn::Result<Pattern> {
             if let Some(name) = path.get_ident() {
                 let pattern = written(&tokens);
                 let message = format!(
-                    "a rule names a variant with its enum: write `on(MyError::{pattern})` with the name of the enum (If `{name}` is \
+                    "a rule names a variant with its enum: write `on(MyError::{pattern})` with the name of your enum. (If `{name}` is \
                      a struct, write `on(self::{pattern})`.)"
                 );
                 return Err(syn::Error::new(name.span(), message));
@@ -165,7 +165,8 @@ fn check_sized(ty: &Type) -> syn::Result<()> {
     Err(syn::Error::new_spanned(ty, message))
 }
 
-/// `StoreError::<E>::Busy` for `StoreError<E>::Busy`: patterns need what types do not.
+/// Turns `StoreError<E>::Busy` into `StoreError::<E>::Busy`, because patterns need the `::` that types do
+/// not.
 fn with_turbofish(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is =
