@@ -29,11 +29,11 @@ pub(super) fn check(krate: &Path, method: &mut Method, errors: &mut Errors) {
     {
         errors.at_span(place, no_context(&method.signature));
         let context = Ident::new(&context, place);
-        let mut content = quote_spanned! {Span::mixed_site()=>
+        let mut mended = quote_spanned! {Span::mixed_site()=>
             let #context: &mut #krate::Context<Self> = ::core::unreachable!();
         };
-        content.extend(body.stream());
-        method.body = with_content(body, content);
+        mended.extend(body.stream());
+        method.body = with_content(body, mended);
         method.attrs.extend(attributes::ours(quote!(#[allow(unreachable_code, unused_variables)])));
         return;
     }
