@@ -213,7 +213,7 @@ impl<A: Actor, C, T> fmt::Debug for Props<A, C, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ActorRef;
+    use crate::actor::actor_ref::ActorRef;
     use crate::actor::context::Context;
     use crate::actor::definition::Supervisor;
     use crate::mailbox::Overflow;
