@@ -1,6 +1,6 @@
-//! xtra: `send(..).detach()` to tell, `send` to ask. It has no supervision and no tree: a task runs the actor on its mailbox again
-//! and again, with `catch_unwind` around it where it may panic; all-for-one has a parent task that makes all the others
-//! stop; a tree's nodes stop their children and wait for them.
+//! xtra: `send(..).detach()` to tell, `send` to ask. It has no supervision and no tree: a task runs the actor on its mailbox in
+//! a loop, with `catch_unwind` around it if it may panic. All-for-one has a parent task that stops all the others. A tree's
+//! nodes stop their children and wait for them.
 //!
 //! It does not keep the order of messages.
 
