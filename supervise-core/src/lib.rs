@@ -33,6 +33,8 @@
 //! 4. Nothing is global: every [`ActorSystem`] is independent.
 //! 5. There is no `unsafe` code.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod actor;
 mod base;
 mod failure;

@@ -1,4 +1,4 @@
-#![doc = include_str!("../../README.md")]
+#![doc = include_str!("../README.md")]
 //!
 //! # Where to go from here
 //!
@@ -12,6 +12,9 @@
 //! - [`docs::cookbook`] covers what services need, with programs that run.
 //! - [`docs::guides`] is for people who come from Akka, Erlang, Proto.Actor, ractor, kameo, actix or plain tokio.
 //! - [`docs::architecture`] explains the code base to contributors.
+
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // By name, so that rustc says which feature is off. It does not look behind a glob.
 #[cfg(feature = "testkit")]
