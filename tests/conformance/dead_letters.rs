@@ -16,8 +16,8 @@ async fn ended(system: &TestSystem) -> PingPongRef {
     actor
 }
 
-/// A poison pill or a stop request that reaches nobody is not a dead letter, because nothing is lost. Rule
-/// 10.1.
+/// A poison pill or a stop request that reaches nobody is not a dead letter, because nothing is lost.
+/// Rule 10.1.
 #[supervise::test]
 async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSystem) {
     let actor = ended(system).await;

@@ -177,7 +177,7 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// Lets in whoever has a ticket, once it is open.
+/// Lets in every guest with a ticket, once it is open.
 #[actor(stash = 10)]
 struct Theatre {
     open: bool,

@@ -124,8 +124,8 @@ fn a_runtime_that_a_panic_drops_is_gone_all_the_same() {
     }
 }
 
-/// Callbacks run when the last actor has ended, so the system has ended even if they have not finished. Rule
-/// 9.4.
+/// Callbacks run when the last actor has ended, so the system has ended even if they have not finished.
+/// Rule 9.4.
 #[test]
 fn a_runtime_that_goes_away_during_the_callbacks_ends_no_end() {
     let runtime = current_thread();

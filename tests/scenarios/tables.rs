@@ -193,8 +193,8 @@ async fn a_table_without_rules_is_the_default_table(system: &TestSystem) {
     probe.expect(Seen::Started).await;
 }
 
-/// If a pool's table decides all failures of its workers, its parent only has to decide what the pool itself fails with. Rule
-/// 3.9.
+/// If a pool's table decides all failures of its workers, its parent only has to decide what the pool itself fails with.
+/// Rule 3.9.
 #[actor]
 #[supervise(on(TooManyReplacements) = Stop)]
 struct Strict {

@@ -255,7 +255,7 @@ fn name_of(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// What happened to whom, and what follows.
+/// Which actor failed, how, and what follows.
 struct Line<'a> {
     about: &'a About,
     cause: &'a Failure,

@@ -46,7 +46,7 @@ pub(crate) struct Observer {
 pub(crate) struct About {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
-    /// Whom the note is about: the child if there is one, or else the actor.
+    /// The actor that the note is about: the child if there is one, or else the actor itself.
     pub(crate) uid: Uid,
     pub(crate) child: Option<ActorPath>,
     /// By which a decision was carried out.
@@ -90,7 +90,7 @@ impl Observer {
         wanted || contained(|| log::is_on_for(note)).unwrap_or(false)
     }
 
-    /// Tells what the protocol of an actor noted, if that [is heard](Self::hears).
+    /// Reports a note of an actor's protocol, if somebody [hears](Self::hears) it.
     pub(crate) fn note(&self, about: About, note: Note<Failure>) {
         let (text, kept) = match &note {
             Note::Decided { cause, outcome, .. } => {

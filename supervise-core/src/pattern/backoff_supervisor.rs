@@ -431,8 +431,8 @@ impl<C: Actor> BackoffSupervisor<C> {
             };
             self.start = Some(StartLater::new(delay, ctx));
         } else {
-            // If its child ended because of a failure, this failure is also the reason of its own end (rule
-            // 8.8).
+            // If its child ended because of a failure, this failure is also the reason of its own end
+            // (rule 8.8).
             if let Some(failure) = reason.failure() {
                 let reason = if again { EndReason::LimitReached(failure.clone()) } else { reason };
                 ctx.me().actor_ref().core().ends_because(reason);

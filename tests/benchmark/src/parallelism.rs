@@ -55,7 +55,7 @@ impl Stall {
 pub enum Threads {
     /// The current-thread runtime.
     Current,
-    /// So many workers.
+    /// This many workers.
     Workers(usize),
 }
 

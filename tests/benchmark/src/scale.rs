@@ -27,7 +27,7 @@ pub struct Scale {
     pub ring: usize,
     /// Children under the one parent.
     pub children: usize,
-    /// Children among whom one or all are restarted.
+    /// Children of which one or all are restarted.
     pub siblings: usize,
     /// Generations below the root of a tree with ten children each.
     pub depth: u32,

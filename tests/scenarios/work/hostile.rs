@@ -362,7 +362,7 @@ async fn the_end_of_the_system_cancels_all_work(system: &TestSystem) {
     assert_eq!(seen.all().await, [Seen::Dropped(2), Seen::Dropped(1)]);
 }
 
-/// Tags what it starts with its life, and fails every now and then.
+/// Tags the work that it starts with the number of its life, and fails from time to time.
 #[actor]
 struct Tagged {
     life: u32,

@@ -131,7 +131,8 @@ impl Fields {
         matches!(self.declaring, Some((_, Call::StartNewInstance(_))))
     }
 
-    /// Whether the parent ends with a significant one that has ended by itself. `anew`: all are about to be made again.
+    /// Whether the parent ends because a significant child has ended by itself. `anew` says that all fields are about
+    /// to be made again.
     pub(super) fn end_their_parent(&self, anew: bool) -> bool {
         let declared = self.declaring.as_ref().map_or(self.all.len(), |(next, _)| *next);
         let is_down = |field: &Field| field.way == Way::Down;

@@ -115,7 +115,7 @@ enum Found {
     Starting,
     /// Its code awaits an answer of this actor.
     Asking(ActorPath),
-    /// So many messages wait or are being handled.
+    /// This many messages wait or are being handled.
     Busy(usize),
     Idle,
 }

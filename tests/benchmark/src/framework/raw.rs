@@ -119,7 +119,7 @@ impl Framework for Raw {
         answer.await.expect("a store that answers")
     }
 
-    /// Whom to tell the sum.
+    /// The asker that waits for the sum.
     type Editor = mpsc::UnboundedSender<oneshot::Sender<u64>>;
 
     async fn editor(&self, children: usize) -> Self::Editor {

@@ -20,7 +20,7 @@ pub struct Counter {
     total: u64,
 }
 
-/// Whether the counter is to be made anew.
+/// Whether the counter must be made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Failed,
@@ -119,7 +119,7 @@ impl Handler<Gather> for Editor {
     }
 }
 
-/// A counter that fails as it is told and then is made anew.
+/// A counter that fails as it is told and is then made again.
 pub struct Child {
     counter: Counter,
     /// Told when this child fails, where others are concerned.
