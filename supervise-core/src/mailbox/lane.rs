@@ -98,12 +98,12 @@ impl<M, C> Lane<M, C> {
         self.between.as_mut()?.pop()
     }
 
-    /// Takes the first message, even if controls stand before it.
+    /// Takes the first message, even if controls are before it.
     pub(crate) fn pop_message(&mut self) -> Option<M> {
         if self.messages.is_empty() { None } else { Some(self.take_first()) }
     }
 
-    /// Takes the first message, even if controls stand before it.
+    /// Takes the first message, even if controls are before it.
     ///
     /// # Panics
     ///

@@ -259,7 +259,7 @@ fn name_of(outcome: &Outcome) -> &'static str {
 struct Line<'a> {
     about: &'a About,
     cause: &'a Failure,
-    /// Of the failure and its causes.
+    /// The text of the failure and its causes.
     text: &'a str,
     outcome: &'a Outcome,
 }
