@@ -262,10 +262,11 @@ impl<A: Actor> Context<A> {
         self.timers().start_once(key.into(), delay, message.into_message());
     }
 
-    /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
-    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn, as in
-    /// `|| FeedMessage::Poll`. The next tick comes only when the last one has been handled. So an actor that is
-    /// slower than its timer, or suspended, skips ticks.
+    /// Sends this actor a message every `interval`, the first one after `interval`. An interval of less than
+    /// one millisecond counts as one millisecond. Otherwise like [`start_timer`](Self::start_timer). `message`
+    /// is called for each tick, on this actor's turn, as in `|| FeedMessage::Poll`. The next tick comes only
+    /// when the last one has been handled. So an actor that is slower than its timer, or suspended, skips
+    /// ticks.
     pub fn start_periodic_timer<M: MessageFor<A>>(
         &mut self,
         key: impl Into<TimerKey>,

@@ -164,7 +164,7 @@ mod tests {
         Kill,
     }
 
-    /// Letters for controls, which have to come out where they went in.
+    /// Uses letters for controls, which must come out in the place where they went in.
     fn drained(lane: &mut Lane<u32, Control>) -> String {
         let entries = std::iter::from_fn(|| lane.pop()).map(|entry| match entry {
             Entry::Message(message) => message.to_string(),
