@@ -1,4 +1,4 @@
-//! Names, paths and selections that are none.
+//! Invalid names, paths and selections.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn a_taken_name_is_refused_and_free_again_after_the_end(system: &TestSyste
     system.spawn("one", Modest::new).unwrap();
 }
 
-/// Text made of the pieces that mean something in paths and selections.
+/// Text made of the pieces that have a meaning in paths and selections.
 fn gibberish(rng: &mut fastrand::Rng) -> String {
     const PIECES: [&str; 22] = [
         "supervise://",

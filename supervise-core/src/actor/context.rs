@@ -107,8 +107,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Stops this actor when it has handled the messages that wait. It refuses further messages, even its own: the sender is
-    /// told at once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self) (rule
-    /// [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// told at once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
     pub fn stop_when_drained(&mut self) {
         self.me_any().0.drain(Control::StopSelf);
     }
@@ -123,8 +123,8 @@ impl<A: Actor> Context<A> {
 
     /// Waits until this actor is asked to stop. A handler that waits for a long time should also wait for this: after
     /// the stop request it has the stop timeout to finish, then its future is dropped. A restart that waits for the
-    /// handler does not complete this future (rule
-    /// [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
+    /// handler does not complete this future
+    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
     ///
     /// # Cancel safety
     ///
@@ -261,10 +261,11 @@ impl<A: Actor> Context<A> {
         self.timers().start_once(key.into(), delay, message.into_message());
     }
 
-    /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
-    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn, as in
-    /// `|| FeedMessage::Poll`. The next tick comes only when the last one has been handled. So an actor that is
-    /// slower than its timer, or suspended, skips ticks.
+    /// Sends this actor a message every `interval`, the first one after `interval`. An interval of less than
+    /// one millisecond counts as one millisecond. Otherwise like [`start_timer`](Self::start_timer). `message`
+    /// is called for each tick, on this actor's turn, as in `|| FeedMessage::Poll`. The next tick comes only
+    /// when the last one has been handled. So an actor that is slower than its timer, or suspended, skips
+    /// ticks.
     pub fn start_periodic_timer<M: MessageFor<A>>(
         &mut self,
         key: impl Into<TimerKey>,

@@ -92,9 +92,9 @@ pub trait Supervisor: Sized + 'static {
         Ok(default_decider(failure))
     }
 
-    /// Decides like [`decide`](Self::decide), and also returns the place of the rule of [`TABLE`](Self::TABLE) that matched,
-    /// counted from
-    /// 0. `None` if no rule matched, or if the table has no rules. The runtime calls only this method.
+    /// Decides like [`decide`](Self::decide), and also returns the place of the rule of [`TABLE`](Self::TABLE) that matched.
+    /// The first rule has the place 0; `None` means that no rule matched, or that the table has no rules. The runtime calls
+    /// only this method.
     ///
     /// `#[supervise]` writes it from the rules, and `decide` follows from it, so each guard runs once.
     ///

@@ -115,8 +115,8 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self
     }
 
-    /// Sets how long asks of this actor wait for the reply, unless the asker sets a limit. Rule
-    /// [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Sets how long asks of this actor wait for the reply, unless the asker sets a limit.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]
     pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
         self.settings.get_or_insert_default().ask_timeout = Some(ask_timeout);

@@ -17,6 +17,11 @@ use crate::actor::definition::Actor;
 use crate::base::ActorPath;
 
 /// An ask with a timeout, see [`Request::timeout`](super::Request::timeout).
+///
+/// # Cancel safety
+///
+/// If it is dropped before the first poll, nothing was sent. If it is dropped later, the handler still runs
+/// and its reply is dropped.
 #[must_use = "futures do nothing unless awaited"]
 pub struct AskWithin<'a, A: Actor, T> {
     ask: Ask<'a, A, T>,
@@ -115,7 +120,7 @@ enum Found {
     Starting,
     /// Its code awaits an answer of this actor.
     Asking(ActorPath),
-    /// So many messages wait or are being handled.
+    /// This many messages wait or are being handled.
     Busy(usize),
     Idle,
 }
