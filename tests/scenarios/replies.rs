@@ -2,6 +2,7 @@
 //!
 //! Section 19.
 
+mod abandoned;
 mod circles;
 mod later;
 mod limits;

@@ -3,7 +3,7 @@
 //! Every ask resolves exactly once: with the reply, with the failure it caused, because the actor stopped, because its
 //! mailbox was full, or by its timeout. All but the timeout come from the holder of the [`ReplyTo`].
 //!
-//! Rules 1.5, 1.7, 19.5 and 19.6.
+//! Rules 1.5, 1.7, 19.5, 19.6 and 19.8.
 
 mod within;
 
@@ -141,7 +141,8 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
 
     /// Asks, and gives up after `limit`, whatever limit the actor or the system sets
     /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the mailbox: its handler runs later all the same, and its reply
-    /// is dropped.
+    /// is dropped. A handler with `#[handler(skip_abandoned)]` does not run for it
+    /// (rule [19.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.9)).
     ///
     /// The time is that of the tokio runtime in which the ask is first polled; outside a runtime, that of the actor's system.
     ///
@@ -210,6 +211,11 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
 }
 
 impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
+    /// The asker waits no more (rule 19.8).
+    fn give_up(&mut self) {
+        self.0 = AskState::Done;
+    }
+
     /// Without the limit that the actor or the system sets.
     fn poll_unlimited(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         self.poll_with::<false>(cx)

@@ -38,6 +38,8 @@ pub enum DeadLetterReason {
     /// The message failed at its last permitted delivery (see `#[handler(redeliver = N)]`), or its actor stopped before
     /// that.
     Quarantined,
+    /// Its asker had given up, and its handler skips such messages (`#[handler(skip_abandoned)]`).
+    Abandoned,
     /// A circuit breaker was open.
     CircuitOpen,
     /// A selection found no actor.

@@ -172,7 +172,7 @@ impl Observer {
         if lost.reason == DeadLetterReason::Quarantined {
             return on(LogLevel::Warn).then_some(LogLevel::Warn);
         }
-        if lost.answered || !on(LogLevel::Info) {
+        if lost.answered || lost.reason == DeadLetterReason::Abandoned || !on(LogLevel::Info) {
             return quietly();
         }
         let Some(now) = now() else {

@@ -67,6 +67,8 @@ arguments! {
             "Up to this many messages are handled at once: the handler takes a `Vec` of what each message brings, and the ref's method takes one. It returns nothing, a `Vec` with one reply for each message in their order, or a `Result` of these; an `Err` fails the actor once and tells all askers. Without `linger` the batch is what waits when the actor comes to it. A message of another handler is handled after the messages before it.";
         "linger" => linger: Duration = duration, "linger = \"10ms\"",
             "How long a batch that is not full waits for more messages, after its first one. Default: not at all.";
+        "skip_abandoned" => skip_abandoned: () = flag, "skip_abandoned",
+            "If the asker has given up before the message is handled, the handler does not run. For questions whose answer nobody needs any more, not for commands.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",

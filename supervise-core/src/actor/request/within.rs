@@ -55,6 +55,7 @@ impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
         }
         let Some(sleep) = &mut self.sleep else { unreachable!("it was made a line above") };
         sleep.as_mut().poll(cx).map(|()| {
+            self.ask.give_up();
             Err(AskError::Timeout(Box::new(AskTimeout {
                 limit,
                 actor: self.to.path(),
