@@ -3,6 +3,7 @@
 //! Section 19.
 
 mod abandoned;
+mod behind;
 mod circles;
 mod later;
 mod limits;
