@@ -531,7 +531,7 @@ impl SystemCore {
     }
 
     fn announce_end(&self) {
-        self.observer.dead_letters_end();
+        self.observer.end();
         // They may hold refs to actors, which hold the system.
         drop(self.extensions.take());
         let how = self.failure.get().cloned().map_or(Ok(()), Err);

@@ -101,6 +101,8 @@ arguments! {
             "A random share of up to this much on top of each delay, from 0.0 to 1.0. Default: 0.0.";
         "reset_after" => reset_after: Reset = reset_after, "reset_after = \"1m\"",
             "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `max`.";
+        "give_up_after" => give_up_after: Value<Duration> = length, "give_up_after = \"10m\"",
+            "How long a child may go on failing. After that, its next failure is as at a limit: `on_limit` says what follows. Longer than `max` and `reset_after`. Default: for ever.";
     }
 
     /// The arguments of `linear_backoff(..)`.
