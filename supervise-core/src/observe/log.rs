@@ -255,7 +255,7 @@ pub(super) fn failures_missed(kind: &Kind, missed: u64) {
     }
 }
 
-/// The level at which a decision is logged, or `None`.
+/// The level at which a decision is logged, or `None` if it is not logged.
 ///
 /// Rules 10.2 and 10.6.
 fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<LogLevel> {
@@ -343,7 +343,7 @@ impl Display for Follows<'_> {
                     _ => write!(f, "{} fails too", actor.name()),
                 }
             }
-            Outcome::AlreadyAnswered => f.write_str("what was decided before answers this too"),
+            Outcome::AlreadyAnswered => f.write_str("an earlier decision answers this failure too"),
             Outcome::Escalated => write!(f, "{} fails too", actor.name()),
         }
     }
