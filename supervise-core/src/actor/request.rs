@@ -3,7 +3,7 @@
 //! An ask resolves at most once: with the reply, with the failure that it caused, because the actor stopped, because
 //! its mailbox was full, or by its timeout. Except for the timeout, the holder of the [`ReplyTo`] resolves it.
 //!
-//! Rules 1.5, 1.7, 19.5, 19.6 and 19.8.
+//! Rules 1.5, 1.7, 19.2, 19.5, 19.6 and 19.8.
 
 mod within;
 
