@@ -36,6 +36,8 @@ pub mod docs {
     pub mod cookbook {
         #[doc = include_str!("../docs/cookbook/service.md")]
         pub mod service {}
+        #[doc = include_str!("../docs/cookbook/http.md")]
+        pub mod http {}
         #[doc = include_str!("../docs/cookbook/tasks.md")]
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]

@@ -207,6 +207,8 @@ async fn cfg_04_a_value_that_is_not_allowed_fails_the_start(system: &TestSystem)
         assert!(decision.failure.is_initialization());
         assert!(decision.failure.downcast_ref::<InvalidSettings>().is_some(), "{:?}", decision.failure);
         assert!(decision.failure.to_string().contains(said), "{}", decision.failure);
+        // `/user` would try again.
+        service.actor_ref().stop();
         system.ended(&service).await;
     }
 }
@@ -222,6 +224,7 @@ async fn cfg_05_settings_that_panic_fail_the_start(system: &TestSystem) {
         "{:?}",
         decision.failure
     );
+    service.actor_ref().stop();
     system.ended(&service).await;
 }
 

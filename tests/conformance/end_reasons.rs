@@ -269,11 +269,11 @@ async fn end_05_an_actor_cannot_start(system: &TestSystem) {
     system.allow_dead_letters();
     let probe = system.probe();
     let refs = probe.handle();
-    let alone = system.spawn("alone", move || Stillborn { refs: refs.clone() }).unwrap();
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
+    let alone = child(&keeper, "alone", move || Stillborn { refs: refs.clone() }).await;
     cannot_start(system, probe.next().await).await;
     assert!(alone.actor_ref().has_ended());
     let refs = probe.handle();
-    let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
     let shop = child(&keeper, "shop", move || Shop { refs: refs.clone(), database: Child::default() }).await;
     let customer = shop.open().ask().unwrap();
     cannot_start(system, probe.next().await).await;

@@ -2,10 +2,10 @@
 
 use supervise::prelude::*;
 use supervise::testkit::{self, TestSystem};
-use supervise::{Directive, Event, FailureKind, Outcome, Stage, Strategy};
+use supervise::{Directive, Event, FailureKind, Outcome, Stage, StoppingTable, Strategy};
 use tokio::sync::mpsc;
 
-use crate::fixture::{Boom, Witness, child, keeper_deciding, within};
+use crate::fixture::{Boom, Witness, child, keeper, keeper_deciding, within};
 
 /// Fails to start in its first life.
 #[actor]
@@ -124,12 +124,13 @@ impl Outer {
 #[supervise::test]
 async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSystem) {
     use Fate::{Fails, Fine, Panics};
+    let keeper = keeper(system, Strategy::one_for_one());
     for inner in [Fine, Fails, Panics] {
         for factory in [Fine, Fails, Panics] {
             for own in [Fine, Fails, Panics] {
-                let outer = system
-                    .spawn("outer", move || factory.happen("factory").map(|()| Outer { inner, own }))
-                    .unwrap();
+                let outer =
+                    child(&keeper, "outer", move || factory.happen("factory").map(|()| Outer { inner, own }))
+                        .await;
                 system.settle().await;
                 let what = format!("inner {inner:?}, factory {factory:?}, own {own:?}");
                 let starts = factory == Fine && own == Fine;
@@ -165,21 +166,24 @@ async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSyst
     }
 }
 
+/// Under a table that says so: without one, it is tried again (rule 9.1).
 /// Rule 5.1.
-#[supervise::test]
-async fn ini_04_a_top_level_actor_that_cannot_be_made_ends(system: &TestSystem) {
-    let log = crate::log::Log::open();
-    let probe = system.probe();
-    let handle = probe.handle();
-    let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
-    let broken = system.spawn("broken", || Err::<Inner, _>(Boom("no mailbox for you"))).unwrap();
-    let watched = broken.clone();
-    within(&watcher, move |ctx| ctx.watch(&watched)).await;
-    assert_eq!(probe.all().await, ["watcher starts", "watcher sees broken gone"]);
-    assert_eq!(log.errors().len(), 1, "{:?}", log.errors());
-    let decision = system.expect_decision(&broken).await;
-    assert_eq!((decision.failure.stage(), decision.directive), (Stage::Initialization, Directive::Stop));
-    assert_eq!(decision.failure.downcast_ref(), Some(&Boom("no mailbox for you")));
+#[test]
+fn ini_04_a_top_level_actor_that_cannot_be_made_ends() {
+    testkit::run_with(ActorSystem::builder("test").supervised_by::<StoppingTable>(), async |system| {
+        let log = crate::log::Log::open();
+        let probe = system.probe();
+        let handle = probe.handle();
+        let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
+        let broken = system.spawn("broken", || Err::<Inner, _>(Boom("no mailbox for you"))).unwrap();
+        let watched = broken.clone();
+        within(&watcher, move |ctx| ctx.watch(&watched)).await;
+        assert_eq!(probe.all().await, ["watcher starts", "watcher sees broken gone"]);
+        assert_eq!(log.errors().len(), 1, "{:?}", log.errors());
+        let decision = system.expect_decision(&broken).await;
+        assert_eq!((decision.failure.stage(), decision.directive), (Stage::Initialization, Directive::Stop));
+        assert_eq!(decision.failure.downcast_ref(), Some(&Boom("no mailbox for you")));
+    });
 }
 
 /// Tries to spawn a child with an invalid name.

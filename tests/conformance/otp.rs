@@ -61,7 +61,7 @@ impl Misfit {
 /// Rule 5.1.
 #[supervise::test]
 async fn otp_08_a_supervisor_whose_start_fails_is_not_there(system: &TestSystem) {
-    let misfit = system.spawn("misfit", || Misfit).unwrap();
+    let misfit = child(&keeper(system, Strategy::one_for_one()), "misfit", || Misfit).await;
     system.expect_terminated(&misfit).await;
     let decision = system.expect_decision(&misfit).await;
     assert_eq!(decision.failure.stage(), When::Initialization);

@@ -7,10 +7,12 @@
 #[path = "../conformance/log.rs"]
 mod log;
 
+mod alike;
 mod bounded;
 mod evidence;
 mod fair;
 mod flow;
+mod give_up;
 mod inline;
 mod messages;
 mod parallel;

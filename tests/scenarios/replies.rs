@@ -2,6 +2,8 @@
 //!
 //! Section 19.
 
+mod abandoned;
+mod behind;
 mod circles;
 mod later;
 mod limits;

@@ -222,6 +222,7 @@ impl Model {
                     delays,
                     runs: 0,
                     runs_counted: 0,
+                    failing_since: Time::ZERO,
                     waits: None,
                     restarts_sent: 0,
                     to_be_replaced: false,

@@ -235,7 +235,8 @@ fn strategy(chance: &mut Chance) -> Strategy {
         _ => scope,
     };
     let delayed = if chance.one_in(4) {
-        counted.backoff(Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8)))
+        let backoff = Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8));
+        counted.backoff(if chance.one_in(2) { backoff.give_up_after(Duration::from_secs(20)) } else { backoff })
     } else {
         counted
     };

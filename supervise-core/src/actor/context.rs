@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
@@ -47,7 +47,7 @@ struct Rare<A: Actor> {
     /// What the table of this instance takes from its settings.
     configuration: Option<Arc<Configuration>>,
     /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
-    lent: Option<Arc<dyn ErasedSlot>>,
+    lent: Option<Weak<dyn ErasedSlot>>,
 }
 
 /// The message that an instance gets when a watched actor ends.
@@ -451,7 +451,7 @@ impl<A: Actor> Context<A> {
     pub(crate) fn lend_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
         let held = self.held.take()?;
         if held.waits_for_retry(false) {
-            self.rare().lent = Some(Arc::clone(&held));
+            self.rare().lent = Some(Arc::downgrade(&held));
         }
         if waits_for::KNOWN {
             held.tie().leads_nowhere();
@@ -460,7 +460,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_lent(&mut self) -> Option<Arc<dyn ErasedSlot>> {
-        self.rare.as_mut()?.lent.take()
+        self.rare.as_mut()?.lent.take()?.upgrade()
     }
 
     /// Whether the end of a handler needs more work: an asker waits, or there are timers.

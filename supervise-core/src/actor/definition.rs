@@ -281,6 +281,14 @@ pub trait Actor: Supervisor + Send {
         true
     }
 
+    /// Whether to drop `message` unhandled: its handler says `#[handler(skip_abandoned)]`, and its asker
+    /// [has given up](crate::ReplyTo::is_abandoned). Rule
+    /// [19.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.9).
+    fn is_skipped(message: &Self::Message) -> bool {
+        let _ = message;
+        false
+    }
+
     /// How often a restart may deliver `message` again after it failed: 0 unless its handler says
     /// `#[handler(redeliver = N)]`.
     fn redelivery(message: &Self::Message) -> u32 {

@@ -3,7 +3,7 @@
 //! An ask resolves at most once: with the reply, with the failure that it caused, because the actor stopped, because
 //! its mailbox was full, or by its timeout. Except for the timeout, the holder of the [`ReplyTo`] resolves it.
 //!
-//! Rules 1.5, 1.7, 19.5 and 19.6.
+//! Rules 1.5, 1.7, 19.2, 19.5, 19.6 and 19.8.
 
 mod within;
 
@@ -141,7 +141,9 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
 
     /// Asks, and gives up after `limit`, whatever limit the actor or the system sets
     /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the
-    /// mailbox: its handler still runs later, and its reply is dropped.
+    /// mailbox: its handler still runs later, and its reply is dropped. A handler with
+    /// `#[handler(skip_abandoned)]` does not run for it
+    /// (rule [19.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.9)).
     ///
     /// The clock is that of the tokio runtime in which the ask is first polled. Outside a runtime, it is that of the actor's
     /// system.
@@ -211,6 +213,11 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
 }
 
 impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
+    /// The asker waits no more (rule 19.8).
+    fn give_up(&mut self) {
+        self.0 = AskState::Done;
+    }
+
     /// Without the limit that the actor or the system sets.
     fn poll_unlimited(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
         self.poll_with::<false>(cx)

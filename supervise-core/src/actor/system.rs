@@ -269,7 +269,8 @@ pub struct RuntimeGone {
 
 impl ActorSystemBuilder {
     /// Sets the table by which `/user` supervises the top-level actors. It must decide every failure, by an
-    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
+    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable), except that an actor that could not start is tried again
+    /// after growing delays.
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system
@@ -532,7 +533,7 @@ impl SystemCore {
     }
 
     fn announce_end(&self) {
-        self.observer.dead_letters_end();
+        self.observer.end();
         // They may hold refs to actors, which hold the system.
         drop(self.extensions.take());
         let how = self.failure.get().cloned().map_or(Ok(()), Err);

@@ -5,7 +5,7 @@
 
 use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Ruled};
 use crate::actor::description::{DeciderTable, Rule};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, Stage};
 use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stopping_decider};
 
 /// A strategy and the rules that decide about failures.
@@ -77,6 +77,20 @@ impl SupervisionTable for DefaultTable {
 impl<E: ?Sized> Decides<E> for DefaultTable {}
 impl DecidesAll for DefaultTable {}
 impl<P> EscalationsDecidedBy<P> for DefaultTable {}
+
+/// The table of `/user` and of a pool, if they were given none. The default table would stop an actor that cannot start, for
+/// example when a database is down for a moment. No code of the user supervises these actors and could start them again.
+///
+/// Rules 9.1 and 13.8.
+pub(crate) fn keeps_trying(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+    match (failure.stage(), failure.kind()) {
+        (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
+            DefaultTable::rule(failure, child)
+        }
+        // Rule 5.3 delays it.
+        (Stage::Initialization | Stage::PostRestart, _) => Ok((Directive::Restart, None)),
+    }
+}
 
 /// The table that stops every child that fails. It decides every failure, and never escalates or restarts.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, watch};
@@ -67,6 +68,9 @@ pub enum Event {
         limit: Limit,
         /// Whose restarts were counted.
         count: Count,
+        /// Set if the child was given up because it had been failing for this long
+        /// ([`Backoff::give_up_after`](crate::Backoff::give_up_after)). The limit of the number of restarts was not asked then.
+        gave_up_after: Option<Duration>,
     },
     /// A decider failed, so its supervisor fails.
     #[non_exhaustive]

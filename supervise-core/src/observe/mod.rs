@@ -14,6 +14,7 @@ mod log;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
 mod recent;
+mod thinned;
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,6 @@ use tokio::sync::watch;
 
 pub(crate) use self::dead_letter::Lost;
 pub use self::dead_letter::{DeadLetter, DeadLetterReason};
-use self::dead_letter::{Line, LineCount};
 pub(crate) use self::event::End;
 pub use self::event::{Event, EventStream, Events};
 pub use self::interest::Interest;
@@ -31,6 +31,7 @@ pub use self::interest::Interest;
 use self::no_log as log;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
+use self::thinned::{Alike, Kind, Line, LineCount, OF_DEAD_LETTERS};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
 use crate::failure::{Failure, cut, text_of};
 use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
@@ -40,6 +41,7 @@ pub(crate) struct Observer {
     events: EventStream,
     dead_letters: Mutex<LineCount>,
     failures: Mutex<Recent>,
+    alike: Mutex<Alike>,
 }
 
 /// What else is known about a note.
@@ -54,8 +56,12 @@ pub(crate) struct About {
     /// The rule that matched.
     pub(crate) rule: Option<&'static str>,
     pub(crate) standing: Option<Standing>,
+    /// Set if the child was given up because it had been failing for this long.
+    pub(crate) gave_up_after: Option<Duration>,
     /// The number of this failure in its row.
     pub(crate) attempt: u32,
+    /// When it was decided.
+    pub(crate) now: Option<Time>,
 }
 
 impl Observer {
@@ -63,8 +69,9 @@ impl Observer {
     pub(crate) fn new(event_capacity: usize, end: watch::Sender<End>) -> Self {
         Self {
             events: EventStream::new(event_capacity, end),
-            dead_letters: Mutex::default(),
+            dead_letters: Mutex::new(LineCount::new(OF_DEAD_LETTERS)),
             failures: Mutex::default(),
+            alike: Mutex::default(),
         }
     }
 
@@ -107,8 +114,12 @@ impl Observer {
             }
             _ => (String::new(), None),
         };
-        if !told(|| log::note(&about, &note, &text)) {
+        let line = self.line(&about, &note);
+        if !told(|| log::note(&about, &note, &text, line == Line::Missed)) {
             told(|| log::unsaid(&about.actor, about.child.as_ref()));
+        }
+        if line == Line::Last {
+            told(|| log::failures_pause(&about.actor));
         }
         if !Interest::in_note(&note).is_some_and(|kind| self.events.hears(kind)) {
             return;
@@ -121,11 +132,41 @@ impl Observer {
                 failure: cause.clone(),
                 limit: about.strategy.limit,
                 count: about.strategy.count,
+                gave_up_after: about.gave_up_after,
             });
         }
         if let Some(event) = event_of(about, note, kept.unwrap_or_default()) {
             self.events.publish(event);
         }
+    }
+
+    /// Whether a failure gets a line. Also logs how many others got none, if that is due.
+    ///
+    /// Rule 10.9.
+    fn line(&self, about: &About, note: &Note<Failure>) -> Line {
+        let mut line = Line::Own { missed: 0 };
+        let Some(now) = about.now.filter(|_| logs()) else { return line };
+        self.tell_missed(Some(now));
+        if let Note::Decided { cause, directive, outcome, .. } = note
+            && let Some(level) = log::level_of_line(directive, *outcome, about)
+        {
+            let supervisor = about.actor.clone();
+            let kind = Kind { supervisor, failure: cause.type_name(), outcome: outcome.in_a_word(), level };
+            line = self.alike().count(kind, now);
+        }
+        line
+    }
+
+    fn tell_missed(&self, now: Option<Time>) {
+        let over = self.alike().over(now);
+        for (kind, missed) in over {
+            told(|| log::failures_missed(&kind, missed));
+        }
+    }
+
+    /// Never locked while a line is logged.
+    fn alike(&self) -> MutexGuard<'_, Alike> {
+        self.alike.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The last failure of an actor, if it is still kept.
@@ -172,7 +213,7 @@ impl Observer {
         if lost.reason == DeadLetterReason::Quarantined {
             return on(LogLevel::Warn).then_some(LogLevel::Warn);
         }
-        if lost.answered || !on(LogLevel::Info) {
+        if lost.answered || lost.reason == DeadLetterReason::Abandoned || !on(LogLevel::Info) {
             return quietly();
         }
         let Some(now) = now() else {
@@ -189,8 +230,9 @@ impl Observer {
         Some(LogLevel::Info)
     }
 
-    /// Reports, at the end of a system, how many dead letters got no line.
-    pub(crate) fn dead_letters_end(&self) {
+    /// Reports, at the end of a system, how many dead letters and failures got no line.
+    pub(crate) fn end(&self) {
+        self.tell_missed(None);
         let missed = self.dead_letters().take_missed();
         if missed > 0 {
             told(|| log::dead_letters_missed(missed));
@@ -205,7 +247,7 @@ impl Observer {
 
 /// The event for a note, with the text of its failure. `None`: only the log reports the note.
 fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> {
-    let About { actor, uid, child, rule, standing, attempt, strategy: _ } = about;
+    let About { actor, uid, child, rule, standing, attempt, strategy: _, gave_up_after: _, now: _ } = about;
     let unknown = || actor.clone();
     Some(match note {
         Note::Started { .. } => Event::Started { actor },

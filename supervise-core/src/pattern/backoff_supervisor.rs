@@ -408,7 +408,9 @@ impl<C: Actor> BackoffSupervisor<C> {
         if in_a_row == 0 {
             self.count.reset();
         }
-        limit.max_retries.is_none_or(|most| in_a_row < most)
+        let start = did_not_start.then_some(0);
+        !self.count.gives_up(start, &self.plan.backoff, now)
+            && limit.max_retries.is_none_or(|most| in_a_row < most)
             && (limit.within.is_none() || self.ends.permit(limit, now))
     }
 

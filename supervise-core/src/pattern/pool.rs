@@ -32,10 +32,10 @@ use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Request, Ruled, SpawnError, SupervisionTable, Supervisor,
-    Terminated, Unchecked,
+    Terminated, Unchecked, keeps_trying,
 };
 use crate::base::ActorPath;
-use crate::failure::{Failure, FailureKind, Stage};
+use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::observe;
 use crate::supervision::{
@@ -279,18 +279,6 @@ impl<B: Blueprint, T> PoolProps<B, T> {
             table,
             move |failure, worker| decider.decide(failure, worker),
         )
-    }
-}
-
-/// The table of a pool that was given none. The default table would stop a worker that cannot start, for example when a
-/// database is down for a moment, and the pool would stop with its last worker.
-fn keeps_trying(failure: &Failure, worker: &ChildInfo) -> Result<Ruled, Failure> {
-    match (failure.stage(), failure.kind()) {
-        (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
-            DefaultTable::rule(failure, worker)
-        }
-        // Rule 5.3 delays it.
-        (Stage::Initialization | Stage::PostRestart, _) => Ok((Directive::Restart, None)),
     }
 }
 

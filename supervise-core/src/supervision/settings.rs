@@ -72,7 +72,7 @@ pub enum Log {
 }
 
 /// The levels of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LogLevel {
     /// Errors.
     Error,

@@ -309,7 +309,7 @@ async fn s8_a_restart_that_fails_counts_against_the_limit(system: &TestSystem) {
 /// Rules 3.3, 4.6.
 #[supervise::test]
 async fn s8_by_default_a_restart_that_fails_stops_the_actor(system: &TestSystem) {
-    let actor = system.spawn("actor", || Unable).unwrap();
+    let actor = child(&keeper(system, Strategy::one_for_one()), "actor", || Unable).await;
     actor.fail().tell().unwrap();
     let waiting = actor.fail().ask().unwrap();
     let error = waiting.await.unwrap_err();

@@ -22,6 +22,8 @@ pub(super) struct Child {
     pub(super) by_rule: BTreeMap<u16, Vec<Time>>,
     /// When its restarts under a backoff were due, since its last quiet time.
     pub(super) delays: Vec<Time>,
+    /// The time of the failure that got the first of them.
+    pub(super) failing_since: Time,
     /// How many times it had run, by its last report.
     pub(super) runs: u8,
     /// How many times it had run when it last got a delay.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use supervise_core::supervision::{
-    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage,
+    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage, Time,
 };
 
 use super::children::Child;
@@ -275,6 +275,7 @@ impl Model {
                 delays,
                 runs: 0,
                 runs_counted: 0,
+                failing_since: Time::ZERO,
                 waits: None,
                 restarts_sent: 0,
                 to_be_replaced: false,

@@ -66,7 +66,9 @@ impl Model {
                     // Children whose instance an earlier restart is about to replace do not need another restart.
                     affected.retain(|other| *other == id || !self.child(*other).to_be_replaced);
                 }
-                if self.rule_may_restart(id, &directive, ruling)
+                let backoff = declared(&directive, ruling);
+                if !self.gives_up(id, cause, backoff.as_ref(), ruling.now)
+                    && self.rule_may_restart(id, &directive, ruling)
                     && self.may_restart(&affected, strategy, ruling.now)
                 {
                     let delay = self.restart_delay(id, cause, &directive, ruling);
@@ -97,7 +99,11 @@ impl Model {
             // Its group restarts for an earlier failure of a sibling.
             Some(_) if self.is_to_restart(id, restarts) => self.owe_one_more(id),
             Some(backoff)
-                if ruling.verdict.as_ref().is_ok_and(|directive| self.rule_may_restart(id, directive, ruling))
+                if !self.gives_up(id, cause, Some(&backoff), ruling.now)
+                    && ruling
+                        .verdict
+                        .as_ref()
+                        .is_ok_and(|directive| self.rule_may_restart(id, directive, ruling))
                     && self.may_restart(&[id], strategy, ruling.now) =>
             {
                 let delay = self.delay(id, cause, &backoff, ruling.now);
@@ -119,13 +125,7 @@ impl Model {
         directive: &Directive,
         ruling: &Ruling<'_, Fault>,
     ) -> Option<Time> {
-        let declared = match directive {
-            Directive::RestartAfter(backoff) | Directive::RestartOn(Terms { backoff: Some(backoff), .. }) => {
-                Some(*backoff)
-            }
-            _ => ruling.strategy.backoff,
-        };
-        if let Some(backoff) = declared {
+        if let Some(backoff) = declared(directive, ruling) {
             return Some(self.delay(id, cause, &backoff, ruling.now));
         }
         let missing = self.fields.is_missing(id);
@@ -284,24 +284,57 @@ impl Model {
         }
     }
 
-    /// How long the answer to the failure of `child` at `now` has to wait.
-    fn delay(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> Time {
-        let (Growth::Exponential { min, max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
+    /// Whether the failure of `child` at `now` begins a new row, because it was quiet before.
+    fn was_quiet(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> bool {
+        let (Growth::Exponential { max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
             unreachable!("these worlds have no other");
         };
         let missing = self.fields.is_missing(child);
         let child = self.child(child);
         // While its starts fail, it does not run, so this time does not count as quiet.
         let has_run = missing || !cause.is_initialization() || child.runs != child.runs_counted;
-        child.runs_counted = child.runs;
         let quiet = if cause.is_initialization() { quiet.max(max) } else { quiet };
+        has_run && child.delays.last().is_some_and(|due| now.saturating_sub(*due) >= quiet)
+    }
+
+    /// Whether `child` has been failing for too long.
+    fn gives_up(&mut self, child: ChildId, cause: Fault, backoff: Option<&Backoff>, now: Time) -> bool {
+        let Some((backoff, limit)) = backoff.and_then(|backoff| Some((backoff, backoff.give_up_after?))) else {
+            return false;
+        };
+        let quiet = self.was_quiet(child, cause, backoff, now);
+        let child = self.child(child);
+        !quiet && !child.delays.is_empty() && now.saturating_sub(child.failing_since) >= limit
+    }
+
+    /// How long the answer to the failure of `child` at `now` has to wait.
+    fn delay(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> Time {
+        let Growth::Exponential { min, max, .. } = backoff.growth else {
+            unreachable!("these worlds have no other");
+        };
+        let quiet = self.was_quiet(child, cause, backoff, now);
+        let child = self.child(child);
+        child.runs_counted = child.runs;
         let dues = &mut child.delays;
-        if has_run && dues.last().is_some_and(|due| now.saturating_sub(*due) >= quiet) {
+        if quiet {
             dues.clear();
+        }
+        if dues.is_empty() {
+            child.failing_since = now;
         }
         let delay = dues.iter().fold(min, |delay, _| (delay * 2).min(max));
         dues.push(now + delay);
         delay
+    }
+}
+
+/// The backoff that the rule or the strategy declares.
+fn declared(directive: &Directive, ruling: &Ruling<'_, Fault>) -> Option<Backoff> {
+    match directive {
+        Directive::RestartAfter(backoff) | Directive::RestartOn(Terms { backoff: Some(backoff), .. }) => {
+            Some(*backoff)
+        }
+        _ => ruling.strategy.backoff,
     }
 }
 

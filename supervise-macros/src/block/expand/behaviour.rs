@@ -40,6 +40,7 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     }
     members.extend(message::name(block));
     members.extend(message::is_activity(block));
+    members.extend(message::is_skipped(block));
     members.extend(message::redelivery(block));
     // rustc reports mistakes of the actor as a whole at its name, once, because it drops a second error for the same place.
     // `Self::Message` in a signature would be another place.
