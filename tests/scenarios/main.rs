@@ -19,6 +19,7 @@ mod protocols;
 mod redelivery;
 mod replies;
 mod runtime;
+mod slices;
 mod stash;
 mod tables;
 mod testkit;

@@ -269,7 +269,7 @@ impl<M: Send + 'static> Cell<M> {
 
 /// The cell's own code panicked, which is a bug in this crate. Its instance was dropped without hooks. Its parent and
 /// its watchers are told that it ended, so that they can continue, and its children are stopped.
-fn broke(me: &AnyActorRef, known: &CellProtocol) {
+fn broke<'a>(me: &AnyActorRef, known: &CellProtocol, watchers: impl Iterator<Item = &'a AnyActorRef>) {
     let core = me.core();
     for (_, child) in known.children() {
         child.send_system(System::Terminate);
@@ -279,16 +279,16 @@ fn broke(me: &AnyActorRef, known: &CellProtocol) {
         Some(parent) => parent.send_system(System::Ended { subject: me.clone(), child: Some(core.id), how }),
         None => core.system.root_ended(),
     }
-    for watcher in known.watchers().filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
+    for watcher in watchers.filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
         watcher.send_system(System::Ended { subject: me.clone(), child: None, how });
     }
 }
 
 /// The runtime goes away, so the actors of this system need not be told anything. The actors of other systems continue
 /// to run, and are told.
-fn gone_with_its_runtime(me: &AnyActorRef, known: &CellProtocol) {
+fn gone_with_its_runtime<'a>(me: &AnyActorRef, watchers: impl Iterator<Item = &'a AnyActorRef>) {
     let system = &me.core().system;
-    for watcher in known.watchers().filter(|watcher| !Arc::ptr_eq(&watcher.core().system, system)) {
+    for watcher in watchers.filter(|watcher| !Arc::ptr_eq(&watcher.core().system, system)) {
         watcher.send_system(System::Ended { subject: me.clone(), child: None, how: HowEnded::Aborted });
     }
 }
