@@ -7,6 +7,7 @@
 #[path = "../conformance/log.rs"]
 mod log;
 
+mod blocked_child;
 mod bounded;
 mod evidence;
 mod fair;

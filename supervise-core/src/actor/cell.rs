@@ -25,6 +25,7 @@ mod redelivery;
 mod run;
 mod seat;
 mod spawn;
+mod undo;
 mod user_code;
 mod visit;
 
@@ -45,9 +46,9 @@ use crate::actor::end_reason::EndReason;
 use crate::actor::reply::drop_because;
 use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
-use crate::base::{ActorName, ActorPath, Hold, Uid};
+use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
-use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
+use crate::mailbox::{Lane, Mailbox, MailboxKind, SystemPushed, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
@@ -136,7 +137,8 @@ pub(crate) struct Core {
 pub(crate) trait AnyCell: Any + Send + Sync {
     fn core(&self) -> &Core;
     fn core_mut(&mut self) -> &mut Core;
-    fn push_system(&self, message: System) -> Result<(), System>;
+    /// Whether it waits now. If not, it and the message that waited last undo each other.
+    fn push_system(&self, message: System) -> Result<bool, System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     /// Refuses messages from now on, and puts `last` behind those that wait.
     fn drain(&self, last: Control);
@@ -159,8 +161,19 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
         &mut self.core
     }
 
-    fn push_system(&self, message: System) -> Result<(), System> {
-        self.mailbox.push_system(message).map(|task| self.core.run(task))
+    fn push_system(&self, message: System) -> Result<bool, System> {
+        match self.mailbox.push_system_unless(message, undo::undoes) {
+            SystemPushed::Taken(task) => {
+                self.core.run(task);
+                Ok(true)
+            }
+            // The last ref to a failure may be in there.
+            SystemPushed::Undone(message, last) => {
+                drop_contained((message, last));
+                Ok(false)
+            }
+            SystemPushed::Closed(message) => Err(message),
+        }
     }
 
     fn push_control(&self, control: Control) -> Result<(), Control> {

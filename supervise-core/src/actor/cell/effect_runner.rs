@@ -311,12 +311,7 @@ impl<A: Actor> EffectRunner<A> {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
                 Effect::Report { cause, restarts, runs } => self.report(cause, restarts, runs),
-                Effect::Send(to, message) => {
-                    if message.goes_on() {
-                        to.core().goes_on();
-                    }
-                    to.send_system(message);
-                }
+                Effect::Send(to, message) => self.send(&to, message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
                 Effect::Enqueue(subject) => {
@@ -373,6 +368,17 @@ impl<A: Actor> EffectRunner<A> {
             }
         }
         question
+    }
+
+    /// Tells a child what the protocol decided.
+    fn send(&self, to: &AnyActorRef, message: System) {
+        if message.goes_on() {
+            to.core().goes_on();
+        }
+        let restarts = matches!(message, System::Restart(_));
+        if !to.send_system_unless_undone(message) && restarts {
+            self.cell.core.protocol().restart_was_joined(to.core().id);
+        }
     }
 
     /// Puts a control at the tail of the actor's own user lane.
