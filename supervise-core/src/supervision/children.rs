@@ -103,6 +103,11 @@ impl<R> ChildRecord<R> {
         self.restarts_sent = self.restarts_sent.wrapping_add(1);
     }
 
+    /// Takes the count of a restart back that was not sent.
+    pub(crate) fn uncount_restart(&mut self) {
+        self.restarts_sent = self.restarts_sent.wrapping_sub(1);
+    }
+
     /// How many restarts were sent to the child.
     pub(crate) fn restarts_sent(&self) -> u32 {
         self.restarts_sent
