@@ -314,7 +314,7 @@ async fn cfg_08_constants_are_values_of_a_table(system: &TestSystem) {
     assert_eq!(after_db(system, &worker).await, REFUSED);
 }
 
-/// A map shows the values as the attribute writes them: it is one of the type.
+/// A map of the declared tree shows the values as the attribute writes them, because it knows only the type.
 ///
 /// Rule 7.12.
 #[test]

@@ -74,7 +74,7 @@ struct Outer {
     own: Fate,
 }
 
-/// What a factory or hook comes to.
+/// The outcome of a factory or hook.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Fine,
@@ -136,7 +136,7 @@ async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSyst
                 let starts = factory == Fine && own == Fine;
                 assert_eq!(outer.actor_ref().has_ended(), !starts, "{what}");
                 let decided = system.take_all(|event| matches!(event, Event::Decided { .. })).await;
-                // The inner failure of an outer that ends is nobody's concern any more.
+                // If the outer actor ends, the failure of the inner one is dropped.
                 let expected = usize::from(!starts) + usize::from(starts && inner != Fine);
                 assert_eq!(decided.len(), expected, "{what}: {decided:?}");
                 for event in &decided {
@@ -176,8 +176,8 @@ fn ini_04_a_top_level_actor_that_cannot_be_made_ends() {
         let handle = probe.handle();
         let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
         let broken = system.spawn("broken", || Err::<Inner, _>(Boom("no mailbox for you"))).unwrap();
-        let watched = broken.clone();
-        within(&watcher, move |ctx| ctx.watch(&watched)).await;
+        let other = broken.clone();
+        within(&watcher, move |ctx| ctx.watch(&other)).await;
         assert_eq!(probe.all().await, ["watcher starts", "watcher sees broken gone"]);
         assert_eq!(log.errors().len(), 1, "{:?}", log.errors());
         let decision = system.expect_decision(&broken).await;
@@ -186,7 +186,7 @@ fn ini_04_a_top_level_actor_that_cannot_be_made_ends() {
     });
 }
 
-/// Wants a child that cannot be.
+/// Tries to spawn a child with an invalid name.
 #[actor]
 struct Misconfigured;
 
@@ -256,7 +256,7 @@ async fn ini_08_an_actor_made_while_another_starts_is_one_of_its_own(system: &Te
     assert_eq!(outer.relay().await.unwrap().unwrap(), "pong");
 }
 
-/// Makes a wave of actors, watches them, tells them to stop, and says when the last one is gone.
+/// Spawns a wave of actors, watches them, stops them, and reports when the last one has ended.
 #[actor]
 struct Surfer {
     left: u32,
@@ -334,7 +334,7 @@ async fn ini_11_stop_is_carried_out_when_an_actor_fails_to_start(system: &TestSy
     assert_eq!(system.expect_decision(&child).await.outcome, Outcome::Stopped { children: 1 });
 }
 
-/// Has a child that cannot start, and decides nothing about it.
+/// Has a child that cannot start, and no rule for it.
 #[actor]
 #[supervise(on(_) = Escalate)]
 struct Helpless;

@@ -1,4 +1,4 @@
-//! Bounded mailboxes: what takes up room, and who waits for it.
+//! Bounded mailboxes: what takes up room, and which senders wait for it.
 //!
 //! Rule 1.6.
 
@@ -37,7 +37,7 @@ impl Desk {
         self.open = open;
     }
 
-    /// Shows itself as much as there is room for.
+    /// Tells itself as many messages as there is room for.
     #[handler]
     fn fill_up(&mut self, ctx: &mut Context<Self>) {
         let me = ctx.me();

@@ -1,6 +1,6 @@
 //! What actors written with the attributes do, on a paused clock.
 //!
-//! A test shows only what differs; the actors of a file stand on top of it.
+//! A test shows only what is special about it. The actors of a file are at its top.
 
 #![allow(missing_docs, reason = "tests")]
 

@@ -19,7 +19,7 @@ struct DiskFull;
 #[error("the row is damaged")]
 struct Damaged;
 
-/// Replaces a writer whose disk is full, and lets one with a damaged row go on.
+/// Restarts a writer whose disk is full, and resumes one with a damaged row.
 #[supervise(all_for_one(max_retries = 2, within = "1m"), on(DiskFull) = Restart, on(Damaged) = Resume)]
 struct Storage;
 
@@ -196,8 +196,8 @@ async fn a_table_without_rules_is_the_default_table(system: &TestSystem) {
     probe.expect(Seen::Started).await;
 }
 
-/// A pool whose table decides all that its workers can fail with may live under a parent that decides nothing of that, only what the
-/// pool itself fails with. Rule 3.9.
+/// If a pool's table decides all failures of its workers, its parent only has to decide what the pool itself fails with.
+/// Rule 3.9.
 #[actor]
 #[supervise(on(TooManyReplacements) = Stop)]
 struct Strict {

@@ -236,7 +236,7 @@ fn spawning_and_stopping_under_a_name() {
     use Verdict::{Restart, Stop};
     let plan = Plan {
         handler_deeds: any(&[Deed::Nothing, Deed::SpawnAnother, Deed::StopOneChild]),
-        // None spawns here: its child would restart in its turn, and have a child, and so for ever.
+        // No cell spawns here: its child would also restart and spawn a child, and so on for ever.
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
         ..plan(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Stop]),

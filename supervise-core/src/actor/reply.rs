@@ -89,8 +89,8 @@ pub struct Reply<T>(pub T);
 /// If it is dropped without a reply, the asker gets an error that says why. If a failing actor drops it, that
 /// is [`AskError::Failed`](crate::AskError::Failed) with the failure. If an actor that ends drops it, that is
 /// [`AskError::Stopped`](crate::AskError::Stopped). Otherwise it is
-/// [`AskError::Unanswered`](crate::AskError::Unanswered). Rules
-/// [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
+/// [`AskError::Unanswered`](crate::AskError::Unanswered).
+/// Rules [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
 /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
 #[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);

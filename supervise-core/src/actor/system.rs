@@ -25,7 +25,7 @@ use crate::actor::end_reason::EndReason;
 use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
-use crate::actor::props::Props;
+use crate::actor::props::{GivesProps, Props};
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
 use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
 use crate::failure::Failure;
@@ -146,9 +146,10 @@ impl ActorSystem {
     pub fn spawn_with<A: Actor, C, T>(
         &self,
         name: impl AsRef<str>,
-        props: Props<A, C, T>,
+        props: impl GivesProps<Actor = A, Cause = C, Table = T>,
     ) -> Result<RefOf<A>, SpawnError> {
-        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props.marked()).map(Into::into)
+        let props = props.props().marked();
+        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props).map(Into::into)
     }
 
     /// Spawns an internal actor of the runtime, a child of `/system`.

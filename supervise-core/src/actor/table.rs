@@ -19,7 +19,8 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
     label = "a table is a unit struct with `#[supervise(..)]` and without `#[actor]`",
-    note = "write a table as a unit struct: `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`"
+    note = "write `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)]` above a unit struct, and name that struct here",
+    note = "the table of an actor is the actor's alone: move it to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` on each actor that uses it"
 )]
 pub trait SupervisionTable: 'static {
     /// Which children a failure affects, and how many restarts are granted.

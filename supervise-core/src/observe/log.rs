@@ -276,11 +276,11 @@ fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<Lo
     }
 }
 
-/// What happened to whom, and what follows.
+/// Which actor failed, how, and what follows.
 struct Line<'a> {
     about: &'a About,
     cause: &'a Failure,
-    /// Of the failure and its causes.
+    /// The text of the failure and its causes.
     text: &'a str,
     outcome: &'a Outcome,
 }

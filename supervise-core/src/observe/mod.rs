@@ -3,7 +3,7 @@
 //! This module reports every event once. The only exception is the panic of a destructor, which the containment code
 //! logs itself.
 //!
-//! 1. (rule 10.3) A log subscriber is user code, and so is the `Display` of an error that is logged. A panic of theirs
+//! 1. (rule 10.3) A log subscriber is user code, and so is the `Display` of an error that is logged. A panic in either
 //!    is caught here and changes nothing else.
 
 mod dead_letter;
@@ -48,10 +48,10 @@ pub(crate) struct Observer {
 pub(crate) struct About {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
-    /// Whom the note is about: the child if there is one, or else the actor.
+    /// The actor that the note is about: the child if there is one, or else the actor itself.
     pub(crate) uid: Uid,
     pub(crate) child: Option<ActorPath>,
-    /// By which a decision was carried out.
+    /// The strategy by which a decision was carried out.
     pub(crate) strategy: Strategy,
     /// The rule that matched.
     pub(crate) rule: Option<&'static str>,
@@ -97,7 +97,7 @@ impl Observer {
         wanted || contained(|| log::is_on_for(note)).unwrap_or(false)
     }
 
-    /// Tells what the protocol of an actor noted, if that [is heard](Self::hears).
+    /// Reports a note of an actor's protocol, if somebody [hears](Self::hears) it.
     pub(crate) fn note(&self, about: About, note: Note<Failure>) {
         let (text, kept) = match &note {
             Note::Decided { cause, outcome, .. } => {
@@ -169,7 +169,7 @@ impl Observer {
         self.alike.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last failure of an actor, if it is among the last that somebody was told of.
+    /// The last failure of an actor, if it is still kept.
     pub(crate) fn last_failure(&self, actor: Uid) -> Option<LastFailure> {
         self.failures().of(actor).cloned()
     }
@@ -294,7 +294,7 @@ pub(crate) fn termination_callback_failed(failure: &Failure) {
     told(|| log::termination_callback_failed(failure));
 }
 
-/// Tells that the process ends now, in the middle of a shutdown.
+/// Reports that the process ends now, in the middle of a shutdown.
 #[cfg(feature = "signal")]
 pub(crate) fn second_signal(signal: &str) {
     told(|| log::second_signal(signal));
@@ -330,7 +330,7 @@ pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
     told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
 }
 
-/// Whether there is a log. Without any subscriber this asks nobody.
+/// Whether there is a log. Without any subscriber, this calls no other code.
 fn logs() -> bool {
     log::may_be_on() && contained(log::is_on).unwrap_or(false)
 }

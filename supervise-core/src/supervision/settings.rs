@@ -66,8 +66,8 @@ pub enum Log {
     /// Every decision at this level.
     At(LogLevel),
     /// Up to this many failures of a child in a row as warnings, if the child restarts or goes on, and the others as errors. `Stop` and
-    /// a limit that is reached are errors, `Escalate` is not logged. Rule
-    /// [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6).
+    /// a limit that is reached are errors, `Escalate` is not logged.
+    /// Rule [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6).
     ByAttempt(u32),
 }
 

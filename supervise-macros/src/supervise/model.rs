@@ -300,7 +300,7 @@ impl Table {
             errors.add(decider.error(message));
         }
         if let (false, Some(backoff)) = (self.may_restart(), self.strategy.arguments.backoff.given()) {
-            let message = "this backoff has no effect: no rule of this table restarts a child";
+            let message = "this backoff has no effect, because no rule of this table restarts a child: remove it, or write `Restart` in a rule";
             errors.at_span(backoff.span(), message);
         }
     }

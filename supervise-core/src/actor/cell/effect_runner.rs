@@ -629,7 +629,7 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, why, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            // When the visit is dropped, its caller learns that there is no answer.
+            // Dropping the visit tells its caller that there is no answer.
             Entry::Control(Control::Visit(visit)) => {
                 reply::drop_because(AskError::Stopped, visit);
             }

@@ -19,6 +19,11 @@ use crate::actor::definition::Actor;
 use crate::base::ActorPath;
 
 /// An ask with a timeout, see [`Request::timeout`](super::Request::timeout).
+///
+/// # Cancel safety
+///
+/// If it is dropped before the first poll, nothing was sent. If it is dropped later, the handler still runs
+/// and its reply is dropped.
 #[must_use = "futures do nothing unless awaited"]
 pub struct AskWithin<'a, A: Actor, T> {
     ask: Ask<'a, A, T>,

@@ -1,4 +1,4 @@
-//! What maps look like, and what names and rules cannot do to them.
+//! What maps look like, and that names and rules cannot break them.
 
 use std::time::Duration;
 
