@@ -6,13 +6,14 @@ use super::{Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::children::{ChildRecord, Delayed, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::fields::Temporary;
+use crate::supervision::schedule::Answer;
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage};
 
 /// A restart for an earlier failure that also answers another failure of the same child.
 enum EarlierRestart {
     /// A restart of its group that has not reached it yet.
     OfGroup,
-    /// A restart that waits for its delay.
+    /// A restart that waits for its delay, or for the supervisor's new instance.
     Scheduled(Delayed),
     /// A restart that was sent and has not replaced the failed instance.
     Sent,
@@ -258,12 +259,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if self.fields.as_ref().is_some_and(|fields| fields.awaits_group_restart(id)) {
             return Some(EarlierRestart::OfGroup);
         }
-        let children = self.children.as_ref()?;
-        let child = children.find(id).filter(|child| !child.is_dying())?;
+        let child = self.children.as_ref()?.find(id).filter(|child| !child.is_dying())?;
         match child.delayed() {
-            Some(delayed) if children.restarts_when_due(delayed.schedule) => {
-                Some(EarlierRestart::Scheduled(delayed))
-            }
+            Some(delayed) if delayed.answer == Answer::Restart => Some(EarlierRestart::Scheduled(delayed)),
             None if child.restarts_sent() != report.restarts => Some(EarlierRestart::Sent),
             Some(_) | None => None,
         }

@@ -183,6 +183,33 @@ fn a_round_that_is_due_while_the_last_restart_of_the_parent_has_failed_leaves_th
 }
 
 #[test]
+fn the_restart_of_the_parent_also_answers_a_survivor_that_failed_before_its_delay_was_over() {
+    let mut actor = running(2);
+    fails(&mut actor, A, &GROUP);
+    back(&mut actor, Returned::Err(Y));
+    drive(&mut actor, Restart(Y));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(Y)]);
+    step(&mut actor, Input::Parked);
+    assert_eq!(due(&mut actor, 1), []);
+    assert_eq!(
+        fails(&mut actor, B, &GROUP),
+        [decided(B, X, Directive::Restart, Outcome::AlreadyAnswered)],
+        "there is no second delayed restart"
+    );
+    assert_eq!(
+        back(&mut actor, Returned::Ok),
+        [
+            Note(News::Restarted(Y)),
+            Send(A, Restart(Y)),
+            Send(A, Resume(None)),
+            Send(B, Restart(Y)),
+            Send(B, Resume(None)),
+            Send(B, Resume(None)),
+        ]
+    );
+}
+
+#[test]
 fn a_survivor_of_a_restart_that_is_over_is_restarted_when_its_delay_is() {
     let mut actor = rebuilding(1);
     back(&mut actor, Returned::Ok);
