@@ -93,6 +93,8 @@ pub(crate) struct Model {
     ends_aborted: bool,
     /// In start order.
     children: BTreeMap<ChildId, Child>,
+    /// Who has not been told yet that this actor was resumed.
+    unresumed: BTreeSet<ChildId>,
     /// Who was there before the factory ran.
     survivors: BTreeSet<ChildId>,
     /// When restarts of any child were asked for.
@@ -136,6 +138,7 @@ impl Model {
             was_aborted: false,
             ends_aborted: false,
             children: BTreeMap::new(),
+            unresumed: BTreeSet::new(),
             survivors: BTreeSet::new(),
             restarts: Vec::new(),
             by_rule: BTreeMap::new(),
@@ -334,6 +337,9 @@ impl Model {
                 break;
             }
         }
+        if self.deciding.is_none() {
+            self.resume_all();
+        }
         self.move_fields();
     }
 
@@ -399,7 +405,7 @@ impl Model {
             }
             SystemMessage::Resume(None) => {
                 self.suspended = self.suspended.saturating_sub(1);
-                self.send_all(&SystemMessage::Resume(None));
+                self.will_resume_all();
             }
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
             SystemMessage::Restart(cause) => {

@@ -96,8 +96,7 @@ fn delays_that_are_cut_short() {
                 leaf(),
             ])
         };
-        let injections =
-            [Action::Kill(1), Action::Kill(2), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
+        let injections = [Action::Kill(1), Action::Kill(2), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
         run(&format!("retried now, {:?}", strategy.scope), plan, 3, 0, &injections);
     }
 }
@@ -130,6 +129,23 @@ fn delays_of_declared_children_that_are_cut_short() {
     let injections =
         [Action::Kill(1), Action::Leave(2), Action::Kill(3), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
     run("declared, retried now", plan, 4, 0, &injections);
+}
+
+/// Rule 2.5.
+#[test]
+fn siblings_that_fail_at_once_and_are_escalated() {
+    use Verdict::{Escalate, Restart, Resume};
+    let plan = Plan {
+        conduct: any(&[Conduct::Succeed]),
+        pre_restart_deeds: any(&[Deed::Nothing]),
+        ..plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Resume]),
+            role(Strategy::rest_for_one(), &[2, 2, 2], &[Escalate, Restart]),
+            leaf(),
+        ])
+    };
+    let injections = [Action::Kill(2), Action::Kill(3), Action::Kill(4)];
+    run("escalated at once", plan, 3, 0, &injections);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use super::{Instance, Perpetrator, Phase, Protocol};
+use super::{DeferredResume, Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::children::{ChildRecord, Delayed, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::fields::Temporary;
@@ -35,9 +35,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     ) {
         self.suspended += 1;
         self.failed.get_or_insert(perpetrator);
-        for (id, target) in self.children() {
-            if id >= excluded_below && perpetrator != Perpetrator::Child(id) {
-                effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
+        let mut first = excluded_below;
+        if let Perpetrator::Child(child) = perpetrator
+            && let Some(resume) = self.take_deferred_resume()
+        {
+            first = resume.below;
+            self.swap_perpetrators(resume, child, effects);
+        }
+        for (id, child) in self.children.iter().flat_map(|children| children.starting_at(first)) {
+            if perpetrator != Perpetrator::Child(id) {
+                effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
             }
         }
         effects.push(Effect::Report { cause, restarts: self.restarts, runs: self.runs });
@@ -80,22 +87,42 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         } else {
             None
         };
-        if let (Some(Perpetrator::Child(child)), Some(fields)) = (perpetrator, &mut self.fields) {
-            fields.resumed(child);
+        let Some(children) = &self.children else { return };
+        let mut resume = DeferredResume { passed_to: None, below: children.next_id() };
+        if let Some(Perpetrator::Child(child)) = perpetrator {
+            if let Some(fields) = &mut self.fields {
+                fields.resumed(child);
+            }
+            // This answers the child's own failure. The others only count down.
+            self.send_to(child, SystemMessage::Resume(cause), effects);
+            resume.passed_to = Some(child);
         }
-        self.resume_children(cause.as_ref(), perpetrator, effects);
+        let decides_first = self.wanted.is_none() && self.decides_now();
+        match self.deferred.as_mut().filter(|deferred| decides_first && !deferred.failures.is_empty()) {
+            Some(deferred) => deferred.resume = Some(resume),
+            None => self.resume_children(resume, effects),
+        }
     }
 
-    /// Resumes the perpetrator with the cause, which answers its own failure. The others only count down.
-    pub(super) fn resume_children(
-        &self,
-        cause: Option<&C>,
-        perpetrator: Option<Perpetrator>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        for (id, target) in self.children() {
-            let cause = if perpetrator == Some(Perpetrator::Child(id)) { cause.cloned() } else { None };
-            effects.push(Effect::Send(target.clone(), SystemMessage::Resume(cause)));
+    pub(super) fn resume_children(&self, resume: DeferredResume, effects: &mut Vec<Effect<R, C>>) {
+        for (id, target) in self.children().take_while(|(id, _)| *id < resume.below) {
+            if resume.passed_to != Some(id) {
+                effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
+            }
+        }
+    }
+
+    /// This actor has been resumed and fails again, because of `child`, before it has resumed its children. Only the two children that
+    /// made it fail notice that.
+    fn swap_perpetrators(&self, resume: DeferredResume, child: ChildId, effects: &mut Vec<Effect<R, C>>) {
+        if resume.passed_to == Some(child) {
+            return;
+        }
+        if let Some(resumed) = resume.passed_to {
+            self.send_to(resumed, SystemMessage::Suspend, effects);
+        }
+        if child < resume.below {
+            self.send_to(child, SystemMessage::Resume(None), effects);
         }
     }
 
