@@ -97,8 +97,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             self.send_to(child, SystemMessage::Resume(cause), effects);
             resume.passed_to = Some(child);
         }
-        let decides_first = self.wanted.is_none() && self.decides_now();
-        match self.deferred.as_mut().filter(|deferred| decides_first && !deferred.failures.is_empty()) {
+        // What can be decided now is decided first.
+        match self.deferred.as_mut().filter(|deferred| !deferred.failures.is_empty()) {
             Some(deferred) => deferred.resume = Some(resume),
             None => self.resume_children(resume, effects),
         }
@@ -121,9 +121,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if let Some(resumed) = resume.passed_to {
             self.send_to(resumed, SystemMessage::Suspend, effects);
         }
-        if child < resume.below {
-            self.send_to(child, SystemMessage::Resume(None), effects);
-        }
+        self.send_to(child, SystemMessage::Resume(None), effects);
     }
 
     /// Rules 2.5 and 2.6.
