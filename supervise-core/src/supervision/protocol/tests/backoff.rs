@@ -245,3 +245,15 @@ fn rounds_that_nobody_waits_for_are_forgotten() {
     let Some(Effect::Arm(Timer::Restart(round), _)) = last.last() else { panic!("{last:?}") };
     assert_eq!(due(&mut actor, *round), [Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]);
 }
+
+#[test]
+fn a_delayed_resume_does_not_answer_another_failure() {
+    let mut actor = running(1);
+    drive(&mut actor, failed(A, Why::Starting('x')));
+    assert_eq!(decide(&mut actor, Directive::Resume, &ONE_FOR_ONE)[1..], [arm(1, Duration::from_millis(100))]);
+    drive(&mut actor, failed(A, Y));
+    assert_eq!(
+        decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..],
+        [Send(A, Restart(Y)), Send(A, Resume(None))]
+    );
+}
