@@ -7,6 +7,7 @@
 //! - [`docs::checks`] says what the compiler checks, and what it does not.
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `console` (feature `console`) shows what is wrong in a running system.
+//! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] shows what services need as programs that run.
@@ -20,6 +21,14 @@ pub use supervise_core::*;
 
 #[cfg(feature = "console")]
 pub mod console;
+#[cfg(any(feature = "console", feature = "metrics"))]
+#[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
+mod marks;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(any(feature = "console", feature = "metrics"))]
+#[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
+mod sight;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
@@ -68,6 +77,9 @@ pub mod docs {
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}
+    #[cfg(feature = "metrics")]
+    #[doc = include_str!("../docs/metrics.md")]
+    pub mod metrics {}
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }

@@ -22,6 +22,7 @@ mod lifecycle;
 mod limits;
 mod log;
 mod mailbox;
+mod metrics;
 mod names;
 mod otp;
 mod pool;

@@ -366,7 +366,7 @@ impl Core {
     }
 
     pub(crate) fn lost(&self, lost: Lost) {
-        self.system.dead_letter(|| self.path(), lost);
+        self.system.dead_letter(|| (self.path(), Some(self.description().type_name())), lost);
     }
 }
 

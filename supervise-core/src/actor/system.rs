@@ -31,7 +31,7 @@ use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_con
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
 use crate::observe;
-use crate::observe::{End, EventStream, Lost, Observer};
+use crate::observe::{End, EventStream, Lost, Observer, Tally};
 use crate::shutdown_plan::{InvalidShutdown, ShutdownSettings, ShutdownState, Termination};
 use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time};
 
@@ -180,6 +180,12 @@ impl ActorSystem {
     /// The stream of this system's events.
     pub fn events(&self) -> &EventStream {
         self.core.observer.events()
+    }
+
+    /// Counts what happens to the actors of each type, as long as the tally lives. It makes no spawn dearer by more than the count.
+    /// Rule [24.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-24.2).
+    pub fn tally(&self) -> Tally {
+        self.core.observer.tally()
     }
 
     /// Whether the system has ended.
@@ -432,7 +438,7 @@ impl SystemCore {
     }
 
     /// Reports a dead letter.
-    pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> ActorPath, lost: Lost) {
+    pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> (ActorPath, Option<&'static str>), lost: Lost) {
         self.observer.dead_letter(recipient, lost, || (!self.is_ending()).then(|| self.now()));
     }
 

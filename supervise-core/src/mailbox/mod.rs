@@ -95,7 +95,8 @@ struct Lanes<M, C, S, R> {
     closed: Closed,
     /// A push must take the slow path: the mailbox is closed, refuses messages or has a bound, or its askers have a limit in time.
     guarded: bool,
-    /// How many messages were pushed and neither displaced another one nor were given to a successor. It wraps.
+    /// How many messages were pushed and neither displaced another one, nor were given to a successor or back unhandled at the end.
+    /// It wraps.
     pushed: u32,
     bound: Option<Box<Bound>>,
 }
@@ -447,7 +448,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         let mut lanes = self.lock();
         lanes.closed.close(Closed::USER);
         lanes.guarded = true;
-        let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
+        let leftovers = lanes.take_all();
         let bound = lanes.bound.take();
         self.senders_wait.store(false, Ordering::Relaxed);
         (leftovers, SendersToWake(bound))
@@ -455,8 +456,9 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Takes what waits in the user lane, for a cell that will handle none of it. The lane stays open.
     pub(crate) fn drain_user_lane(&self) -> Lane<M, C> {
-        self.in_hand.store(0, Ordering::Relaxed);
-        std::mem::replace(&mut self.lock().user, Lane::new())
+        let mut lanes = self.lock();
+        lanes.not_handled(self.in_hand.swap(0, Ordering::Relaxed));
+        lanes.take_all()
     }
 
     /// Puts messages that were taken back in front of those that wait, whatever the capacity.
@@ -538,6 +540,18 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
 }
 
 impl<M, C, S, R> Lanes<M, C, S, R> {
+    /// Takes what waits, which this cell will not handle.
+    fn take_all(&mut self) -> Lane<M, C> {
+        let all = std::mem::replace(&mut self.user, Lane::new());
+        self.not_handled(all.messages());
+        all
+    }
+
+    /// So many messages were pushed and will not be handled.
+    fn not_handled(&mut self, messages: usize) {
+        self.pushed = self.pushed.wrapping_sub(u32::try_from(messages).unwrap_or(u32::MAX));
+    }
+
     /// Returns the runner if it waited for the user lane.
     fn called(&mut self) -> Option<R> {
         if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }

@@ -14,6 +14,7 @@ mod log;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
 mod recent;
+mod tally;
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,9 @@ pub use self::interest::Interest;
 use self::no_log as log;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
+pub(crate) use self::tally::Life;
+use self::tally::Tallied;
+pub use self::tally::{Lives, Tally};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
 use crate::failure::{Failure, cut, text_of};
 use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
@@ -40,15 +44,19 @@ pub(crate) struct Observer {
     events: EventStream,
     dead_letters: Mutex<LineCount>,
     failures: Mutex<Recent>,
+    tallied: Arc<Tallied>,
 }
 
 /// What else is known about a note.
 pub(crate) struct About {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
+    pub(crate) actor_type: &'static str,
     /// Whom the note is about: the child if there is one, or else the actor.
     pub(crate) uid: Uid,
     pub(crate) child: Option<ActorPath>,
+    /// Its type, or else the actor's.
+    pub(crate) child_type: &'static str,
     /// By which a decision was carried out.
     pub(crate) strategy: Strategy,
     /// The rule that matched.
@@ -65,6 +73,7 @@ impl Observer {
             events: EventStream::new(event_capacity, end),
             dead_letters: Mutex::default(),
             failures: Mutex::default(),
+            tallied: Arc::default(),
         }
     }
 
@@ -77,20 +86,35 @@ impl Observer {
         self.events.hears(Interest::FAILURES) || logs()
     }
 
-    /// Whether a subscriber or the log is told of this note.
+    /// Whether a subscriber, a tally or the log may be told of a note.
     #[inline]
-    pub(crate) fn hears(&self, note: &Note<Failure>) -> bool {
-        let somebody = self.events.hears(Interest::ALL) || logs();
-        somebody && self.wants(note)
+    pub(crate) fn listens(&self) -> bool {
+        self.events.hears(const { Interest::ALL.or(Interest::TALLY) }) || logs()
     }
 
+    /// Counts what happens to the actors of each type, until this is dropped.
+    pub(crate) fn tally(&self) -> Tally {
+        Tally::new(&self.tallied, self.events.heard())
+    }
+
+    /// Counts what happened to an actor of a type, if somebody tallies.
     #[cold]
-    fn wants(&self, note: &Note<Failure>) -> bool {
+    pub(crate) fn count(&self, actor_type: &'static str, life: impl FnOnce() -> Option<Life>) {
+        if self.events.hears(Interest::TALLY)
+            && let Some(life) = life()
+        {
+            self.tallied.count(actor_type, life);
+        }
+    }
+
+    /// Whether a subscriber or the log is told of this note.
+    #[cold]
+    pub(crate) fn wants(&self, note: &Note<Failure>) -> bool {
         let wanted = Interest::in_note(note).is_some_and(|kind| self.events.hears(kind));
         wanted || contained(|| log::is_on_for(note)).unwrap_or(false)
     }
 
-    /// Tells what the protocol of an actor noted, if that [is heard](Self::hears).
+    /// Tells what the protocol of an actor noted, if somebody [wants](Self::wants) it.
     pub(crate) fn note(&self, about: About, note: Note<Failure>) {
         let (text, kept) = match &note {
             Note::Decided { cause, outcome, .. } => {
@@ -141,7 +165,7 @@ impl Observer {
     /// Reports a dead letter. `now` is the time since the system began, or `None` while it is ending.
     pub(crate) fn dead_letter(
         &self,
-        recipient: impl FnOnce() -> ActorPath,
+        recipient: impl FnOnce() -> (ActorPath, Option<&'static str>),
         lost: Lost,
         now: impl FnOnce() -> Option<Time>,
     ) {
@@ -151,7 +175,8 @@ impl Observer {
             return;
         }
         let Lost { message, reason, failures, deliveries, .. } = lost;
-        let letter = DeadLetter { recipient: recipient(), message, reason, failures, deliveries };
+        let (recipient, recipient_type) = recipient();
+        let letter = DeadLetter { recipient, recipient_type, message, reason, failures, deliveries };
         match loudness {
             None => {}
             Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter)),
@@ -205,7 +230,7 @@ impl Observer {
 
 /// The event for a note, with the text of its failure. `None`: only the log reports the note.
 fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> {
-    let About { actor, uid, child, rule, standing, attempt, strategy: _ } = about;
+    let About { actor, actor_type, uid, child, child_type, rule, standing, attempt, strategy: _ } = about;
     let unknown = || actor.clone();
     Some(match note {
         Note::Started { .. } => Event::Started { actor },
@@ -214,7 +239,9 @@ fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> 
         Note::Stopped(how) => Event::Stopped { actor, how },
         Note::Decided { cause, directive, outcome, .. } => Event::Decided {
             child: child.unwrap_or_else(unknown),
+            child_type,
             supervisor: actor,
+            supervisor_type: actor_type,
             uid,
             failure: cause,
             text,

@@ -30,7 +30,7 @@ use crate::actor::request::AskError;
 use crate::base::{ActorName, Timers, contained, drop_contained, later};
 use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
-use crate::observe::{About, DeadLetterReason, Observer};
+use crate::observe::{About, DeadLetterReason, Life, Observer};
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
 };
@@ -466,7 +466,26 @@ impl<A: Actor> EffectRunner<A> {
             _ => {}
         }
         let observer = core.system.observer();
-        if observer.hears(&note) {
+        if observer.listens() {
+            self.heard(observer, note, basis);
+        }
+    }
+
+    #[cold]
+    fn heard(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        observer.count(core.description().type_name(), || match &note {
+            Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
+            // A restart that came to nothing was followed by another creation.
+            Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
+            Note::Aborted => Some(Life::Aborted),
+            Note::Stopped(_) => {
+                let messages = self.cell.mailbox.vitals().taken_up();
+                Some(Life::Ended { why: core.end_reason().name(), messages })
+            }
+            _ => None,
+        });
+        if observer.wants(&note) {
             self.tell(observer, note, basis);
         }
     }
@@ -507,8 +526,10 @@ impl<A: Actor> EffectRunner<A> {
         };
         let mut about = About {
             actor: core.path(),
+            actor_type: core.description().type_name(),
             uid: core.uid,
             child: None,
+            child_type: core.description().type_name(),
             strategy,
             rule: core.description().table().rule_named(rule),
             standing: None,
@@ -538,6 +559,7 @@ impl<A: Actor> EffectRunner<A> {
             drop(protocol);
             if let Some(child) = child {
                 (about.uid, about.child) = (child.core().uid, Some(child.path()));
+                about.child_type = child.core().description().type_name();
             }
         }
         observer.note(about, note);
