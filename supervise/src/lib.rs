@@ -8,6 +8,7 @@
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `console` (feature `console`) shows what is wrong in a running system.
 //! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
+//! - `spans` (feature `spans`) gives each message a span of `tracing`.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] shows what services need as programs that run.
@@ -29,6 +30,8 @@ pub mod metrics;
 #[cfg(any(feature = "console", feature = "metrics"))]
 #[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
 mod sight;
+#[cfg(feature = "spans")]
+pub mod spans;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
@@ -80,6 +83,9 @@ pub mod docs {
     #[cfg(feature = "metrics")]
     #[doc = include_str!("../docs/metrics.md")]
     pub mod metrics {}
+    #[cfg(feature = "spans")]
+    #[doc = include_str!("../docs/spans.md")]
+    pub mod spans {}
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }

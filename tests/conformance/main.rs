@@ -29,6 +29,7 @@ mod pool;
 mod proto;
 mod selection;
 mod shutdown;
+mod spans;
 mod stash;
 mod still_stopping;
 mod stop;

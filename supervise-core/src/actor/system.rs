@@ -182,6 +182,14 @@ impl ActorSystem {
         self.core.observer.events()
     }
 
+    /// From now on, each message that an actor of this system handles has a span of this level.
+    /// Rule [25.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-25.1).
+    #[cfg(feature = "spans")]
+    #[doc(hidden)]
+    pub fn start_spans(&self, level: tracing::Level) {
+        self.core.observer.start_spans(level);
+    }
+
     /// Counts what happens to the actors of each type, as long as the tally lives. It makes no spawn dearer by more than the count.
     /// Rule [24.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-24.2).
     pub fn tally(&self) -> Tally {

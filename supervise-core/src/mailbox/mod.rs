@@ -186,7 +186,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// in, and the processor would stall.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, M, C, S, R> {
-        SendGuard { mailbox: self, lanes: self.lock() }
+        SendGuard {
+            mailbox: self,
+            lanes: self.lock(),
+            #[cfg(feature = "spans")]
+            before: None,
+        }
     }
 
     // A separate function, so that unbounded mailboxes do not pay for it.
@@ -226,7 +231,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// A waiter through which a sender can wait for room.
     pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
-        SendWaiter { mailbox: self, ticket: None }
+        SendWaiter {
+            mailbox: self,
+            ticket: None,
+            #[cfg(feature = "spans")]
+            before: None,
+        }
     }
 
     /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for a sender that
@@ -515,9 +525,30 @@ impl SendersToWake {
 pub(crate) struct SendGuard<'a, M, C, S, R> {
     mailbox: &'a Mailbox<M, C, S, R>,
     lanes: MutexGuard<'a, Lanes<M, C, S, R>>,
+    /// Stands right before the message, if that is accepted. Dropped after the lock.
+    #[cfg(feature = "spans")]
+    before: Option<C>,
 }
 
-impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
+impl<'a, M, C, S, R> SendGuard<'a, M, C, S, R> {
+    /// Puts `before` right before the message.
+    #[cfg(feature = "spans")]
+    #[inline]
+    pub(crate) fn behind(self, before: Option<C>) -> SendGuard<'a, M, C, S, R> {
+        Self { before, ..self }
+    }
+
+    /// Only if the message is going to stand behind it, and stays there.
+    #[cfg(feature = "spans")]
+    #[cold]
+    fn push_before(&mut self) {
+        let is_refused =
+            self.lanes.guarded && (self.lanes.closed.to_messages() || !self.mailbox.admits(&self.lanes));
+        if !is_refused && !self.mailbox.displaces {
+            self.before.take().into_iter().for_each(|before| self.lanes.user.push_control(before));
+        }
+    }
+
     /// Whether the push takes the slow path.
     #[inline]
     pub(crate) fn is_guarded(&self) -> bool {
@@ -527,6 +558,10 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
     #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
     #[inline(always)]
     pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {
+        #[cfg(feature = "spans")]
+        if self.before.is_some() {
+            self.push_before();
+        }
         if self.lanes.guarded {
             return self.mailbox.push_guarded(self.lanes, message);
         }

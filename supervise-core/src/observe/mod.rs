@@ -14,6 +14,8 @@ mod log;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
 mod recent;
+#[cfg(feature = "spans")]
+pub(crate) mod spans;
 mod tally;
 
 use std::fmt::Display;
@@ -45,6 +47,8 @@ pub(crate) struct Observer {
     dead_letters: Mutex<LineCount>,
     failures: Mutex<Recent>,
     tallied: Arc<Tallied>,
+    #[cfg(feature = "spans")]
+    spans: spans::Spans,
 }
 
 /// What else is known about a note.
@@ -74,6 +78,8 @@ impl Observer {
             dead_letters: Mutex::default(),
             failures: Mutex::default(),
             tallied: Arc::default(),
+            #[cfg(feature = "spans")]
+            spans: spans::Spans::default(),
         }
     }
 
@@ -84,6 +90,30 @@ impl Observer {
     /// Whether a subscriber or the log is told of failures.
     pub(crate) fn hears_failures(&self) -> bool {
         self.events.hears(Interest::FAILURES) || logs()
+    }
+
+    /// From now on each message has a span of this level.
+    #[cfg(feature = "spans")]
+    pub(crate) fn start_spans(&self, level: tracing::Level) {
+        self.spans.start(level);
+    }
+
+    /// The span that is current, for a message that is about to be sent.
+    #[cfg(feature = "spans")]
+    #[inline]
+    pub(crate) fn origin(&self) -> Option<spans::Origin> {
+        self.spans.origin()
+    }
+
+    /// The span of a message, if it is on.
+    #[cfg(feature = "spans")]
+    #[inline]
+    pub(crate) fn message_span(
+        &self,
+        about: impl FnOnce() -> spans::About,
+        origins: impl Iterator<Item = spans::Origin>,
+    ) -> Option<tracing::Span> {
+        self.spans.begin(about, origins)
     }
 
     /// Whether a subscriber, a tally or the log may be told of a note.

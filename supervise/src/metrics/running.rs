@@ -54,9 +54,11 @@ impl fmt::Debug for Running {
     }
 }
 
+/// Looks for the first time, and starts the thread.
 pub(super) fn start(metrics: Metrics) -> io::Result<Running> {
     let interval = metrics.interval;
     let mut meter = metrics.by_hand();
+    meter.look();
     let runtime = runtime::Builder::new_current_thread().enable_time().build()?;
     let (told, ended) = watch::channel(false);
     let stop = Arc::new(Notify::new());
@@ -76,7 +78,6 @@ enum Next {
 
 /// Until the system ends or this is stopped.
 async fn keep_measuring(meter: &mut Meter, interval: Duration, stopped: &Notify) {
-    meter.look();
     let mut looked = Instant::now();
     loop {
         match next(meter, stopped, looked + interval.max(meter.took() * PARTS)).await {

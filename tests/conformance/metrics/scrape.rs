@@ -63,8 +63,8 @@ fn con_29_each_metric_is_scraped_with_its_name_kind_help_and_labels() {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
         PrometheusBuilder::new().with_http_listener(free).install().unwrap();
         let system = ActorSystem::new("scraped");
-        let metrics = Metrics::of(&system).every(PATIENCE).by_path("/user/shop").unwrap().start().unwrap();
         let till = system.spawn("shop", || Shop).unwrap().till().await.unwrap();
+        let metrics = Metrics::of(&system).every(PATIENCE).by_path("/user/shop").unwrap().start().unwrap();
         assert!(till.jam().await.is_err());
         till.wait().tell().unwrap();
         // What it answers was sent after the message that waits.

@@ -3,6 +3,8 @@
 
 mod aside;
 mod gathered;
+#[cfg(feature = "spans")]
+mod spans;
 mod turn;
 
 use std::collections::VecDeque;
@@ -52,6 +54,8 @@ pub(super) struct EffectRunner<A: Actor> {
     /// Allocated with the first message that is stashed or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
+    #[cfg(feature = "spans")]
+    spanned: Option<Box<spans::Spanned>>,
     /// State that few actors need and that handling a message does not read. Allocated when first needed.
     rare: Option<Box<Rare<A::Message>>>,
     /// The call that the protocol wants.
@@ -140,6 +144,11 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
     fn over(&mut self) {
         self.cell.core.waits_no_more();
     }
+
+    #[cfg(feature = "spans")]
+    fn enter_span(&self) -> Option<crate::observe::spans::Inside<'_>> {
+        EffectRunner::enter_span(self)
+    }
 }
 
 impl<A: Actor> EffectRunner<A> {
@@ -153,6 +162,8 @@ impl<A: Actor> EffectRunner<A> {
             supervised: 0,
             aside: None,
             timers: None,
+            #[cfg(feature = "spans")]
+            spanned: None,
             rare: settings.map(|settings| Box::new(Rare::new(Some(settings)))),
             call: None,
             accepts: false,
@@ -643,6 +654,8 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, why, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
+            #[cfg(feature = "spans")]
+            Entry::Control(Control::Origin(_)) => {}
             // When the visit is dropped, its caller learns that there is no answer.
             Entry::Control(Control::Visit(visit)) => {
                 reply::drop_because(AskError::Stopped, visit);
