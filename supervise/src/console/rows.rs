@@ -1,7 +1,7 @@
-//! The tree as lines: few, however many actors there are.
+//! The tree as lines. Their number is bounded, however many actors there are.
 //!
-//! 1. More than [`ALIKE`] siblings of one type are one line with their sums.
-//! 2. What is ill has a line of its own, also within a folded group, up to [`ILL`] lines.
+//! 1. More than [`ALIKE`] siblings of one type share one line with their sums.
+//! 2. An actor with a problem has a line of its own, even within a folded group, up to [`ILL`] lines.
 //! 3. There are at most [`MOST`] lines.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ const ILL: usize = 100;
 /// How many lines are considered before groups are folded.
 const CANDIDATES: usize = 2_048;
 
-/// A line: an actor, or several alike.
+/// A line: an actor, or several similar ones.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) depth: usize,
@@ -26,7 +26,7 @@ pub(super) struct Row {
     pub(super) actor_type: String,
     /// More than one for a group.
     pub(super) actors: usize,
-    /// How many of them are not well.
+    /// How many of them have a problem.
     pub(super) ill: usize,
     pub(super) kind: Option<Kind>,
     pub(super) state: NodeState,
@@ -41,7 +41,7 @@ pub(super) struct Row {
     pub(super) attempt: u32,
     pub(super) budget: Option<Budget>,
     pub(super) due: Option<Time>,
-    /// How many actors of the runtime stand behind this line.
+    /// How many actors of the runtime this line hides.
     pub(super) hidden: usize,
 }
 
@@ -79,10 +79,10 @@ struct Group {
 #[derive(Debug)]
 struct Open {
     key: u64,
-    /// Its line. `None`: it has none.
+    /// Its line, if it has one.
     at: Option<usize>,
     groups: HashMap<&'static str, usize>,
-    /// The group of the child before: most siblings are of one type.
+    /// The group of the last child, because most siblings are of one type.
     last: Option<(&'static str, usize)>,
     /// Whether those below it are the runtime's own.
     own: bool,
@@ -97,7 +97,7 @@ pub(super) struct Rows {
     ill: usize,
 }
 
-/// What was handled at the last look, by those that had a line.
+/// How many messages the actors with a line had handled at the last look.
 #[derive(Debug, Default)]
 pub(super) struct Handled {
     actors: HashMap<u64, u32>,
@@ -199,7 +199,8 @@ impl Rows {
         at
     }
 
-    /// The lines, and what those have handled that have one. `seconds` is the time since the last look, 0 if there was none.
+    /// The lines, and how many messages their actors have handled. `seconds` is the time since the last look, 0 if there was
+    /// none.
     pub(super) fn close(self, before: &Handled, seconds: f64) -> (Vec<Row>, Handled) {
         let Self { candidates, groups, .. } = self;
         let mut handled = Handled::default();
@@ -244,7 +245,7 @@ impl Rows {
     }
 }
 
-/// The line of a group, of which `first` is one.
+/// The line of a group that contains `first`.
 fn line_of(group: &Group, first: &Row, per_second: f64) -> Row {
     Row {
         actors: group.actors,
@@ -264,7 +265,7 @@ fn line_of(group: &Group, first: &Row, per_second: f64) -> Row {
     }
 }
 
-/// A number that fell says nothing: an actor ended, or gave a message back.
+/// A rate in messages per second. It is 0 if the number fell, because an actor ended or gave a message back.
 #[expect(clippy::cast_precision_loss, reason = "it is shown with few digits")]
 pub(super) fn rate(more: u64, seconds: f64) -> f64 {
     let plausible = more < u64::from(u32::MAX / 2);

@@ -1,4 +1,4 @@
-//! What an answer holds: a text, or the views as they come.
+//! The body of an answer: a text, or a stream of views.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -26,10 +26,10 @@ enum Content {
     Views(Box<Views>),
 }
 
-/// One event for each view. A reader that is slow skips views, and never goes back.
+/// One event for each view. A slow reader skips views, but gets them in order.
 struct Views {
     shared: Arc<Shared>,
-    /// `None`: there will be no more.
+    /// `None` if no further view will come.
     next: Option<NextView>,
 }
 
@@ -41,7 +41,7 @@ impl Body {
         Self(Content::Whole(Some(content.into())))
     }
 
-    /// `None`: there are too many streams.
+    /// `None` if there are too many streams.
     pub(super) fn views(shared: &Arc<Shared>) -> Option<Self> {
         let one_more = |streams| (streams < MOST_STREAMS).then_some(streams + 1);
         shared.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
