@@ -530,11 +530,11 @@ pub(crate) struct SendGuard<'a, M, C, S, R> {
     before: Option<C>,
 }
 
-impl<'a, M, C, S, R> SendGuard<'a, M, C, S, R> {
+impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
     /// Puts `before` right before the message.
     #[cfg(feature = "spans")]
     #[inline]
-    pub(crate) fn behind(self, before: Option<C>) -> SendGuard<'a, M, C, S, R> {
+    pub(crate) fn behind(self, before: Option<C>) -> Self {
         Self { before, ..self }
     }
 

@@ -7,7 +7,7 @@ use supervise::prelude::*;
 use supervise::spans::Spans;
 use supervise::testkit::TestSystem;
 use tracing::level_filters::LevelFilter;
-use tracing::{Instrument, Span, trace_span};
+use tracing::{Instrument, Metadata, Span, trace_span};
 
 use super::exported::{Exported, attribute, id, is_root, origins};
 use crate::fixture::{Boom, secs};
@@ -71,7 +71,7 @@ impl Stock {
     #[handler(inline)]
     fn current(&mut self) -> Option<&'static str> {
         trace_span!("inline").in_scope(|| {});
-        Span::current().metadata().map(|span| span.name())
+        Span::current().metadata().map(Metadata::name)
     }
 
     #[handler(batch = 8)]
@@ -177,7 +177,9 @@ async fn spn_03_a_chain_of_a_thousand_messages_does_not_nest(system: &TestSystem
 async fn spn_04_neither_span_leaks_into_the_other_context(system: &TestSystem) {
     let exported = Exported::at(LevelFilter::TRACE);
     let (_front, stock) = shop(system);
-    let name = || Span::current().metadata().map(|span| span.name());
+    // Only an idle actor runs on the asker's stack.
+    system.settle().await;
+    let name = || Span::current().metadata().map(Metadata::name);
     let asking = async {
         let inside = stock.current().await.unwrap();
         (inside, name())
@@ -223,4 +225,60 @@ async fn spn_05_origins_do_not_cut_a_batch_and_are_not_mixed_up(system: &TestSys
     assert_eq!(of("Stock::shut"), [[id(&one)]]);
     // The one that was set aside has lost its origin, and has no other one.
     assert_eq!(of("Stock::sell"), [vec![id(&two)], vec![]]);
+}
+
+#[actor(mailbox = bounded(1, overflow = fail))]
+struct Narrow;
+
+#[actor]
+impl Narrow {
+    #[handler]
+    async fn wait(&mut self) {
+        tokio::time::sleep(secs(1)).await;
+    }
+
+    #[handler]
+    fn pass(&mut self) {}
+}
+
+#[actor(mailbox = bounded(1, overflow = drop_oldest))]
+struct Latest;
+
+#[actor]
+impl Latest {
+    #[handler]
+    async fn wait(&mut self) {
+        tokio::time::sleep(secs(1)).await;
+    }
+
+    #[handler]
+    fn pass(&mut self) {}
+}
+
+/// Rule 25.1.
+#[supervise::test]
+async fn spn_08_a_message_that_is_refused_or_displaced_leaves_no_origin_to_another(system: &TestSystem) {
+    let exported = Exported::at(LevelFilter::TRACE);
+    Spans::of(system).start();
+    let narrow = system.spawn("narrow", || Narrow).unwrap();
+    let latest = system.spawn("latest", || Latest).unwrap();
+    system.settle().await;
+    let (one, two) = (trace_span!("one"), trace_span!("two"));
+    narrow.wait().tell().unwrap();
+    latest.wait().tell().unwrap();
+    system.settle().await;
+    system.allow_dead_letters();
+    one.in_scope(|| narrow.pass().tell().unwrap());
+    two.in_scope(|| assert!(narrow.pass().tell().is_err()));
+    one.in_scope(|| latest.pass().tell().unwrap());
+    latest.pass().tell().unwrap();
+    system.advance(secs(2)).await;
+    narrow.pass().tell().unwrap();
+    drop((one, two));
+    system.settle().await;
+    let one = exported.one("one");
+    let all = exported.all();
+    let of = |name: &str| all.iter().filter(|span| span.name == name).map(origins).collect::<Vec<_>>();
+    assert_eq!(of("Narrow::pass"), [vec![id(&one)], vec![]]);
+    assert_eq!(of("Latest::pass"), [vec![]]);
 }
