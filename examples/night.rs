@@ -189,7 +189,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ledger.reserve().tell()?;
     }
     for _ in 0..6 {
-        // What is told after it stopped is lost.
+        // Messages that are sent after it stopped are lost.
         let _lost = reports.track().tell();
     }
 

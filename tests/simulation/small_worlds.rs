@@ -82,6 +82,27 @@ fn siblings_that_restart_together() {
     }
 }
 
+/// Rule 7.13.
+#[test]
+fn children_that_fail_for_too_long() {
+    use Verdict::{RestartLater, Resume};
+    let second = Duration::from_secs(1);
+    for (strategy, on_limit) in
+        [(Strategy::one_for_one(), OnLimit::Stop), (Strategy::all_for_one(), OnLimit::Escalate)]
+    {
+        let plan = Plan {
+            conduct: any(&[Conduct::Succeed, Conduct::FailEarly]),
+            backoff: Backoff::exponential(second, second).give_up_after(2 * second),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[RestartLater, Resume]),
+                role(strategy.on_limit(on_limit), &[2, 2], &[RestartLater]),
+                leaf(),
+            ])
+        };
+        run(&format!("given up, {on_limit:?}"), plan, 4, 2, &[Action::Tell(2), Action::Kill(2), Action::Kill(3)]);
+    }
+}
+
 /// Rule 23.5.
 #[test]
 fn delays_that_are_cut_short() {
@@ -215,7 +236,7 @@ fn spawning_and_stopping_under_a_name() {
     use Verdict::{Restart, Stop};
     let plan = Plan {
         handler_deeds: any(&[Deed::Nothing, Deed::SpawnAnother, Deed::StopOneChild]),
-        // None spawns here: its child would restart in its turn, and have a child, and so for ever.
+        // No cell spawns here: its child would also restart and spawn a child, and so on for ever.
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
         ..plan(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Stop]),

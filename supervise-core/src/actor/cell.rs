@@ -143,6 +143,8 @@ pub(crate) trait AnyCell: Any + Send + Sync {
     fn has_ended(&self) -> bool;
     /// How many messages wait. Also a hint.
     fn waiting(&self) -> usize;
+    /// How many messages wait or are being handled. Also a hint.
+    fn pending(&self) -> usize;
     /// What the mailbox is like now.
     fn vitals(&self) -> Vitals;
     /// Parks the task after a turn, or returns it if there is more to do.
@@ -181,6 +183,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn waiting(&self) -> usize {
         self.mailbox.waiting()
+    }
+
+    fn pending(&self) -> usize {
+        self.mailbox.pending()
     }
 
     fn vitals(&self) -> Vitals {

@@ -23,7 +23,7 @@ impl Model {
 
     pub(super) fn resume(&mut self, cause: Fault) {
         match self.instance {
-            // There is nothing to resume: it is made anew, unless that is going on already.
+            // There is no instance to resume, so a new one is made, unless that is already under way.
             Instance::Never | Instance::Broken
                 if self.code.is_none() && !self.fields.are_declared() && self.stage == Stage::Living =>
             {
@@ -78,7 +78,7 @@ impl Model {
     pub(super) fn terminate(&mut self) {
         if !self.ends() {
             self.stage = Stage::Ending;
-            // What waited for the end of a restart waits no more.
+            // Inputs that waited for the end of a restart are handled now.
             self.queue.clear();
             for subject in self.watched().copied().collect::<Vec<_>>() {
                 self.stop_watching(subject);
@@ -172,7 +172,8 @@ impl Model {
             (Code::Hook(Call::StartNewInstance(_)), Returned::Aborted) => {
                 self.does.push(Effect::DropInstance);
                 self.instance = Instance::Broken;
-                // The next restart comes with a suspension of its own, and answers that one: this one's is answered now.
+                // The next restart brings a suspension of its own and answers that one. So the suspension of this
+                // restart is answered now.
                 if !self.is_stopping() {
                     self.release_survivors();
                 }

@@ -545,7 +545,9 @@ impl<A: Actor> EffectRunner<A> {
             strategy,
             rule: core.description().table().rule_named(rule),
             standing: None,
+            gave_up_after: None,
             attempt: 0,
+            now: basis.map(|basis| basis.now),
         };
         if matches!(note, Note::Started { again: true } | Note::Restarted(_))
             && let Some(parent) = &core.parent
@@ -562,6 +564,10 @@ impl<A: Actor> EffectRunner<A> {
                     let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
                     if standing.is_some() {
                         about.strategy.limit = directive.limit();
+                    }
+                    if refused && protocol.gave_up(id) {
+                        about.gave_up_after =
+                            directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
                     }
                     standing.or_else(|| protocol.standing(id, &strategy, now))
                 }
@@ -658,7 +664,7 @@ impl<A: Actor> EffectRunner<A> {
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
             #[cfg(feature = "spans")]
             Entry::Control(Control::Origin(_)) => {}
-            // When the visit is dropped, its caller learns that there is no answer.
+            // Dropping the visit tells its caller that there is no answer.
             Entry::Control(Control::Visit(visit)) => {
                 reply::drop_because(AskError::Stopped, visit);
             }

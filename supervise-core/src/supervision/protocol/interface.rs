@@ -148,6 +148,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if refused && !count.refused(limit) { None } else { count.standing(limit, now) }
     }
 
+    /// Whether the restart of this child was refused because it has been failing for too long.
+    ///
+    /// Rule 7.13.
+    pub fn gave_up(&self, id: ChildId) -> bool {
+        let child = self.children.as_ref().and_then(|children| children.find(id));
+        child.and_then(|child| child.history()).is_some_and(|history| history.backoff.gave_up())
+    }
+
     /// The watched actors.
     pub fn watched(&self) -> impl Iterator<Item = &R> {
         self.watch.iter().flat_map(|watch| watch.watched())

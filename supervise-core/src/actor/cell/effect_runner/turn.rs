@@ -9,7 +9,10 @@ use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch;
+use crate::actor::request::AskError;
+use crate::base::contained;
 use crate::failure::Failure;
+use crate::observe::DeadLetterReason;
 use crate::supervision::{Call, Timer};
 
 impl<A: Actor> EffectRunner<A> {
@@ -144,6 +147,20 @@ impl<A: Actor> EffectRunner<A> {
         self.end_turn();
         let parked = self.cell.mailbox.wake();
         debug_assert!(parked.is_none(), "the runner runs");
+    }
+
+    /// Drops a message whose asker has given up. It is no activity.
+    ///
+    /// Rule 19.9.
+    #[cold]
+    pub(in crate::actor::cell) fn skip(&mut self, message: A::Message) {
+        self.handled += 1;
+        self.unnoticed += 1;
+        if A::BATCHES {
+            self.begun();
+        }
+        let name = contained(|| A::message_name(&message)).unwrap_or("");
+        self.cell.core.lose(name, DeadLetterReason::Abandoned, AskError::Unanswered, message);
     }
 
     fn end_turn(&mut self) {

@@ -1,4 +1,4 @@
-//! Declared children whose end is their parent's.
+//! Declared children whose end also ends their parent.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn a_temporary_significant_child_that_fails_ends_its_parent() {
 #[test]
 fn the_last_significant_child_that_ends_by_itself_ends_its_parent_however_the_others_ended() {
     let mut actor = with(&[SIGNIFICANT, SIGNIFICANT, SIGNIFICANT], AutoShutdown::AllSignificant);
-    // One was stopped, one is given up at its limit.
+    // One was stopped, and one stops at its limit.
     command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
     assert_eq!(drive(&mut actor, ended(A)), []);
     assert_eq!(restarts(&mut actor, B, &ONE_FOR_ONE.max_retries(0)), [Send(B, Terminate)]);
