@@ -8,6 +8,7 @@
 mod log;
 
 mod alike;
+mod blocked_child;
 mod bounded;
 mod evidence;
 mod fair;
@@ -21,6 +22,7 @@ mod protocols;
 mod redelivery;
 mod replies;
 mod runtime;
+mod slices;
 mod stash;
 mod tables;
 mod testkit;

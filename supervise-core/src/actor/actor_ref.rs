@@ -503,8 +503,18 @@ impl AnyActorRef {
 
     /// Puts a message on the system lane. If the actor has ended, a watcher gets its answer here.
     pub(crate) fn send_system(&self, message: System) {
-        if let Err(message) = self.0.push_system(message) {
-            self.answer_for_the_dead(message);
+        let _waits = self.send_system_unless_undone(message);
+    }
+
+    /// As [`send_system`](Self::send_system). Returns whether the message reaches the actor, if it has not ended: it does not if it and
+    /// the one that waited last undo each other.
+    pub(crate) fn send_system_unless_undone(&self, message: System) -> bool {
+        match self.0.push_system(message) {
+            Ok(waits) => waits,
+            Err(message) => {
+                self.answer_for_the_dead(message);
+                true
+            }
         }
     }
 

@@ -276,7 +276,7 @@ fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<Lo
     }
 }
 
-/// What happened to whom, and what follows.
+/// Which actor failed, how, and what follows.
 struct Line<'a> {
     about: &'a About,
     cause: &'a Failure,

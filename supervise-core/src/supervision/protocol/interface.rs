@@ -211,6 +211,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Ok(children.add_anonymous(|name, id| make(name, id, inherited)))
     }
 
+    /// A restart was not sent: the child has not taken an earlier one, which answers both.
+    ///
+    /// Rule 7.10.
+    pub fn restart_was_joined(&mut self, id: ChildId) {
+        if let Some(child) = self.child_mut(id) {
+            child.uncount_restart();
+        }
+    }
+
     /// Requests the stop of a child.
     pub fn stop_child(&mut self, id: ChildId, effects: &mut Vec<Effect<R, C>>) {
         if self.mark_stopping(id) == Marked::Now {

@@ -8,7 +8,6 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
-use crate::actor::dispatch;
 use crate::actor::request::AskError;
 use crate::base::contained;
 use crate::failure::Failure;
@@ -168,6 +167,7 @@ impl<A: Actor> EffectRunner<A> {
         if self.handled != u32::from(std::mem::take(&mut self.unnoticed)) {
             self.cell.mailbox.touch();
         }
-        dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
+        let handled = std::mem::take(&mut self.handled);
+        self.charge(handled);
     }
 }
