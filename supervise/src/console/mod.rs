@@ -8,11 +8,9 @@ mod collector;
 mod failing;
 mod history;
 mod json;
-mod marks;
 mod rows;
 mod running;
 mod server;
-mod sight;
 mod text;
 mod watch;
 mod words;
@@ -22,6 +20,8 @@ use std::io;
 use std::net::ToSocketAddrs;
 
 use supervise_core::ActorSystem;
+
+use crate::{marks, sight};
 
 pub use self::running::Running;
 pub use self::server::{Body, Service};

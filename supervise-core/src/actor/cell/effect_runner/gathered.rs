@@ -42,6 +42,12 @@ impl<A: Actor> EffectRunner<A> {
         (!gathered.messages.is_empty()).then_some(gathered)
     }
 
+    /// The message that was gathered first.
+    #[cfg(feature = "spans")]
+    pub(super) fn first_gathered(&self) -> Option<&A::Message> {
+        self.gathered()?.messages.first()
+    }
+
     /// How many messages are gathered.
     #[inline]
     pub(in crate::actor::cell) fn gathers(&self) -> usize {
