@@ -11,7 +11,8 @@
 //! 2. An ask enters its edge before it walks. So of two asks that close a circle at the same time, one finds it, or both do.
 //! 3. No lock is held while another one is taken, and none around user code.
 //!
-//! All this exists in builds with debug assertions and with the feature `testkit`. Elsewhere the types are empty, and so are their methods.
+//! All this exists in builds with debug assertions and with the features `testkit` and `observe`. Elsewhere the types are empty, and so
+//! are their methods. With `observe` alone no ask walks: whoever looks finds the circle.
 //!
 //! Rule 19.7.
 
@@ -25,9 +26,9 @@ use crate::base::ActorPath;
 pub(crate) use self::kept::{Tie, Wait, Waits, turn};
 
 /// Whether this build records which actor waits for which.
-pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit"));
+pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit", feature = "observe"));
 
-#[cfg(any(debug_assertions, feature = "testkit"))]
+#[cfg(any(debug_assertions, feature = "testkit", feature = "observe"))]
 mod kept {
     use std::cell::RefCell;
     use std::collections::HashSet;
@@ -36,6 +37,8 @@ mod kept {
 
     use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 
+    /// Whether an ask that closes a circle is refused.
+    const REFUSED: bool = cfg!(any(debug_assertions, feature = "testkit"));
     /// How many asks of one actor are known at a time.
     const KNOWN_ASKS: usize = 16;
     /// How many actors a walk visits.
@@ -153,7 +156,10 @@ mod kept {
                 return Ok(Wait::default());
             }
             let wait = Wait(Some(Arc::clone(&edge)));
-            if is_seen && let Some(circle) = circle(&AnyActorRef(from), to) {
+            if REFUSED
+                && is_seen
+                && let Some(circle) = circle(&AnyActorRef(from), to)
+            {
                 return Err(circle);
             }
             let _first = self.edge.set(edge);
@@ -211,7 +217,7 @@ mod kept {
     }
 }
 
-#[cfg(not(any(debug_assertions, feature = "testkit")))]
+#[cfg(not(any(debug_assertions, feature = "testkit", feature = "observe")))]
 mod kept {
     use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 
