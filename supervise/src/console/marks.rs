@@ -159,6 +159,11 @@ impl Marks {
         Some(mark)
     }
 
+    /// What the last look left of it.
+    pub(super) fn of(&self, key: u64) -> Option<&Mark> {
+        self.of.get(&key)
+    }
+
     /// Forgets those that the look did not find busy.
     pub(super) fn end(&mut self, now: Time) {
         let look = self.look;

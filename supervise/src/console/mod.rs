@@ -4,16 +4,21 @@
 
 mod cards;
 mod collector;
+mod detail;
 mod failing;
 mod history;
 mod json;
 mod marks;
+mod outlet;
 mod rows;
 mod running;
 mod server;
 mod sight;
 mod text;
+mod top;
+mod waits;
 mod watch;
+mod wish;
 mod words;
 
 use std::fmt;
