@@ -1,6 +1,7 @@
 //! What readers read: the last view, written once for all readers with the same wish.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
 use tokio::sync::watch;
 
@@ -14,8 +15,15 @@ use super::wish::Wish;
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) json: String,
+    pub(super) made: Instant,
     /// Whether the system has ended, so that no page follows.
     pub(super) is_last: bool,
+}
+
+impl Page {
+    fn new(system: &str, view: &View, listing: &Listing) -> Self {
+        Self { json: json(system, view, listing), made: Instant::now(), is_last: view.ended.is_some() }
+    }
 }
 
 /// From here the readers with one wish read. It goes with the last one of them.
@@ -28,8 +36,7 @@ pub(super) struct Outlet {
 
 impl Outlet {
     fn tell(&self, system: &str, view: &View, listing: &Listing) {
-        let page = Page { json: json(system, view, listing), is_last: view.ended.is_some() };
-        self.latest.send_replace(Some(Arc::new(page)));
+        self.latest.send_replace(Some(Arc::new(Page::new(system, view, listing))));
     }
 }
 
@@ -63,7 +70,7 @@ impl Outlets {
 
     /// From now on readers get the last view.
     pub(super) fn end(&self, system: &str, view: &View) {
-        let page = Arc::new(Page { json: json(system, view, &Listing::default()), is_last: true });
+        let page = Arc::new(Page::new(system, view, &Listing::default()));
         let mut kept = self.kept();
         for outlet in kept.outlets.iter().filter_map(Weak::upgrade) {
             outlet.latest.send_if_modified(|latest| {
@@ -112,7 +119,8 @@ impl Readers {
     /// Looks for those who wait for their first view.
     pub(super) fn glance(&mut self, watch: &mut Watch, system: &str, view: &View) {
         watch.glance_for(&mut self.listings);
-        self.tell(system, view);
+        let now = watch.system().uptime();
+        self.tell(system, &View { now, ..view.clone() });
     }
 
     /// Tells each what it sees of a view.

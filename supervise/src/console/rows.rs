@@ -193,7 +193,9 @@ impl Rows {
         if let Some(found) = &mut self.found {
             let is_found = contains(path, &wish.search) || contains(sight.actor_type, &wish.search);
             if is_found {
-                found.see(badness(sight, shown), sight.key, sight.handled(), || row_of(0, sight, path, shown));
+                let is_named = sight.name.to_lowercase() == wish.search;
+                let badness = Badness { is_named, ..badness(sight, shown) };
+                found.see(badness, sight.key, sight.handled(), || row_of(0, sight, path, shown));
             }
             return;
         }
@@ -403,7 +405,13 @@ pub(super) fn row_of(depth: usize, sight: &Sight<'_>, path: &str, shown: &Shown)
 }
 
 fn badness(sight: &Sight<'_>, shown: &Shown) -> Badness {
-    Badness { ill: shown.kind.is_some(), waiting: sight.waiting, oldest: shown.oldest, restarts: sight.restarts }
+    Badness {
+        is_named: false,
+        ill: shown.kind.is_some(),
+        waiting: sight.waiting,
+        oldest: shown.oldest,
+        restarts: sight.restarts,
+    }
 }
 
 /// Whether a text contains another one, which is in lower case.

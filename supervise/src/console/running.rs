@@ -201,8 +201,9 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
             }
         }
     }
+    // What happened until the end, beside the actors as they were before it.
     readers.update(&shared.outlets);
-    watch.look_for(readers.listings());
+    watch.look();
     let ended = Some(how_it_ended(watch.system()).await);
     let view = shared.found(View { ended, ..watch.view().clone() });
     readers.tell(&shared.system, &view);

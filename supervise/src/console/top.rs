@@ -9,10 +9,11 @@ use super::sight::Time;
 /// How many lines a page has.
 pub(super) const PAGE: usize = 100;
 
-/// What makes one worse than another: that it is ill, how many messages wait, for how long, how often it restarted. Of those that are
+/// What makes one come before another: that it has the very name that is searched for, that it is ill, how many messages wait, for how long, how often it restarted. Of those that are
 /// alike the one that was seen first comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Badness {
+    pub(super) is_named: bool,
     pub(super) ill: bool,
     pub(super) waiting: usize,
     pub(super) oldest: Option<Time>,

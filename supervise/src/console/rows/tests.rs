@@ -88,6 +88,8 @@ fn one_of_many_is_shown_with_those_below_it_if_it_is_opened_or_chosen() {
 fn con_25_a_search_finds_what_is_folded_away() {
     let found = shop("search=S77/CART");
     assert_eq!((names(&found), found.found), (vec!["/user/s77/cart".to_owned()], Some(1)));
+    let found = shop("search=S7");
+    assert_eq!((found.found, &*found.lines[0].path), (Some(222), "/user/s7"), "the very name comes first");
     let found = shop("search=shop%3A%3Asess");
     assert_eq!((found.lines.len(), found.found, &*found.lines[0].path), (PAGE, Some(1_000), "/user/s999"));
     assert_eq!(shop("search=nobody").found, Some(0));

@@ -91,7 +91,9 @@ impl Views {
         if !page.is_last {
             self.next = Some(after(reader));
         }
-        Poll::Ready(Some(format!("event: view\ndata: {}\n\n", page.json).into()))
+        // The id is the view's age: a page that is opened between two looks counts on from there.
+        let age = page.made.elapsed().as_millis();
+        Poll::Ready(Some(format!("event: view\nid: {age}\ndata: {}\n\n", page.json).into()))
     }
 }
 
