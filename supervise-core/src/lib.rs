@@ -2,9 +2,9 @@
 //!
 //! Users depend on the facade `supervise`, which re-exports this crate and adds the attributes.
 //!
-//! Each folder is a room. A room uses only rooms below its own, and only what their `mod.rs` exports; `tests/rooms.rs`
-//! checks every `use` line against this table. Start reading at `actor/cell.rs`, or at `supervision/` for the
-//! decisions.
+//! Each folder is a room. A room uses only the rooms below it in this table, and only what their `mod.rs` exports.
+//! `tests/rooms.rs` checks every `use` line against the table. Start reading at `actor/cell.rs`, or at `supervision/`
+//! for the decisions.
 //!
 //! | room, the top one first | owns |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
 //! | `shutdown` | [`CoordinatedShutdown`], signals, and waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
-//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives it its turns, `work` is what it has running beside its handlers |
+//! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives a cell its turns, `work` is the work of an actor beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
 //! | `observe` | [`Event`], [`DeadLetter`] and the log: reports of what happened |
 //! | `mailbox` | two lanes, parking, closing; generic over its messages |
@@ -32,6 +32,8 @@
 //! 3. No user code runs while a lock is held; no lock is held across an await.
 //! 4. Nothing is global: every [`ActorSystem`] is independent.
 //! 5. There is no `unsafe` code.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod actor;
 mod base;

@@ -1,4 +1,4 @@
-//! The attributes of the user's items: ours, and the `#[cfg]`s, which generated code repeats.
+//! The attributes of the user's items: our own, and `#[cfg]`s, which generated code repeats.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -60,7 +60,7 @@ pub(crate) fn unfold(attrs: &mut Vec<Attribute>) {
             }
         };
         match unfolded {
-            // Look at the same place again: a nested attribute is one level less deep now.
+            // Look at the same place again, because a nested attribute has lost one level.
             Some(unfolded) => drop(attrs.splice(at..=at, unfolded)),
             None => at += 1,
         }

@@ -1,4 +1,4 @@
-//! The grammar of the attributes as tables: each word or argument once, with what it stands for and what it means.
+//! The grammar of the attributes as tables. Each word or argument has one row, with its value and its meaning.
 //!
 //! Parsing, the errors about unknown words, the expansion and the documentation of the attributes read these tables. A
 //! new word or argument is one more row in [`words`] or [`arguments`].
@@ -21,7 +21,7 @@ use crate::errors::Errors;
 use crate::settings::{self, Setting};
 use crate::spelling::unknown;
 
-/// One of a few words that may stand in one place.
+/// One of a few words that are allowed in one place.
 pub(crate) trait Word: Copy + 'static {
     /// What the words of this kind are called.
     const KIND: &'static str;
@@ -49,7 +49,7 @@ pub(crate) trait Word: Copy + 'static {
     }
 }
 
-/// Arguments that may stand together, each at most once.
+/// A set of arguments, each of which may be given at most once.
 pub(crate) trait Arguments: Default {
     /// What the arguments of this set are called.
     const KIND: &'static str;

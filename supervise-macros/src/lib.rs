@@ -14,9 +14,9 @@
 //! values and refuses contradictions between them, `expand` writes code and cannot fail. Generated code calls
 //! `supervise::__private` for everything generic, and nothing here exists at run time.
 //!
-//! This crate is a part of every user's build and stands early on its critical path. Where it uses a `dyn Trait` or builds a
-//! `TokenStream` in a loop although a generic or an iterator would do, that is because rustc would compile the latter once
-//! for each type.
+//! This crate is a part of every user's build, early on its critical path. In some places it uses a `dyn Trait`, or builds a
+//! `TokenStream` in a loop, although a generic or an iterator would do. The reason is that rustc would compile a generic
+//! once for each type.
 
 #[macro_use]
 mod grammar;
@@ -70,10 +70,10 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = child_arguments!()]
 ///
-/// A field of type `Child<Pool<..>>` or `Child<BackoffSupervisor<..>>` has a closure that returns props, and a field of type
-/// `Children<K, A>` one that returns a template of the key. Keyed children take `name` and `idle` only.
+/// For a field of type `Child<Pool<..>>` or `Child<BackoffSupervisor<..>>`, the closure returns props. For a field of type
+/// `Children<K, A>`, it returns a template of the key. Keyed children take `name` and `idle` only.
 ///
-/// `#[child(given)]` on a field of type `Child<..>` says that the constructor gets it from another actor's field.
+/// `#[child(given)]` on a field of type `Child<..>` says that the constructor gets the value from another actor's field.
 ///
 /// ## Attributes of methods
 ///
@@ -135,7 +135,7 @@ pub fn supervise(arguments: proc_macro::TokenStream, item: proc_macro::TokenStre
     supervise::attribute(&arguments.into(), &item.into()).into()
 }
 
-/// Not a way to make an actor: says so, and expands as `#[actor]` does, so that this is the only error.
+/// Reports that an actor is not derived, and expands as `#[actor]` does, so that this is the only error.
 #[proc_macro_derive(Actor)]
 pub fn derive_actor(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     declaration::derived(&item.into()).into()

@@ -1,8 +1,8 @@
 //! `#[protocol]` on a trait, and `implements(..)`, which joins a protocol with the handlers of an actor.
 //!
-//! A macro that expands the actor's block sees no trait, and one that expands the trait sees no handlers. So the trait gets a
-//! `macro_rules!` of its own name, which passes the list of its methods on to `implement!`, together with the handlers that
-//! `implements(..)` has written behind it.
+//! The macro that expands the actor's block does not see the trait, and the macro that expands the trait does not see the
+//! handlers. So the trait gets a `macro_rules!` of its own name. `implements(..)` calls it with the handlers, and it passes
+//! them, together with the list of the trait's methods, to `implement!`.
 
 mod expand;
 pub(crate) mod implement;

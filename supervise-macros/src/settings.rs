@@ -1,6 +1,7 @@
 //! The parts of an attribute between its commas: `name`, `name = value`, `name(..)`, `name(..) = value`.
 //!
-//! This module knows no names. It splits at the commas first, so that a mistake in one setting does not affect the others.
+//! This module does not know the names. It splits at the commas first, so that a mistake in one setting does not affect
+//! the others.
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ pub(crate) fn path_at(path: &dyn ToTokens, span: Span) -> TokenStream {
     at
 }
 
-/// The user's name with its span, for generated code. Editors do not take it for the user's own token.
+/// The user's name with its span, for generated code. Editors do not treat it as the user's own token.
 pub(crate) fn located(ident: &Ident) -> Ident {
     let mut ident = ident.clone();
     ident.set_span(Span::mixed_site().located_at(ident.span()));

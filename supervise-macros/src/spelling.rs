@@ -62,8 +62,8 @@ pub(crate) fn bare(word: &str) -> String {
     bare
 }
 
-/// The words of Erlang, Elixir, Akka, actix, ractor and kameo, and the words for the same here. A word may have several
-/// translations; only one of them is known in any place.
+/// The words of Erlang, Elixir, Akka, actix, ractor and kameo, and the words for the same idea here. A word may have
+/// several translations; in each place, at most one of them is known.
 const ELSEWHERE: &[(&str, &str)] = &[
     // Strategies.
     ("all_for_one_strategy", "all_for_one"),

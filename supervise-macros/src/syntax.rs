@@ -56,7 +56,7 @@ fn run(tokens: TokenStream, reading: &mut dyn Run) {
     }
 }
 
-/// `ty` without parentheses around it, and without those that a `macro_rules!` puts around a type that it was given.
+/// `ty` without parentheses around it, including those that a `macro_rules!` puts around a type argument.
 pub(crate) fn bare(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => bare(&group.elem),

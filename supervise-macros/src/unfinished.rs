@@ -1,4 +1,5 @@
-//! What an editor sees while the user types: an unfinished attribute or body does not remove the actor's names.
+//! Checks what an editor sees while the user types: an unfinished attribute or body does not remove the actor's
+//! names.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;

@@ -1,6 +1,7 @@
-//! Values in a table: written down, or an expression over constants or over the supervisor's own settings.
+//! Values in a table: a literal, or an expression over constants or over the supervisor's own settings.
 //!
-//! What is written down is checked here, constants by rustc when it evaluates them, and settings when a supervisor starts.
+//! Literals are checked here. Rustc checks constants when it evaluates them. Settings are checked when a supervisor
+//! starts.
 
 use std::time::Duration;
 
@@ -72,7 +73,7 @@ where
     }
 }
 
-/// Reads `name = value`: with `literal` where a literal stands there, otherwise an expression.
+/// Reads `name = value`. `literal` reads the value if it is a literal; otherwise it is an expression.
 pub(crate) fn value<T>(
     setting: &Setting,
     example: &'static str,
@@ -104,7 +105,7 @@ pub(crate) fn length(setting: &Setting, example: &'static str, _: &mut Errors) -
     value(setting, example, duration::positive)
 }
 
-/// Whether `tokens` are more than a literal, and look like an expression: a word alone that is written like a variable is a mistake.
+/// Whether `tokens` look like an expression rather than a literal. A single word that is written like a variable is a mistake.
 pub(crate) fn is_expression(tokens: &TokenStream) -> bool {
     if syntax::read(tokens.clone(), Lit::parse).is_ok() {
         return false;
@@ -133,7 +134,7 @@ pub(crate) fn this(tokens: &TokenStream) -> Option<Span> {
     None
 }
 
-/// The tokens with each `self` that of a generated method.
+/// The tokens, with each `self` replaced by that of a generated method.
 pub(crate) fn of_our_self(tokens: TokenStream) -> TokenStream {
     let mut ours = TokenStream::new();
     for token in tokens {
@@ -150,7 +151,8 @@ pub(crate) fn of_our_self(tokens: TokenStream) -> TokenStream {
     ours
 }
 
-/// A constant, with the function that checks it when rustc evaluates it, in whose place rustc reports the error.
+/// A constant, wrapped in the function that checks it when rustc evaluates it. rustc reports an error at the
+/// constant.
 fn constant(expression: &TokenStream, check: Option<(&str, &str)>, krate: &Path) -> TokenStream {
     let Some((check, _)) = check else { return expression.clone() };
     let here = Span::mixed_site().located_at(spans::of(expression));

@@ -1,17 +1,20 @@
-#![doc = include_str!("../../README.md")]
+#![doc = include_str!("../README.md")]
 //!
 //! # Where to go from here
 //!
 //! - [`macro@actor`] and [`macro@supervise`] document the attributes.
-//! - [`Context`] is what an actor works with inside its handlers, [`ActorSystem`] what everything outside an actor works with.
+//! - A handler works with [`Context`]; code outside actors works with [`ActorSystem`].
 //! - [`docs::checks`] says what the compiler checks, and what it does not.
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `console` (feature `console`) shows what is wrong in a running system.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
-//! - [`docs::cookbook`] shows what services need as programs that run.
+//! - [`docs::cookbook`] covers what services need, with programs that run.
 //! - [`docs::guides`] is for people who come from Akka, Erlang, Proto.Actor, ractor, kameo, actix or plain tokio.
 //! - [`docs::architecture`] explains the code base to contributors.
+
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // By name, so that rustc says which feature is off. It does not look behind a glob.
 #[cfg(feature = "testkit")]
@@ -29,7 +32,7 @@ pub mod docs {
     pub mod checks {}
     #[doc = include_str!("../docs/reliability.md")]
     pub mod reliability {}
-    /// Programs for what services need, which compile and run as tests.
+    /// What services need, shown in programs that compile and run as tests.
     pub mod cookbook {
         #[doc = include_str!("../docs/cookbook/service.md")]
         pub mod service {}
@@ -147,49 +150,50 @@ pub mod docs {
 /// # }
 /// ```
 ///
-/// The first closure runs once for each instance of the parent, on the parent's turn, and returns the child's factory. The children
-/// of the fields above it are already running. To give a sibling access to another child, clone the field
-/// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation. The sibling's field has
-/// `#[child(given)]`, because a field of type `Child<..>` that nothing fills in does not compile.
+/// The first closure runs once for each instance of the parent, on the parent's turn, and returns the child's factory. When it
+/// runs, the children of the fields above are already running. To give a sibling access to another child, clone the field
+/// (`this.reader.clone()`): a [`Child`] always reaches the child's current incarnation. Mark the sibling's
+/// field `#[child(given)]`, because a field of type `Child<..>` that nothing fills in does not compile.
 ///
-/// A field may also hold a pattern, `Child<Pool<Reader>>` or `Child<BackoffSupervisor<Reader>>`, whose closure returns the props:
-/// `#[child(|this| Pool::round_robin(this.workers, || Reader).props())]` ([rule 14.7](docs::semantics#rule-14.7)). Or it holds keyed
-/// children: `#[child(|_| |customer: &u64| Session::new(*customer), idle = "5m")] sessions: Children<u64, Session>`
-/// ([rule 18.9](docs::semantics#rule-18.9)).
+/// A field may also hold a pattern, `Child<Pool<Reader>>` or `Child<BackoffSupervisor<Reader>>`. Its closure returns the props:
+/// `#[child(|this| Pool::round_robin(this.workers, || Reader).props())]` ([rule 14.7](docs::semantics#rule-14.7)). A field may
+/// also hold keyed children: `#[child(|_| |customer: &u64| Session::new(*customer), idle = "5m")] sessions: Children<u64,
+/// Session>` ([rule 18.9](docs::semantics#rule-18.9)).
 ///
 /// - Children start in field order, each after `pre_start` of the one before has succeeded, and all before the parent's own
-///   `pre_start`. If one cannot start and the table restarts it with a backoff, it is tried again after the delay: under
-///   `one_for_one` the parent continues in the meantime, otherwise it waits. Without a backoff, that is an initialization failure of the
-///   parent, and the children before it are stopped ([rule 14.1](docs::semantics#rule-14.1)).
+///   `pre_start`. If one cannot start and the table restarts it with a backoff, it starts again after the delay. Under
+///   `one_for_one` the parent continues in the meantime; otherwise it waits. Without a backoff, the parent itself fails to
+///   start, and the children before the failed one are stopped ([rule 14.1](docs::semantics#rule-14.1)).
 /// - When the parent stops, its other children end first, then the declared children in reverse order, one after another
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
 /// - Under `all_for_one` and `rest_for_one` the affected declared children run `pre_restart` in reverse order and start in
-///   order, one after another. If a start fails on the way, the table decides about that as about a new failure; the children after
-///   it stay down, with their messages waiting, until the failure is resolved. The parent handles messages in the meantime
-///   ([rule 14.3](docs::semantics#rule-14.3)).
+///   order, one after another. If one of these starts fails, the table decides about it as a new failure. The children after it
+///   stay down, with their messages waiting, until the failure is resolved. The parent handles messages in the meantime ([rule
+///   14.3](docs::semantics#rule-14.3)).
 /// - A child that somebody stopped through its ref stays down, whatever its restart type ([rule 14.2](docs::semantics#rule-14.2)).
 ///
 /// # On an impl block
 ///
 /// The attributes of methods are in the [reference](#reference).
 ///
-/// An actor has one such block, because an enum cannot be declared in parts. Ordinary methods may also stand in `impl` blocks without
-/// the attribute, in any file: a handler with a long body calls one of them.
+/// An actor has exactly one such block, because the block generates the message enum, and an enum cannot be declared in parts.
+/// Ordinary methods may also be in `impl` blocks without the attribute, in any file. A handler can call one of them to keep its
+/// own body short.
 ///
 /// Hooks and watch methods return nothing or a `Result<(), E>` and may be `async`. They may omit the parameters that they do not
 /// need.
 ///
-/// The generated ref is as visible as the actor's type, and so are its methods, one for each handler. `pub` on a handler, or its
-/// absence, is about the method on the actor itself.
+/// The generated ref has one method for each handler. The ref and these methods have the visibility of the actor's type. The
+/// visibility of a handler, such as `pub`, applies only to the method of the actor itself.
 ///
 /// # Messages
 ///
-/// `#[actor]` generates an enum with a variant for each handler, whose fields are the handler's arguments. It is an ordinary enum
-/// without hidden fields: build it, match it, and let it derive what you need. Its `Debug` shows the arguments that implement
-/// `Debug`, unless the handler is `sensitive`.
+/// `#[actor]` generates an enum with a variant for each handler. The fields of the variant are the handler's arguments. It is
+/// an ordinary enum without hidden fields: you can build it, match it, and let it derive what you need. Its `Debug` shows the
+/// arguments that implement `Debug`, unless the handler is `sensitive`.
 ///
-/// The enum of `Order` is called `OrderMessage`. If a type of yours has that name, rustc says that "the name `OrderMessage` is defined
-/// multiple times" (E0428): give the enum another name, as here.
+/// The enum of `Order` is called `OrderMessage`. If you already have a type of that name, rustc says that "the name
+/// `OrderMessage` is defined multiple times" (E0428). In this case, give the enum another name:
 ///
 /// ```
 /// use std::time::Duration;
@@ -233,14 +237,14 @@ pub mod docs {
 /// # }
 /// ```
 ///
-/// A message that was built by hand has no asker: to get a reply, call the ref's method. The method of a handler that is called
-/// `tell` comes before the `tell` that takes any message; that one is also at [`ActorRef::tell`]. On its way, a message
-/// is in an [`Envelope`] beside the slot for its reply.
+/// A message that you build by hand has no asker. To get a reply, call the ref's method. If an actor has a handler named
+/// `tell`, the ref's `tell` is the method of that handler; the `tell` that takes any message is also at [`ActorRef::tell`].
+/// While a message is on its way, an [`Envelope`] holds it together with the slot for its reply.
 #[cfg(feature = "macros")]
 pub use supervise_macros::actor;
 
-/// Declares how an actor supervises its children: which children a failure affects, how many restarts are granted, and the table
-/// that says what to do about which failure.
+/// Declares how an actor supervises its children: which children a failure affects, how many restarts are granted, and a table
+/// that says what to do about each failure.
 ///
 /// ```
 /// use supervise::prelude::*;
@@ -257,17 +261,23 @@ pub use supervise_macros::actor;
 /// # #[actor] impl Ingest {}
 /// ```
 ///
-/// A child whose failure no rule decides does not compile. `Panic`, `Killed` and `DeathPact` need no rule: without one, and without
-/// `on(_)`, they escalate ([rule 3.2](docs::semantics#rule-3.2)). Errors that the runtime itself raises need one like others, and
-/// `InitializationFailed` does above an actor with declared children ([rule 3.9](docs::semantics#rule-3.9)). `decider = path` counts as `on(_)`, because the compiler does not see
-/// what the function decides. [`docs::checks`] says what is checked and what is not.
+/// A child does not compile if it can fail with an error that no rule decides. Three points are special:
+///
+/// - `Panic`, `Killed` and `DeathPact` need no rule: without one, and without `on(_)`, they escalate ([rule
+///   3.2](docs::semantics#rule-3.2)).
+/// - Errors that the runtime itself raises need a rule like any other error. The parent of an actor with declared children also
+///   needs a rule for `InitializationFailed` ([rule 3.9](docs::semantics#rule-3.9)).
+/// - `decider = path` counts as `on(_)`, because the compiler does not see what the function decides.
+///
+/// [`docs::checks`] says what is checked and what is not.
 ///
 /// # Values from constants and settings
 ///
-/// A limit, a window or a backoff may be an expression, over constants (`max_retries = MAX`) or over the supervisor's own settings
-/// (`max_retries = self.settings.retries`). Such settings are read when an instance starts. A value that is not allowed fails the
-/// start with [`InvalidSettings`] ([rule 7.12](docs::semantics#rule-7.12)). `Restart(max_retries = 5, within = "1m")` limits one rule
-/// beside the strategy ([rule 7.11](docs::semantics#rule-7.11)). [`docs::cookbook::configuration`] is a program with both.
+/// A limit, a window or a backoff may be an expression over constants (`max_retries = MAX`) or over the supervisor's own
+/// settings (`max_retries = self.settings.retries`). Such settings are read when an instance starts. If a value is not allowed,
+/// the start fails with [`InvalidSettings`] ([rule 7.12](docs::semantics#rule-7.12)). `Restart(max_retries = 5, within = "1m")`
+/// gives one rule a limit of its own, in addition to that of the strategy ([rule 7.11](docs::semantics#rule-7.11)).
+/// [`docs::cookbook::configuration`] is a program with both.
 ///
 /// # A table for several supervisors
 ///
@@ -307,11 +317,12 @@ pub use supervise_macros::supervise;
 #[cfg(feature = "protocol")]
 pub use async_trait::async_trait;
 
-/// Makes a trait a protocol: what one may ask an actor, without its type. Feature `protocol`.
+/// Makes a trait a protocol: callers use an actor through the trait and do not know the actor's type. Feature `protocol`.
 ///
-/// The attribute stands above `#[async_trait]`, which the prelude has. It makes a ref of the protocol, named like the trait and `Ref`. The ref is
-/// cheap to clone, `Send + Sync + 'static`, has the trait's methods, and is made `From` whatever implements the trait: an ordinary struct, or
-/// the ref of an actor whose impl block says `implements(..)`.
+/// Write the attribute above `#[async_trait]`, which the prelude exports. It generates a ref for the protocol: the trait `Clock`
+/// gets `ClockRef`. The ref has the trait's methods, is cheap to clone, and is `Send + Sync + 'static`. Its `new` takes
+/// anything that implements the trait: an ordinary struct, or the ref of an actor whose impl block says `implements(..)`. If
+/// the trait has no type parameters, `From` does the same.
 ///
 /// ```
 /// use supervise::prelude::*;
@@ -356,14 +367,16 @@ pub use async_trait::async_trait;
 /// # }
 /// ```
 ///
-/// - An `async` method asks, any other tells ([rule 20.2](docs::semantics#rule-20.2)). A method with a body is not a message.
-/// - Every method returns a `Result`, because every actor may stop or fail: an `async` one with an error that is `From<AskError>`, any other a
-///   `Result<(), E>` with an `E` that is `From<SendErrorReason>`. A caller that got no error could not be told
-///   ([rule 20.3](docs::semantics#rule-20.3)).
+/// - An `async` method asks; any other method tells ([rule 20.2](docs::semantics#rule-20.2)). A method with a body is not a
+///   message.
+/// - Every method returns a `Result`, because every actor may stop or fail, and the caller must learn of it. The error of an
+///   `async` method implements `From<AskError>`. Any other method returns `Result<(), E>`, where `E` implements
+///   `From<SendErrorReason>` ([rule 20.3](docs::semantics#rule-20.3)).
 /// - The methods take `&self` and owned values, and have no generic parameters. The trait may have type parameters, but no associated types or
 ///   constants.
-/// - The attribute adds `Send + Sync + 'static` to the trait, and a method `actor`, which an adapter may implement
-///   ([rule 20.5](docs::semantics#rule-20.5)). It also makes a macro of the trait's name, which is for `implements(..)`.
+/// - The attribute adds the bounds `Send + Sync + 'static` to the trait, and a method `actor`, which an adapter may
+///   implement ([rule 20.5](docs::semantics#rule-20.5)). It also defines a macro with the trait's name, which
+///   `implements(..)` uses.
 ///
 #[cfg_attr(feature = "protocol", doc = "[`docs::cookbook::protocols`] shows more.")]
 #[cfg(feature = "protocol")]
@@ -390,7 +403,7 @@ pub mod prelude {
     #[cfg(feature = "protocol")]
     pub use crate::{async_trait, protocol};
 
-    // Known everywhere so that rustc can say where they belong.
+    // Exported so that rustc can say where they belong, wherever somebody writes them.
     #[cfg(feature = "macros")]
     #[doc(hidden)]
     pub use supervise_macros::{

@@ -17,10 +17,10 @@ pub(crate) struct Activity(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     polls: AtomicU64,
-    /// How often a test that waits for the cells to settle found them busy.
+    /// How often `settle` of the testkit found the cells busy.
     unsettled: AtomicU64,
-    /// Whether the turns are recorded. They are in a test, which runs on one thread. Other systems only pay for the
-    /// count.
+    /// Whether the turns are recorded. This is so only in a test, which runs on one thread. Other systems only pay
+    /// for the count.
     recorded: AtomicBool,
     turns: Mutex<Turns>,
 }
@@ -66,7 +66,7 @@ impl Activity {
         self.0.unsettled.load(Ordering::Relaxed)
     }
 
-    /// Counts that a test that waits for the cells to settle found them busy.
+    /// Counts that `settle` of the testkit found the cells busy.
     pub(crate) fn found_unsettled(&self) {
         self.0.unsettled.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Refs, through which one reaches actors. A ref survives restarts; after the actor's end, messages to it become dead
-//! letters.
+//! Refs, the handles through which others reach an actor. A ref survives restarts. After the actor's end, messages to
+//! it become dead letters.
 
 use std::any::{Any, TypeId};
 use std::cmp::Ordering;
@@ -64,21 +64,22 @@ impl<A> ActorRef<A> {
         self.to_any().poison();
     }
 
-    /// Stops the actor when it has handled what waits, and takes no further message: a sender is told at once that the
-    /// actor has stopped. A [`poison`](Self::poison) takes messages until the end, and makes dead letters of those that came after
-    /// it. What arrives by itself meanwhile (a timer, the outcome of a future) is handled if it comes before the last
-    /// message is. Like [`stop`](Self::stop), this is a stop by request
-    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// Stops the actor when it has handled the messages that wait, and refuses further messages: a sender is told at once that
+    /// the actor has stopped. In contrast, after [`poison`](Self::poison) the actor accepts messages until its end, and they
+    /// become dead letters. If a timer is due or the outcome of a future arrives in the meantime, the actor handles it if it
+    /// comes before the last waiting message. Like [`stop`](Self::stop), this is a stop by request (rule
+    /// [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
     ///
-    /// A [pattern](crate::pattern) has passed its messages on when it has handled them: its children stop as by `stop`.
+    /// A [pattern](crate::pattern) has handled a message when it has passed it on. So its children may have waiting
+    /// messages when they stop, and these become dead letters, as after `stop`.
     pub fn stop_when_drained(&self) {
         self.to_any().stop_when_drained();
     }
 
-    /// Ends the delay after which this actor would be restarted, and restarts it now; does nothing if it does not wait for one. With a
-    /// group strategy, the siblings that wait for the same restart get it too. The restart was counted when it was decided, and
-    /// happens once: the limit and the next delay are as if the actor had waited
-    /// (rule [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
+    /// Ends the delay after which this actor would be restarted, and restarts it now. Does nothing if the actor does not wait
+    /// for a restart. Under a group strategy, the siblings that wait for the same restart are restarted too. The restart was
+    /// counted when it was decided, and happens once: the limit and the next delay are as if the actor had waited (rule
+    /// [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
     pub fn retry_now(&self) {
         self.to_any().retry_now();
     }
@@ -119,7 +120,8 @@ impl<A: Actor> ActorRef<A> {
         self.cell.mailbox()
     }
 
-    /// Sends a message that was built by hand; the methods of a generated ref make requests instead. It has no asker.
+    /// Sends a message that was built by hand. It has no asker. (The methods of a generated ref make requests
+    /// instead.)
     ///
     /// # Errors
     ///
@@ -157,7 +159,7 @@ impl<A: Actor> ActorRef<A> {
         self.mailbox().pending()
     }
 
-    /// Whether this waker wakes the actor itself: then its own code is what waits.
+    /// Whether this waker wakes the actor itself, which means that the actor's own code waits.
     pub(crate) fn is_woken_by(&self, waker: &Waker) -> bool {
         waker.data() == Arc::as_ptr(&self.cell).cast()
     }
@@ -227,7 +229,7 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// The actor that gets the messages for this one, which has left its seat.
+    /// The actor that gets the messages sent to this one, after this one has left its seat.
     fn successor(&self) -> Option<Self> {
         self.core().successors()?.occupant()?.typed()
     }
@@ -280,8 +282,8 @@ impl<A: Actor> ActorRef<A> {
         })
     }
 
-    /// What became of a message that found this actor's mailbox closed. Given back if its successor has no room; then the sender
-    /// is woken when there may be.
+    /// Sends a message that found this actor's mailbox closed to the successor. If the successor has no room, gives the message
+    /// back and wakes the sender when there may be room.
     #[cold]
     #[inline(never)]
     fn send_to_successor(
@@ -304,7 +306,7 @@ impl<A: Actor> ActorRef<A> {
         Ok(Err(from.finds_nobody(message)))
     }
 
-    /// A message whose sender gets it back, because the actor has ended.
+    /// The error for a message whose sender gets it back, because the actor has ended.
     fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
         self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
         SendError::new(message, SendErrorReason::Stopped)
@@ -431,7 +433,8 @@ impl AnyActorRef {
         let _gone = self.0.push_control(Control::PoisonPill);
     }
 
-    /// Stops the actor when it has handled what waits, and takes no further message. See [`ActorRef::stop_when_drained`].
+    /// Stops the actor when it has handled the messages that wait, and refuses further messages. See
+    /// [`ActorRef::stop_when_drained`].
     pub fn stop_when_drained(&self) {
         self.0.drain(Control::PoisonPill);
     }

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// How the messages of one handler are gathered, to be handled at once
-/// (rule [23.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.1)).
+/// How the messages of one handler are gathered, to be handled in one call (rule
+/// [23.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.1)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
     pub(crate) handler: u16,
@@ -13,8 +13,8 @@ pub struct Batching {
 }
 
 impl Batching {
-    /// At most `size` messages of the handler with this number are handled at once; a size of 0 counts as 1. The number only tells the
-    /// actor's handlers apart. The messages are handled when no other message waits.
+    /// At most `size` messages of the handler with this number are handled in one call; a size of 0 counts as 1. The number
+    /// only distinguishes the actor's handlers. Gathered messages are handled as soon as no other message waits.
     pub const fn new(handler: u16, size: usize) -> Self {
         let size = match NonZeroUsize::new(size) {
             Some(size) => size,
@@ -23,7 +23,7 @@ impl Batching {
         Self { handler, size, linger: None }
     }
 
-    /// Waits for more messages, for this long after the first one.
+    /// Waits for more messages for at most this long after the first one.
     #[must_use]
     pub const fn linger(self, linger: Duration) -> Self {
         Self { linger: Some(linger), ..self }

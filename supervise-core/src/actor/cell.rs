@@ -13,7 +13,7 @@
 //! - `Runner`: the part that only the cell's own future touches: the instance, its context, the messages taken from the
 //!   mailbox.
 //!
-//! 1. A handler or hook that waits at an await point holds up only what needs the instance. The cell continues to take
+//! 1. A handler or hook that waits at an await point delays only what needs the instance. The cell continues to take
 //!    system messages (rule 1.4).
 //! 2. The protocol's lock is held for one step, never around user code, never across an await. Values that a step
 //!    releases are dropped after the lock.
@@ -78,7 +78,7 @@ const KEPT_ROOM: usize = 64;
 #[expect(clippy::unnecessary_box_returns, reason = "it is kept in a box")]
 #[inline]
 pub(crate) fn effects_buffer() -> Box<Effects> {
-    // The thread-local is gone only while the thread ends.
+    // The thread-local is missing only while the thread ends.
     ROOM.try_with(Local::take).ok().flatten().unwrap_or_default()
 }
 
@@ -255,7 +255,8 @@ impl<M: Send + 'static> Cell<M> {
         self.mailbox.guard();
     }
 
-    /// This cell handles no further message. Returns the waiting messages, unless they stay for the successor.
+    /// Called when this cell handles no further message. Returns the waiting messages, unless they stay for
+    /// the successor.
     #[cold]
     fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
         let mut user = Lane::new();
@@ -409,14 +410,14 @@ mod tests {
             *bug
         }
 
-        /// Where a panic is not contained.
+        /// Panics where no code contains a panic.
         fn message_name(bug: &bool) -> &'static str {
             assert!(!bug, "as told");
             "plain"
         }
     }
 
-    /// What every idle actor holds beside its state, its messages and its handler's future.
+    /// Everything that an idle actor holds, apart from its state, its messages and its handler's future.
     #[cfg(target_pointer_width = "64")]
     #[test]
     fn an_idle_actor_is_small() {

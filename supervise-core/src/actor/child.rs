@@ -27,8 +27,8 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 ///
 /// Constructors write `Child::default()`. The runtime fills the field in on the parent's turn, in field order and
 /// before `pre_start` (rule [14.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.1)).
-/// From then on the field reaches the child's current incarnation, also after a permanent child was replaced. So does
-/// every clone of it, which may be passed to siblings.
+/// From then on the field and all its clones reach the child's current incarnation, even after a permanent child was
+/// replaced. A clone may be passed to siblings.
 ///
 /// This is the code, written by hand, for `#[child(|_| || Reader)] reader: Child<Reader>`:
 ///
@@ -91,12 +91,13 @@ pub struct Child<A> {
 impl<A: Actor> Child<A> {
     /// The child's ref. An ask to a child that has ended for good resolves with
     /// [`AskError::Stopped`](crate::AskError::Stopped), or with
-    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure) if it was given up after a failure.
+    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure) if it ended because of a failure.
     ///
     /// # Panics
     ///
-    /// If the field has not been filled in yet, as in the parent's factory and in the declarations of earlier fields.
-    /// From the parent's `pre_start` on, it is filled in. [`get`](Self::get) returns `None` instead.
+    /// If the field has not been filled in yet, for example in the parent's factory and in the declarations of
+    /// earlier fields. From the parent's `pre_start` on, it is filled in. [`get`](Self::get) does not panic but
+    /// returns `None`.
     pub fn actor(&self) -> RefOf<A> {
         match self.get() {
             Some(actor) => actor,
@@ -207,7 +208,7 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// User code that one incarnation after the other runs, outside the lock. `None` while it runs.
+/// User code that successive incarnations run, outside the lock. `None` while it runs.
 struct Kept<F>(Mutex<Option<F>>);
 
 impl<F> Default for Kept<F> {

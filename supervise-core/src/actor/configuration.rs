@@ -70,7 +70,7 @@ impl std::error::Error for InvalidSettings {}
 ///
 /// # Errors
 ///
-/// If it is.
+/// If it is zero.
 pub fn positive(setting: &'static str, value: Duration) -> Result<Duration, InvalidSettings> {
     if value.is_zero() {
         return Err(InvalidSettings::new(setting, "0 s", "a duration here must be longer than zero"));
@@ -82,7 +82,7 @@ pub fn positive(setting: &'static str, value: Duration) -> Result<Duration, Inva
 ///
 /// # Errors
 ///
-/// If it is not.
+/// If it is outside this range.
 pub fn share(setting: &'static str, value: f64) -> Result<f64, InvalidSettings> {
     if (0.0..=1.0).contains(&value) {
         return Ok(value);
@@ -108,7 +108,7 @@ pub fn exponential(setting: &'static str, min: Duration, max: Duration) -> Resul
 ///
 /// # Errors
 ///
-/// If one of both is zero.
+/// If either is zero.
 pub fn linear(setting: &'static str, window: Duration, initial: Duration) -> Result<Backoff, InvalidSettings> {
     Ok(Backoff::linear(positive(setting, window)?, positive(setting, initial)?))
 }

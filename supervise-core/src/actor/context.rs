@@ -33,7 +33,7 @@ pub struct Context<A: Actor> {
     cell: Arc<Cell<A::Message>>,
     /// The asker of the message that is being handled.
     held: Option<Arc<dyn ErasedSlot>>,
-    /// What few actors have, and every actor would pay the room for. Appears with the first of it.
+    /// What few actors have. It is allocated when first needed, so that other actors do not pay for it.
     rare: Option<Box<Rare<A>>>,
     aborted: bool,
     /// Allocated with the first timer.
@@ -107,25 +107,25 @@ impl<A: Actor> Context<A> {
         self.me_any().send_system(System::Terminate);
     }
 
-    /// Stops this actor when it has handled what waits, and takes no further message, not even from itself: the sender is told at
-    /// once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
-    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// Stops this actor when it has handled the messages that wait. It refuses further messages, even its own: the sender is
+    /// told at once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self) (rule
+    /// [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
     pub fn stop_when_drained(&mut self) {
         self.me_any().0.drain(Control::StopSelf);
     }
 
-    /// Ends this actor because it is not needed now, when it has handled what was sent before. If it is one of [keyed
-    /// children](crate::Children), what is sent to it from then on waits for its successor, in order (rule 18.3). Elsewhere it
-    /// stops as by a [`poison`](ActorRef::poison) of its own.
+    /// Ends this actor because it is not needed now, after it has handled the messages that were sent before. If it is one of
+    /// [keyed children](crate::Children), later messages wait for its successor, in order (rule 18.3). Any other actor stops
+    /// as if it had [poisoned](ActorRef::poison) itself.
     pub fn passivate(&mut self) {
         // Only this cell closes its mailbox, so it is open.
         let _open = self.me_any().0.push_control(Control::Passivate);
     }
 
-    /// Waits until this actor is asked to stop. A handler that waits for long should wait for this too: after the
-    /// request it has the stop timeout to finish, then its future is dropped. A restart that waits for the handler does
-    /// not complete this future
-    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
+    /// Waits until this actor is asked to stop. A handler that waits for a long time should also wait for this: after
+    /// the stop request it has the stop timeout to finish, then its future is dropped. A restart that waits for the
+    /// handler does not complete this future (rule
+    /// [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
     ///
     /// # Cancel safety
     ///
@@ -144,9 +144,9 @@ impl<A: Actor> Context<A> {
 
     // ---- children ------------------------------------------------------------------------------------------------
 
-    /// Spawns a child. The ref can be used at once. The factory runs on the child's own turn, and again at each
-    /// restart: it cannot give away what exists once, so clone inside it. For an actor that is made of something that exists
-    /// once, such as a socket, use [`spawn_once`](Self::spawn_once) under a table that never restarts.
+    /// Spawns a child. The ref can be used at once. The factory runs on the child's own turn, and again at each restart. So
+    /// it cannot move a captured value into the actor; clone the value inside the factory. For an actor that owns something
+    /// that cannot be made again, such as a socket, use [`spawn_once`](Self::spawn_once) under a table that never restarts.
     ///
     /// # Errors
     ///
@@ -256,15 +256,16 @@ impl<A: Actor> Context<A> {
     /// (rule [15.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
     /// timers, and `Resume` keeps them.
     ///
-    /// `message` is one of this actor's messages, as in `start_timer("retry", delay, FeedMessage::Retry)`, or a request to oneself.
+    /// `message` is one of this actor's messages, as in `start_timer("retry", delay, FeedMessage::Retry)`, or a request to this
+    /// actor.
     pub fn start_timer<By>(&mut self, key: impl Into<TimerKey>, delay: Duration, message: impl MessageFor<A, By>) {
         self.timers().start_once(key.into(), delay, message.into_message());
     }
 
     /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
     /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn, as in
-    /// `|| FeedMessage::Poll`. A tick waits until the one before was handled: an actor that is slower than its timer,
-    /// or suspended, skips ticks.
+    /// `|| FeedMessage::Poll`. The next tick comes only when the last one has been handled. So an actor that is
+    /// slower than its timer, or suspended, skips ticks.
     pub fn start_periodic_timer<M: MessageFor<A>>(
         &mut self,
         key: impl Into<TimerKey>,
@@ -281,14 +282,15 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// Whether a timer of this key is set: one whose message has not been delivered, or a periodic one.
+    /// Whether a timer of this key is set: a timer whose message has not been delivered yet, or a periodic
+    /// timer.
     pub fn is_timer_active(&self, key: &str) -> bool {
         self.timers.as_ref().is_some_and(|timers| timers.is_active(key))
     }
 
     /// Sends this actor a message whenever it has received no message for `after`. Messages of handlers with
-    /// `#[handler(not_influencing)]` do not count. The timeout survives a restart, which restarts it. `after` is at
-    /// least one millisecond: a shorter time counts as one.
+    /// `#[handler(not_influencing)]` do not count. The timeout survives a restart, and its time then begins again.
+    /// `after` is at least one millisecond: a shorter time counts as one.
     pub fn set_receive_timeout<M: MessageFor<A>>(
         &mut self,
         after: Duration,
@@ -332,9 +334,9 @@ impl<A: Actor> Context<A> {
         self.watch_only_as(&subject.actor_ref().to_any(), WatchKind::DeathPact);
     }
 
-    /// Asks to be sent `message` when an actor ends: one of this actor's messages, as in `FeedMessage::Gone { id }`, or a
-    /// request to oneself, as in `ctx.me().gone(id)`. It outlives a
-    /// restart, as every watch does, and the new instance may replace it by its own.
+    /// Watches an actor: when it ends, this actor gets `message`. This is one of its own messages, as in
+    /// `FeedMessage::Gone { id }`, or a request to itself, as in `ctx.me().gone(id)`. The watch survives a restart, as
+    /// every watch does, and the new instance may replace the message by its own.
     ///
     /// # Errors
     ///
@@ -365,8 +367,9 @@ impl<A: Actor> Context<A> {
     /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
     /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
     ///
-    /// To watch one's own parent, pass [`parent()`](Self::parent). An actor ends before its parent, so it is not told of that end
-    /// (rule [6.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.2)); others to which it gives the ref are.
+    /// To watch one's own parent, pass [`parent()`](Self::parent). An actor ends before its parent, so it is not told of that
+    /// end (rule [6.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.2)). Other actors that get
+    /// the ref are told.
     ///
     /// # Panics
     ///

@@ -19,13 +19,13 @@ pub(crate) enum Control {
     PoisonPill,
     /// Stop by itself, after all earlier messages.
     StopSelf,
-    /// Stop, after what was sent before; what comes later waits for the successor, where the actor has a key.
+    /// Stop, after all earlier messages. If the actor has a key, later messages wait for the successor.
     Passivate,
     /// Fail with `Killed`, after all earlier messages.
     Kill,
     /// One of the actor's timers is due.
     Tick(Generation),
-    /// A future, a stream or a blocking closure of the actor's own has come to something.
+    /// A future, a stream or a blocking closure of this actor has an outcome.
     Outcome(WorkId),
     /// Run code of this crate, for a pattern.
     Visit(Visit),

@@ -1,8 +1,8 @@
 //! What a user's type must be to run as an actor.
 //!
-//! Two traits, because two attributes write them: [`Supervisor`] is what `#[actor]` and `#[supervise]` on the
-//! *type* declare, [`Actor`] is what `#[actor]` on the *impl block* declares. Both can be written by hand.
-//! [`cell`](super::cell) runs actors.
+//! There are two traits, because two attributes write them: [`Supervisor`] is what `#[actor]` and
+//! `#[supervise]` on the *type* declare, [`Actor`] is what `#[actor]` on the *impl block* declares. Both can
+//! be written by hand. [`cell`](super::cell) runs actors.
 
 use std::any::TypeId;
 use std::future::Future;
@@ -30,8 +30,9 @@ pub type Ruled = (Directive, Option<u16>);
 
 /// What an actor's type declares: its ref, its mailbox, and how it supervises its children.
 ///
-/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table: to decide by a
-/// function, write `#[supervise(one_for_one, decider = Self::judge)]` and not an impl of your own, which would be a second one (E0119).
+/// `#[actor]` on a struct or enum writes this impl. `#[supervise]` beside it fills in the strategy and the table. To decide by
+/// a function, write `#[supervise(one_for_one, decider = Self::judge)]`. Do not write an impl of your own, which would be a
+/// second one (E0119).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as an actor",
     label = "this type has no `#[actor]`",
@@ -48,7 +49,7 @@ pub trait Supervisor: Sized + 'static {
     /// await point.
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
 
-    /// How long asks of this actor wait for the reply, unless the asker says how long. `None` stands for what the system says.
+    /// How long asks of this actor wait for the reply, unless the asker sets a limit. `None` means the limit of the system.
     /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
     const ASK_TIMEOUT: Option<Duration> = None;
 
@@ -58,16 +59,16 @@ pub trait Supervisor: Sized + 'static {
     /// Which children a failure affects, and how many restarts are granted.
     const STRATEGY: Strategy = Strategy::one_for_one();
 
-    /// The strategy as the attribute writes it, if the strategy or a rule depends on the instance, by `self`:
-    /// [`configure`](Self::configure) resolves such values. [`STRATEGY`](Self::STRATEGY) and [`TABLE`](Self::TABLE) have what does
-    /// not depend on it.
+    /// The strategy as the attribute writes it, if the strategy or a rule depends on the instance through `self`.
+    /// [`configure`](Self::configure) resolves such values. [`STRATEGY`](Self::STRATEGY) and [`TABLE`](Self::TABLE) hold the
+    /// values that do not depend on the instance.
     const CONFIGURED: Option<&'static str> = None;
 
     /// The declared children, in start order. `#[child]` fields of a struct fill it in.
     const CHILDREN: &'static [ChildSpec] = &[];
 
     /// The types of [`CHILDREN`](Self::CHILDREN), in the same order, for [`Tree::declared`](crate::Tree::declared). A
-    /// type that is missing here is missing there.
+    /// type that is missing here is also missing in that tree.
     const CHILD_TYPES: &'static [ActorType] = &[];
 
     /// The rules of [`decide`](Self::decide) as data, for people and tools. The runtime does not use them.
@@ -91,8 +92,9 @@ pub trait Supervisor: Sized + 'static {
         Ok(default_decider(failure))
     }
 
-    /// Decides like [`decide`](Self::decide), and names the rule of [`TABLE`](Self::TABLE) that matched by its place, counted from
-    /// 0: `None` if no rule did, or if the table has none. The runtime calls only this.
+    /// Decides like [`decide`](Self::decide), and also returns the place of the rule of [`TABLE`](Self::TABLE) that matched,
+    /// counted from
+    /// 0. `None` if no rule matched, or if the table has no rules. The runtime calls only this method.
     ///
     /// `#[supervise]` writes it from the rules, and `decide` follows from it, so each guard runs once.
     ///
@@ -103,8 +105,9 @@ pub trait Supervisor: Sized + 'static {
         Ok((Self::decide(failure, child)?, None))
     }
 
-    /// Resolves the values of the table that depend on the instance. Runs on the actor's turn, after the factory and before anything
-    /// of the instance starts, at the first start and at each restart; only if [`CONFIGURED`](Self::CONFIGURED) says so.
+    /// Resolves the values of the table that depend on the instance. Runs on the actor's turn, at the first start and at each
+    /// restart, after the factory and before anything else of the instance starts. Runs only if
+    /// [`CONFIGURED`](Self::CONFIGURED) is set.
     ///
     /// Rule [7.12](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.12).
     ///
@@ -115,7 +118,7 @@ pub trait Supervisor: Sized + 'static {
         Ok(Configuration::new(Self::STRATEGY, []))
     }
 
-    /// As [`rule`](Self::rule), with what [`configure`](Self::configure) has resolved.
+    /// Like [`rule`](Self::rule), with the values that [`configure`](Self::configure) has resolved.
     ///
     /// # Errors
     ///
@@ -138,8 +141,9 @@ pub trait Supervisor: Sized + 'static {
 ///
 /// `#[actor]` on an impl block writes this impl from its handlers, hooks and watch methods.
 ///
-/// ractor has a trait of this name, with the types `Msg`, `State` and `Arguments` (E0437 here). In this crate the type itself is the
-/// state, the factory has the arguments, and each message is a method with `#[handler]`.
+/// If you come from ractor: its trait of this name has the types `Msg`, `State` and `Arguments`, which are an error here
+/// (E0437). In this crate the type itself is the state, the factory has the arguments, and each message is a method with
+/// `#[handler]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
@@ -150,13 +154,13 @@ pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
     type Message: Send + 'static;
 
-    /// The names of the handlers, as the block writes them: for the log, and for code that looks at the actor. An actor that is
-    /// written by hand may leave it empty.
+    /// The names of the handlers, as the block writes them. The log and the console show them. An actor that is written by hand
+    /// may leave this empty.
     const HANDLERS: &'static [&'static str] = &[];
 
-    /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), those of its own askers or of others. If it fails, or
-    /// ends, the askers of those that it drops learn why. `#[actor]` sets it where the impl block mentions `ReplyTo`.
-    /// Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
+    /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), of its own askers or of others. If the
+    /// actor fails or ends and drops such slots, their askers get the reason. `#[actor]` sets this if the impl block mentions
+    /// `ReplyTo`. Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
     /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
     const KEEPS_REPLIES: bool = false;
 
@@ -174,7 +178,7 @@ pub trait Actor: Supervisor + Send {
         async { unreachable!("an actor whose `handle_now` gives messages back has a `handle` for them") }
     }
 
-    /// Handles one message whose handler never waits, at the cost of a function call. Gives any other message back,
+    /// Handles one message whose handler never waits, at the cost of a function call. Returns any other message,
     /// which then goes to [`handle`](Self::handle). `#[actor]` writes it for the handlers that are not an `async fn`.
     fn handle_now(
         &mut self,
@@ -185,7 +189,8 @@ pub trait Actor: Supervisor + Send {
         ControlFlow::Continue(message)
     }
 
-    /// How messages like this one are gathered, if they are. Only asked of an actor that [`BATCHES`](Self::BATCHES).
+    /// How messages like this one are gathered, or `None` if they are not. Called only if [`BATCHES`](Self::BATCHES)
+    /// is `true`.
     fn batching(message: &Self::Message) -> Option<Batching> {
         let _ = message;
         None
@@ -289,8 +294,9 @@ pub trait Actor: Supervisor + Send {
         None
     }
 
-    /// Puts an asker into a [copy](Self::duplicate) that is about to be delivered: one who waits for that delivery
-    /// ([`Request::retried`](crate::Request::retried)). If it is dropped, the asker learns that nobody answers.
+    /// Puts an asker who waits for a redelivery ([`Request::retried`](crate::Request::retried)) into the
+    /// [copy](Self::duplicate) that is about to be delivered. If `reply` is dropped, the asker gets
+    /// [`AskError::Unanswered`](crate::AskError::Unanswered).
     fn reattach(message: &mut Self::Message, reply: ReplySlot) {
         let _ = message;
         drop(reply);

@@ -52,7 +52,7 @@ use crate::base::{UserValue, contained, drop_contained};
 use crate::failure::Failure;
 use crate::observe;
 
-/// A worker's budget: how many messages and turns it gives the actors before it lets tokio's other tasks run.
+/// A worker's budget: how many messages and turns it handles before it lets tokio's other tasks run.
 const BUDGET: u32 = 128;
 
 /// The future of a cell, as one pointer, because queues and mailboxes pass it around.
@@ -116,7 +116,8 @@ pub(crate) struct Dispatcher {
     queues: Queues,
     /// How many residents are left.
     alive: AtomicUsize,
-    /// The runtime drops its tasks, or the last resident has done all remaining work. No cell runs any more.
+    /// No cell runs any more, because the runtime drops its tasks, or the last resident has done all
+    /// remaining work.
     gone: AtomicBool,
 }
 
@@ -175,7 +176,7 @@ pub(crate) fn woke_a_cell() {
     WOKE_ELSEWHERE.set(false);
 }
 
-/// Lets what a system does besides run until it ends, or is aborted.
+/// Runs a future beside the actors of a system, until the future or the system ends.
 pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
     #[cfg(feature = "testkit")]
     let future = super::activity::Counted::new(system.activity(), future);

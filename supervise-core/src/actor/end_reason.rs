@@ -1,7 +1,7 @@
 //! Why an actor ended, kept in its cell and read through its refs.
 //!
-//! The cause of the end records the reason: the supervisor when it gives a child up or escalates its failure, the actor when it stops
-//! itself. A stop by request is what remains, and is noted nowhere.
+//! Whoever causes the end records the reason: the supervisor when it stops a child because of its failure or escalates that
+//! failure, the actor when it stops itself. If no reason is recorded, the actor was stopped by request.
 //!
 //! Rule 8.8.
 
@@ -19,10 +19,11 @@ pub enum EndReason {
     /// It stopped itself: by `ctx.stop_self()`, because it was not needed ([passivated](crate::Context::passivate)), because its task
     /// returned, or because a significant child ended.
     StoppedItself,
-    /// It was stopped: through a ref, or its parent, by a stop or restart of its own or because a sibling failed under a group
-    /// strategy.
+    /// It was stopped through a ref, or by its parent: explicitly, because the parent itself stopped or restarted, or because
+    /// a sibling failed under a group strategy.
     Stopped,
-    /// It failed, and its supervisor stopped it for that, or escalated the failure, and no supervisor above resumed or restarted it.
+    /// It failed. Its supervisor stopped it because of that, or escalated the failure and no supervisor above resumed or
+    /// restarted the actor.
     Failed(Failure),
     /// It failed, and the limit of its supervisor refused another restart.
     LimitReached(Failure),
@@ -30,7 +31,8 @@ pub enum EndReason {
     CouldNotStart(Failure),
     /// Its tokio runtime was shut down before it had ended. No hook ran.
     RuntimeGone,
-    /// Nothing is known. The actor is a guardian that ended long ago, or ended by a defect of this crate.
+    /// The reason is unknown: the actor is a guardian that ended long ago, or it ended because of a bug in
+    /// this crate.
     Unknown,
 }
 
@@ -43,7 +45,7 @@ impl EndReason {
         }
     }
 
-    /// Of an actor whose failure was not answered by a resume or a restart.
+    /// The reason of an actor whose failure was not answered by a resume or a restart.
     pub(crate) fn unanswered(failure: Failure, at_limit: bool) -> Self {
         match failure.stage() {
             _ if at_limit => Self::LimitReached(failure),
@@ -52,7 +54,7 @@ impl EndReason {
         }
     }
 
-    /// What an asker of the actor learns.
+    /// The error that an asker of the actor gets.
     pub(crate) fn into_ask_error(self) -> AskError {
         match self {
             Self::Failed(failure) | Self::LimitReached(failure) | Self::CouldNotStart(failure) => {

@@ -1,6 +1,6 @@
-//! A message and the place for its reply, apart from each other: what travels to an actor whose messages `#[actor]` generates.
+//! A message and the place for its reply, side by side. This is what is sent to an actor whose messages `#[actor]` generates.
 //!
-//! The message is a plain value without hidden fields. The slot stands beside it and not in it, so that the message can be
+//! The message is a plain value without hidden fields. The slot is beside it and not in it, so that the message can be
 //! matched, built, cloned and compared like any other value.
 //!
 //! Rules 1.5 and 1.7.
@@ -15,15 +15,15 @@ use crate::actor::reply::{ErasedSlot, ReplyTo, answer, drop_unanswered};
 use crate::actor::request::Request;
 use crate::base::drop_contained;
 
-/// A message on its way, with the place for its reply.
+/// A message that was sent, with the place for its reply.
 ///
 /// This is the [`Actor::Message`] of an actor with `#[actor]`; `M` is the generated enum. A message that was built by hand
 /// becomes an envelope without an asker by [`From`]. Handlers, `#[pre_restart]` and `#[stash_while]` get the enum itself;
 /// a [`SendError`](crate::SendError) and a pattern's closures, such as
 /// [`while_stopped`](crate::pattern::BackoffSupervisorProps::while_stopped), get the envelope.
 ///
-/// Equality ignores the asker, and the reply to a clone goes nowhere. The asker of an envelope that
-/// is dropped learns that nobody answered.
+/// Equality ignores the asker, and the reply to a clone is discarded. If an envelope is dropped, its asker
+/// gets [`AskError::Unanswered`](crate::AskError::Unanswered).
 pub struct Envelope<M> {
     // Dropped first: the reason for the drop is meant for this asker, and not for one whose slot is in the message.
     reply: ReplySlot,
@@ -36,7 +36,7 @@ impl<M> Envelope<M> {
         &self.message
     }
 
-    /// The message without its asker. The asker learns that there is no answer.
+    /// The message without its asker. The asker gets [`AskError::Unanswered`](crate::AskError::Unanswered).
     pub fn into_message(self) -> M {
         self.message
     }
@@ -86,10 +86,10 @@ impl<M: fmt::Debug> fmt::Debug for Envelope<M> {
     }
 }
 
-/// Where the reply to one message goes: the asker's slot, or nowhere when the message was told.
+/// Where the reply to one message goes: to the asker's slot, or nowhere if the message was told.
 ///
-/// Unlike a [`ReplyTo`] it does not say of which type the reply is. If it is dropped without a reply, the asker learns why, as
-/// with a `ReplyTo`.
+/// Unlike [`ReplyTo`], it does not name the type of the reply. If it is dropped without a reply, the asker gets the same error
+/// as with a `ReplyTo`.
 pub struct ReplySlot(Option<Arc<dyn ErasedSlot>>);
 
 impl ReplySlot {
@@ -102,8 +102,8 @@ impl ReplySlot {
     ///
     /// # Panics
     ///
-    /// If the asker waits for another type than `T`: the type is that of the handler's reply. The asker then learns that
-    /// nobody answered, or of the failure.
+    /// If `T` is not the type of the handler's reply, for which the asker waits. The asker then gets
+    /// [`AskError::Unanswered`](crate::AskError::Unanswered), or the failure.
     pub fn answer<T: Send + 'static>(mut self, value: T) {
         match &self.0 {
             Some(slot) if !slot.takes::<T>() => {
@@ -123,7 +123,7 @@ impl ReplySlot {
 
     #[inline]
     pub(crate) fn into_erased(self) -> Option<Arc<dyn ErasedSlot>> {
-        // What is left has nothing to drop.
+        // The rest has nothing to drop.
         ManuallyDrop::new(self).0.take()
     }
 }
@@ -144,7 +144,7 @@ impl fmt::Debug for ReplySlot {
     }
 }
 
-/// Something that can be sent to `A`: one of its messages, or a request to itself.
+/// Something that can be sent to `A`: one of its messages, or a request to `A`.
 ///
 /// `By` tells the two apart for the compiler. It follows from the value and is never written.
 #[diagnostic::on_unimplemented(
@@ -153,7 +153,7 @@ impl fmt::Debug for ReplySlot {
     note = "the messages of an actor are generated from its handlers: for `#[handler] fn greet(&mut self, name: String)` call `r.greet(name)`, or build `{A}Message::Greet {{ name }}`"
 )]
 pub trait MessageFor<A: Actor, By = ByHand> {
-    /// What travels.
+    /// The message itself.
     fn into_message(self) -> A::Message;
 }
 

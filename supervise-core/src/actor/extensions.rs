@@ -1,4 +1,4 @@
-//! Values of which a system has one of each type.
+//! Values that a system has, one for each type.
 
 use std::any::{Any, TypeId};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +10,7 @@ type Extension = Arc<dyn Any + Send + Sync>;
 pub(crate) struct Extensions(Mutex<Vec<(TypeId, Extension)>>);
 
 impl Extensions {
-    /// The value of this type, which is made if it is wanted for the first time. `T::default` runs under a lock, so it must
-    /// not be user code.
+    /// The value of this type. The first call makes it. `T::default` runs under a lock, so it must not be user code.
     pub(crate) fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let wanted = TypeId::of::<T>();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,7 +3,7 @@
 /// Makes the instances of an actor: the first one, and one more for each restart. Every closure without parameters that can run
 /// more than once is a factory.
 ///
-/// A trait of its own in place of `FnMut() -> B`, so that rustc can say why a closure that runs only once is not enough.
+/// This is a trait, and not just `FnMut() -> B`, so that rustc can say why a closure that runs only once is not enough.
 #[diagnostic::on_unimplemented(
     message = "a factory must be a closure that can run again, because it runs at each restart",
     label = "this can run only once, or it is not a closure",

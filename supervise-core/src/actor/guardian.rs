@@ -1,6 +1,6 @@
 //! The guardians `/`, `/user` and `/system`: actors that only supervise. [`system`](super::system) describes how they
-//! end together. The same type also serves as the watcher for code outside the tree, because every actor type adds a
-//! runner to each program.
+//! end together. The same type also serves as the watcher for code outside the tree, because each further actor type
+//! would add a runner to every program.
 //!
 //! Rules 9.1 and 9.2.
 

@@ -1,5 +1,5 @@
 //! An actor and what belongs to it: its definition, its ref, its context, its cell, its children, its system, and the workers
-//! that give it its turns. They use each other, so this is the only room where imports form a circle.
+//! that give it its turns. They use each other, so this is the only room whose imports form a circle.
 
 #[cfg(feature = "testkit")]
 mod activity;

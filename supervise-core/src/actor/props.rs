@@ -76,8 +76,8 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self
     }
 
-    /// Sets how long asks of this actor wait for the reply, unless the asker says how long.
-    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Sets how long asks of this actor wait for the reply, unless the asker sets a limit. Rule
+    /// [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]
     pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
         self.settings.get_or_insert_default().ask_timeout = Some(ask_timeout);
@@ -126,7 +126,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
         Props { factory, mailbox, settings, marks: PhantomData }
     }
 
-    /// How long asks wait, if the actor says so.
+    /// How long asks wait, if the actor sets a limit.
     pub(crate) fn asks_wait(&self) -> Option<Duration> {
         self.settings.as_ref().and_then(|settings| settings.ask_timeout).or(A::ASK_TIMEOUT)
     }

@@ -1,4 +1,4 @@
-//! A ref that hides who takes its messages: an actor of some type, or any value that implements the trait.
+//! A ref that hides what handles its calls: an actor of some type, or any value that implements the trait.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -16,7 +16,7 @@ use crate::actor::actor_ref::AnyActorRef;
 /// Rule [20.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.4).
 pub struct ProtocolRef<P: ?Sized>(Arc<Behind<P>>);
 
-/// What a [`ProtocolRef`] hides. In one allocation, so that a clone of the ref counts once.
+/// What a [`ProtocolRef`] hides. It is one allocation, so that a clone of the ref increments only one count.
 #[derive(Debug)]
 pub struct Behind<P: ?Sized> {
     actor: Option<AnyActorRef>,
@@ -33,8 +33,8 @@ impl<P> Behind<P> {
 }
 
 impl<P: ?Sized> ProtocolRef<P> {
-    /// The actor behind the ref, so that it can be watched and stopped. `None` if there is none, or if what implements the
-    /// protocol does not tell.
+    /// The actor behind the ref, so that it can be watched and stopped. `None` if there is none, or if the value that
+    /// implements the protocol does not name it.
     pub fn actor(&self) -> Option<&AnyActorRef> {
         self.0.actor.as_ref()
     }

@@ -69,7 +69,7 @@ impl<T> fmt::Debug for Answer<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply<T>(pub T);
 
-/// Where a message's reply goes: the asker's slot, or nowhere when the message was told.
+/// Where a message's reply goes: to the asker's slot, or nowhere if the message was told.
 ///
 /// A handler that answers later takes it as a parameter instead of returning the reply. It keeps the slot in the actor's
 /// state, moves it into a task, or hands it on with [`Request::reply_to`](crate::Request::reply_to):
@@ -86,11 +86,11 @@ pub struct Reply<T>(pub T);
 /// }
 /// ```
 ///
-/// If it is dropped without a reply, the asker learns why: by a failing actor, with that failure
-/// ([`AskError::Failed`](crate::AskError::Failed)); by an actor that ends, that it
-/// [stopped](crate::AskError::Stopped); otherwise that nobody answered
-/// ([`AskError::Unanswered`](crate::AskError::Unanswered)).
-/// Rules [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
+/// If it is dropped without a reply, the asker gets an error that says why. If a failing actor drops it, that
+/// is [`AskError::Failed`](crate::AskError::Failed) with the failure. If an actor that ends drops it, that is
+/// [`AskError::Stopped`](crate::AskError::Stopped). Otherwise it is
+/// [`AskError::Unanswered`](crate::AskError::Unanswered). Rules
+/// [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
 /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
 #[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
@@ -142,7 +142,7 @@ impl<T> Drop for ReplyTo<T> {
     }
 }
 
-/// What the asker of a dropped slot learns. `somebody` says whether there still is one.
+/// The error for the asker of a dropped slot. `somebody` says whether there still is an asker.
 fn unanswered(somebody: bool) -> Dropped {
     ANSWERED.set(ANSWERED.get() || somebody);
     match WHY_DROPPED.with(|why| why.take()) {
@@ -151,7 +151,7 @@ fn unanswered(somebody: bool) -> Dropped {
     }
 }
 
-/// A slot without a type is dropped.
+/// Drops a slot whose reply type is erased.
 #[cold]
 pub(crate) fn drop_unanswered(slot: &Arc<dyn ErasedSlot>) {
     slot.give_up(unanswered(Arc::strong_count(slot) > 1));
@@ -187,9 +187,11 @@ pub(crate) struct Slot<T> {
 
 enum SlotState<T> {
     Empty(Option<Waker>),
-    /// As `Empty`, of an asker who waits for the next delivery of a message that fails. Most do not, and pay nothing for it.
+    /// Like `Empty`, with an asker who waits for the next delivery of a message that fails. Most askers do not, and pay
+    /// nothing for it.
     Patient(Option<Waker>),
-    /// Dropped by code of which it is not known yet whether it fails, and whether the asker is patient.
+    /// Dropped by code that has not returned yet, so that nobody knows whether it fails. The flag says
+    /// whether the asker is patient.
     Dropped(Arc<Verdict>, bool),
     Full(Result<T, AskError>),
     Taken,
@@ -238,7 +240,7 @@ impl<T> Slot<T> {
         self.give_up(unanswered(Arc::strong_count(&self) > 1));
     }
 
-    /// The slot was dropped unanswered.
+    /// Called when the slot was dropped unanswered.
     fn give_up(&self, dropped: Dropped) {
         let verdict = match dropped {
             Dropped::Answer(why) => return self.put(Err(why)),
@@ -272,7 +274,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Polls a slot that is patient or was dropped. `None`: it is not any more.
+    /// Polls a slot that is patient or was dropped. `None` if this is no longer so.
     #[cold]
     fn poll_rarely(&self, cx: &TaskContext<'_>) -> Option<Poll<Result<T, AskError>>> {
         let new = cx.waker().clone();
@@ -359,8 +361,8 @@ pub(crate) trait ErasedSlot: Any + Send + Sync {
 
     fn tie(&self) -> &Tie;
 
-    /// Whether the asker waits for the next delivery of its message, which has failed. If the slot `is_lent` to the handler, it has to
-    /// be back.
+    /// Whether the asker waits for the next delivery of its message, which has failed. If the slot `is_lent` to the handler,
+    /// the handler must have dropped it.
     fn waits_for_retry(&self, is_lent: bool) -> bool;
 
     /// The name of the reply's type.

@@ -1,7 +1,7 @@
 //! A request: one message on its way to an actor, told or asked.
 //!
-//! Every ask resolves exactly once: with the reply, with the failure it caused, because the actor stopped, because its
-//! mailbox was full, or by its timeout. All but the timeout come from the holder of the [`ReplyTo`].
+//! An ask resolves at most once: with the reply, with the failure that it caused, because the actor stopped, because
+//! its mailbox was full, or by its timeout. Except for the timeout, the holder of the [`ReplyTo`] resolves it.
 //!
 //! Rules 1.5, 1.7, 19.5 and 19.6.
 
@@ -62,10 +62,10 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
         self
     }
 
-    /// If the message makes the actor fail and is delivered again after the restart (`#[handler(redeliver = N)]`), the ask waits for
-    /// that delivery. It fails with the last failure when the message is not delivered once more. Without this, the asker learns of
-    /// the first failure at once. Has no effect on a request that is told.
-    /// Rule [19.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.5).
+    /// If the message makes the actor fail and is delivered again after the restart (`#[handler(redeliver = N)]`), the ask
+    /// waits for that delivery. If there is no further delivery, it fails with the last failure. Without `retried`, the asker
+    /// gets the first failure at once. Has no effect on a request that is told. Rule
+    /// [19.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.5).
     pub fn retried(mut self) -> Self {
         self.how = How::Retried;
         self
@@ -109,10 +109,10 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
 
-    /// Sends the message and lets its reply go to the asker of another one: a handler that has taken its reply slot hands it on. The
-    /// actor's handler answers as it answers any asker, and a failure reaches the asker too. If the actor has stopped, or its bounded
-    /// mailbox is full and refuses messages, the asker learns that.
-    /// Rule [19.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.2).
+    /// Sends the message, and lets its reply go to the asker of another message. A handler that has taken its reply slot uses
+    /// this to hand the slot on. The actor's handler answers as it answers any asker, and a failure reaches the asker too. If
+    /// the actor has stopped, or its bounded mailbox is full and refuses messages, the asker gets the error for that. Rule
+    /// [19.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.2).
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
         let asked = reply.is_asked();
         (self.attach)(&mut self.message, reply);
@@ -140,10 +140,11 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     }
 
     /// Asks, and gives up after `limit`, whatever limit the actor or the system sets
-    /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the mailbox: its handler runs later all the same, and its reply
-    /// is dropped.
+    /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the
+    /// mailbox: its handler still runs later, and its reply is dropped.
     ///
-    /// The time is that of the tokio runtime in which the ask is first polled; outside a runtime, that of the actor's system.
+    /// The clock is that of the tokio runtime in which the ask is first polled. Outside a runtime, it is that of the actor's
+    /// system.
     ///
     /// # Panics
     ///
@@ -246,7 +247,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             && guard.is_guarded()
             && let Some(limit) = to.core().ask_timeout()
         {
-            // A message's name may be the user's code.
+            // The name of a message may come from the user's code.
             drop(guard);
             return self.poll_limited(answer, limit, cx);
         }
@@ -265,7 +266,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         }
     }
 
-    /// The rest of the first poll of an ask to an actor that sets a limit, or whose system does.
+    /// The rest of the first poll of an ask, if the actor or its system sets a limit.
     #[cold]
     fn poll_limited(
         &mut self,
@@ -376,9 +377,9 @@ pub enum AskError {
     /// The actor stopped before it answered: it was stopped, or it stopped itself.
     #[error("the actor stopped before it answered")]
     Stopped,
-    /// The actor stopped before it answered, because of a failure that this message need not have caused: it could not start, its
-    /// supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
-    /// Rule [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
+    /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it. The actor could
+    /// not start, its supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which. Rule
+    /// [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
     #[error("the actor has stopped because of a failure: {0}")]
     StoppedByFailure(#[source] Failure),
     /// There is no answer: the holder of the reply slot ([`ReplyTo`]) dropped it.
@@ -390,15 +391,15 @@ pub enum AskError {
     /// No reply came in time.
     #[error("{0}")]
     Timeout(Box<AskTimeout>),
-    /// A handler or hook of this actor awaited an answer of the same actor. The actor answers only when that handler has returned, so
-    /// nothing was sent.
-    #[error("{0} asked itself: the answer would wait for the handler that waits for it")]
+    /// A handler or hook awaited an answer of its own actor. The actor could answer only after that handler or hook returns, so
+    /// the message was not sent.
+    #[error("{0} asked itself: it cannot answer before the handler that awaits the answer returns")]
     AskedItself(Box<ActorPath>),
-    /// Each of these actors awaits in a handler or hook an answer of the next, and the last one would await an answer of the first:
-    /// none could come. Nothing was sent. Found in builds with debug assertions, and with the feature `testkit`; elsewhere such
-    /// asks wait until a limit in time ends one.
-    /// Rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7).
-    #[error("a circle of asks: {}, and that one would wait for the first", chain(.0))]
+    /// Each of these actors awaits an answer of the next, in a handler or hook, and the last one would await an answer of the
+    /// first. None of these answers could come, so the message was not sent. Only builds with debug assertions or with the
+    /// feature `testkit` detect this. In other builds, such asks wait until a timeout ends one of them. Rule
+    /// [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7).
+    #[error("a circle of asks: {}, and the last one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
     /// The actor's circuit breaker refuses messages, because the actor is down
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
@@ -412,7 +413,8 @@ pub enum AskError {
 pub struct CircuitOpen {
     /// The breaker.
     pub breaker: ActorPath,
-    /// How long the child still waits for its restart. Zero while it restarts, and while one message is tried.
+    /// How long the child still waits for its restart. Zero while the child restarts, and while the breaker
+    /// tries one message.
     pub retry_after: Duration,
 }
 

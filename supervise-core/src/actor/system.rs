@@ -187,8 +187,8 @@ impl ActorSystem {
         self.core.end.borrow().is_some()
     }
 
-    /// Waits until the system has ended. A `main` that returns what this gives exits with an error code, and prints the failure,
-    /// when the system did not end as it was told to:
+    /// Waits until the system has ended. If `main` returns this result and a failure ended the system, the process prints the
+    /// failure and exits with an error code:
     ///
     /// ```
     /// # use supervise_core::ActorSystem;
@@ -203,8 +203,9 @@ impl ActorSystem {
     ///
     /// # Errors
     ///
-    /// The failure that ended the system (rule 9.1): what `/user` escalated, what another guardian failed with, or
-    /// [`RuntimeGone`] if its runtime was shut down first. No task of the coordinated shutdown runs then.
+    /// The failure that ended the system (rule 9.1): what `/user` escalated, or what another guardian failed with.
+    /// If the runtime was shut down first, the failure is [`RuntimeGone`]. In these cases the tasks of the
+    /// coordinated shutdown do not run.
     ///
     /// # Cancel safety
     ///
@@ -266,8 +267,8 @@ pub struct RuntimeGone {
 }
 
 impl ActorSystemBuilder {
-    /// How `/user` supervises the top-level actors: by a table, which decides every failure (it has an `on(_)`). By
-    /// default: [`DefaultTable`](crate::DefaultTable).
+    /// Sets the table by which `/user` supervises the top-level actors. It must decide every failure, by an
+    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system
@@ -298,9 +299,8 @@ impl ActorSystemBuilder {
         self
     }
 
-    /// Sets how long asks of this system's actors wait for the reply, unless the actor or the asker says how long. By default they
-    /// wait for as long as it takes.
-    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Sets how long asks of this system's actors wait for the reply, unless the actor or the asker sets a limit. By default,
+    /// they wait without limit. Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]
     pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
         self.ask_timeout = Some(ask_timeout);
@@ -414,7 +414,7 @@ impl SystemCore {
         &self.name
     }
 
-    /// How long an ask waits, unless the actor or the asker says how long.
+    /// How long an ask waits, unless the actor or the asker sets a limit.
     pub(crate) fn ask_timeout(&self) -> Option<Duration> {
         self.ask_timeout
     }
@@ -539,7 +539,7 @@ impl SystemCore {
     }
 }
 
-/// Announces the end of the system after the callbacks have run, and also if the runtime goes away while they run.
+/// Announces the end of the system after the callbacks have run, even if the runtime goes away while they run.
 struct AnnounceOnDrop(Arc<SystemCore>);
 
 impl Drop for AnnounceOnDrop {

@@ -10,11 +10,11 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
 
 /// A strategy and the rules that decide about failures.
 ///
-/// `#[supervise(..)]` on a unit struct that is not an actor writes this impl. The table of an actor is the actor's alone, because what
-/// it can escalate depends on the actor's children. One table can be used in several places: by an actor (`#[supervise(table = Storage)]`), by a pattern
-/// ([`PoolProps::supervised_by`](crate::pattern::PoolProps::supervised_by),
-/// [`BackoffSupervisorProps::supervised_by`](crate::pattern::BackoffSupervisorProps::supervised_by)), by one actor
-/// among others of its type ([`Props::supervised_by`](crate::Props::supervised_by)), and by the guardian
+/// `#[supervise(..)]` on a unit struct that is not an actor writes this impl. An actor's own table cannot be shared, because
+/// what it can escalate depends on the actor's children. One table can be used in several places: by an actor
+/// (`#[supervise(table = Storage)]`), by a pattern ([`PoolProps::supervised_by`](crate::pattern::PoolProps::supervised_by),
+/// [`BackoffSupervisorProps::supervised_by`](crate::pattern::BackoffSupervisorProps::supervised_by)), by one actor among others
+/// of its type ([`Props::supervised_by`](crate::Props::supervised_by)), and by the guardian
 /// ([`ActorSystemBuilder::supervised_by`](crate::ActorSystemBuilder::supervised_by)).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
@@ -56,8 +56,9 @@ pub trait TotalTable: SupervisionTable {}
 #[diagnostic::do_not_recommend]
 impl<T: SupervisionTable + DecidesAll> TotalTable for T {}
 
-/// The default table: one-for-one without a limit. It stops an actor that could not start, was killed, or failed by a
-/// death pact, and restarts an actor after any other failure. It decides every failure and never escalates.
+/// The default table: one-for-one without a limit. It stops an actor that itself could not start, was killed, or
+/// failed by a death pact, and restarts an actor after any other failure. It decides every failure and never
+/// escalates.
 ///
 /// Rule [3.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.3).
 #[derive(Debug, Clone, Copy)]

@@ -1,18 +1,20 @@
-//! Which actor waits for which: the asks that the code of actors awaits, so that a circle of them is told and does not hang.
+//! Records which actor waits for which, that is, the asks that the code of actors awaits. A circle of such asks is reported,
+//! so that it does not hang.
 //!
 //! ```text
 //!   a's handler awaits b ──► Edge { from: a, to: b } ──► in a's list, and in the slot of the ask
 //!   b's handler awaits a ──► the walk from a along the edges finds b: a circle
 //! ```
 //!
-//! 1. An edge ends where the message is: in the mailbox of the actor that was asked, or in the handler that has it now. A handler
-//!    that takes its reply slot may answer from anywhere, so the edge then ends nowhere. So does the edge of an ask that has
-//!    been answered, and no edge outlives the code that began it.
-//! 2. An ask enters its edge before it walks. So of two asks that close a circle at the same time, one finds it, or both do.
-//! 3. No lock is held while another one is taken, and none around user code.
+//! 1. An edge leads to the actor that has the message: in its mailbox, or in the handler that has it now. If the handler takes
+//!    its reply slot, the answer may come from anywhere, so the edge then leads nowhere. So does the edge of an ask that has
+//!    been answered. No edge outlives the code that began it.
+//! 2. An ask records its edge before it follows the edges of others. So if two asks close a circle at the same time, at least
+//!    one of them finds it.
+//! 3. No lock is held while another one is taken, or around user code.
 //!
-//! All this exists in builds with debug assertions and with the features `testkit` and `observe`. Elsewhere the types are empty, and so
-//! are their methods. With `observe` alone no ask walks: whoever looks finds the circle.
+//! All this exists only in builds with debug assertions or with the feature `testkit` or `observe`. In other builds, the types
+//! and their methods are empty. With `observe` alone, no ask is refused: whoever looks finds the circle.
 //!
 //! Rule 19.7.
 
@@ -49,7 +51,7 @@ mod kept {
         static CURRENT: RefCell<Option<Weak<dyn AnyCell>>> = const { RefCell::new(None) };
     }
 
-    /// A turn. The one within which it began goes on when it is dropped.
+    /// A turn. When it is dropped, the turn within which it began goes on.
     pub(crate) struct Turn(Option<Weak<dyn AnyCell>>);
 
     /// A turn of `cell` begins.
@@ -117,13 +119,14 @@ mod kept {
     /// What a reply slot knows of the code that awaits it.
     #[derive(Default)]
     pub(crate) struct Tie {
-        /// Whether the slot travels in an envelope. Where a slot in a message of another kind goes, nobody sees.
+        /// Whether the slot is in an envelope. If it is in a message of another kind, this module cannot follow
+        /// it.
         is_seen: AtomicBool,
         edge: OnceLock<Arc<Edge>>,
     }
 
     impl Tie {
-        /// The slot travels in an envelope.
+        /// Notes that the slot is in an envelope.
         pub(crate) fn seen(&self) {
             self.is_seen.store(true, Ordering::Relaxed);
         }
@@ -172,7 +175,7 @@ mod kept {
     pub(crate) struct Wait(Option<Arc<Edge>>);
 
     impl Wait {
-        /// The answer is there.
+        /// Notes that the answer has come.
         pub(crate) fn end(&mut self) {
             if let Some(edge) = self.0.take()
                 && let Some(from) = edge.from.upgrade()
@@ -189,9 +192,9 @@ mod kept {
         }
     }
 
-    /// The actors from `asker` over `to` to whoever waits for `asker`.
+    /// The actors of the circle: `asker`, `to`, and so on, up to the one that waits for `asker`.
     fn circle(asker: &AnyActorRef, to: &AnyActorRef) -> Option<Box<[ActorPath]>> {
-        // Each with the place of the one that waits for it.
+        // Each actor with the place of the actor that waits for it.
         let mut found = vec![(asker.clone(), 0), (to.clone(), 0)];
         let mut known = HashSet::from([to.uid()]);
         let mut at = 1;

@@ -6,11 +6,11 @@
 //! ```
 //!
 //! An outcome waits in a channel of its own. The actor's user lane has a mark for it, as it has for a timer that is due. When
-//! the mark comes up, the outcome is taken and its message is made. A mark of work that was cancelled finds nothing, so an
-//! instance never sees what an earlier one has started.
+//! the mark comes up, the outcome is taken and its message is made. If the work was cancelled, its mark has no effect, so an
+//! instance never sees the outcome of work that an earlier one has started.
 //!
 //! 1. Cancelling drops the user's future on the actor's turn, so that what it owns is free before the next instance is made.
-//!    Where another thread polls it at that moment, it is dropped after that poll. See [`Body`].
+//!    If another thread polls it at that moment, it is dropped after that poll. See [`Body`].
 //! 2. There is one [`Source`] for each piece of work. Dropping it cancels the work.
 //!
 //! Rules 17.1, 17.2, 17.3, 17.5 and 17.6.
@@ -40,8 +40,8 @@ use crate::failure::Failure;
 
 pub use self::task::{Task, TaskOutput};
 
-/// One piece of work that an actor has running. [`Context::pipe`](crate::Context::pipe) and its like return it,
-/// [`Context::cancel_work`](crate::Context::cancel_work) takes it.
+/// Identifies one piece of work that an actor has running. [`Context::pipe`](crate::Context::pipe) and similar
+/// methods return it, and [`Context::cancel_work`](crate::Context::cancel_work) takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkId(u64);
 
@@ -93,7 +93,7 @@ impl<A: Actor> Works<A> {
         drop(self.running.remove(&id));
     }
 
-    /// Cancels all of it. Marks that are on their way find nothing (rule 17.1).
+    /// Cancels all work. Marks that are on their way then have no effect (rule 17.1).
     pub(crate) fn cancel_all(&mut self) {
         drop(std::mem::take(&mut self.running));
     }

@@ -20,7 +20,7 @@ enum Repr {
 
 const INLINE: usize = 8;
 
-const _: () = assert!(size_of::<ActorName>() == size_of::<Arc<str>>(), "every actor has a name, and pays for it");
+const _: () = assert!(size_of::<ActorName>() == size_of::<Arc<str>>(), "every actor stores a name");
 
 /// The first character of made-up names. Other names must not begin with it.
 pub(crate) const RESERVED: char = '$';
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_made_up_name_tells_its_number() {
-        let many = (0..10_000).chain([64_u64.pow(7) - 1, 64_u64.pow(7), u64::MAX]);
+        let many = (0..if cfg!(miri) { 100 } else { 10_000 }).chain([64_u64.pow(7) - 1, 64_u64.pow(7), u64::MAX]);
         let names: Vec<_> = many.map(|number| (number, ActorName::made_up(number))).collect();
         for (number, name) in &names {
             assert_eq!(ActorName::number_of(name), Some(*number), "{name}");

@@ -17,11 +17,11 @@ pub struct ActorPath {
     local: usize,
 }
 
-/// What the text of every path begins with.
+/// The prefix of every path's text.
 pub(crate) const SCHEME: &str = "supervise://";
 
 impl ActorPath {
-    /// Makes a path of its elements, from the root down. Does not check them.
+    /// Makes a path from its elements, which begin at the root. Does not check them.
     pub(crate) fn from_elements<'a>(
         system: &str,
         elements: impl DoubleEndedIterator<Item = &'a str> + Clone,
@@ -150,7 +150,7 @@ impl Uid {
         Self(NonZeroU64::new(fastrand::u64(1..)).unwrap_or(NonZeroU64::MIN))
     }
 
-    /// Parses a uid as it prints itself.
+    /// Parses a uid in the form that its `Display` writes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|_| digits).map(Self)

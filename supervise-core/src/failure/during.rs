@@ -33,7 +33,8 @@ pub enum During {
     Decider,
 }
 
-/// The numbers under which a mailbox keeps them. Handlers are numbered from 1, in their order.
+/// The numbers by which a mailbox stores the code that its actor runs. Handlers are numbered from 1, in their
+/// order.
 impl During {
     const FIRST_HOOK: u16 = u16::MAX - 16;
 
@@ -55,7 +56,7 @@ impl During {
         Self::FIRST_HOOK + hook
     }
 
-    /// The code of this number, in an actor with these handlers. `None` for 0, the number of none.
+    /// The code of this number, in an actor with these handlers. `None` for 0, which stands for no code.
     pub(crate) fn numbered(number: u16, handlers: &[&'static str]) -> Option<Self> {
         const HOOKS: [During; 10] = [
             During::Watch,

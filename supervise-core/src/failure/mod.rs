@@ -34,7 +34,7 @@ pub struct Failure(Arc<Known<dyn Reason>>);
 struct Known<C: ?Sized> {
     /// The path of the actor that failed first. Set when its supervisor escalates the failure.
     origin: OnceLock<ActorPath>,
-    /// The code that failed. Set when the failure leaves it, before anybody else has the failure.
+    /// The code that failed. Set when the failure leaves that code, before anybody else gets the failure.
     during: Option<During>,
     cause: C,
 }
@@ -51,7 +51,7 @@ pub enum Stage {
     PostRestart,
 }
 
-/// What kind of thing went wrong, apart from when.
+/// What kind of thing went wrong. [`Stage`] says when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailureKind {
@@ -204,7 +204,7 @@ impl Failure {
         self.root().during
     }
 
-    /// Notes the code that it leaves. Code that passes on what somebody else knows does not overwrite it.
+    /// Notes the code that failed. If other code passes the failure on, the first code stays.
     pub(crate) fn left(mut self, during: Option<During>) -> Self {
         if let Some(mine) = Arc::get_mut(&mut self.0)
             && mine.during.is_none()
@@ -219,7 +219,7 @@ impl Failure {
         self.root().origin.get_or_init(failed);
     }
 
-    /// What went wrong, apart from when.
+    /// The failure without its stage.
     fn root(&self) -> &Known<dyn Reason> {
         match self.0.cause.staged() {
             Some(staged) => &staged.cause.0,

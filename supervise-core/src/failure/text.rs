@@ -12,8 +12,8 @@ const MOST_CAUSES: usize = 32;
 /// How many bytes are written of the text of one error, however long it is.
 const MOST_BYTES: usize = 16 * 1024;
 
-/// The text of a failure and of its causes, in one line. A cause whose text ends what is written already is left out, as many errors
-/// show their source too. A `Display` that panics shows the type.
+/// The text of a failure and of its causes, in one line. Many errors already include the text of their source. So a cause is
+/// left out if the text so far ends with it. If a `Display` panics, the text names the type instead.
 ///
 /// This runs user code, so no lock may be held.
 pub(crate) fn text_of(failure: &Failure) -> String {
@@ -38,7 +38,7 @@ fn shown(error: &dyn Error) -> Option<String> {
     contained(|| one_line(error)).ok().flatten()
 }
 
-/// A text of the user's as a part of one line. `None`: it cannot be shown.
+/// A user's text as a part of one line. `None` if it cannot be shown.
 ///
 /// This runs user code, so no lock may be held.
 pub(crate) fn one_line(text: &(impl Display + ?Sized)) -> Option<String> {

@@ -35,11 +35,11 @@ pub trait BatchReply {
     /// The reply to one message.
     type Each: Sendable;
 
-    /// The replies to `count` messages, or how many there are instead.
+    /// The replies to `count` messages.
     ///
     /// # Errors
     ///
-    /// The wrong number.
+    /// The number of replies, if it is not `count`.
     fn each(self, count: usize) -> Result<impl Iterator<Item = Self::Each>, usize>;
 }
 

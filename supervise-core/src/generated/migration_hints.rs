@@ -1,4 +1,4 @@
-//! What people who come from other frameworks call, so that the compiler can tell them how it is done here.
+//! Methods that people know from other frameworks, so that the compiler can say what to write instead.
 //!
 //! `tell` works. Each other method has a bound that nothing satisfies, and the bound's message is the hint. A method that a user declares under the same
 //! name, such as a handler, is found first.
@@ -138,7 +138,7 @@ pub trait MigrationHints: TypedRef {
     }
 }
 
-/// The sender of a message, which is not known.
+/// Stands for the sender of a message, which an actor does not know.
 #[derive(Debug)]
 pub enum Sender {}
 
@@ -147,7 +147,7 @@ impl Sender {
     pub fn tell<M>(&self, _: M) {}
 }
 
-/// What is looked for in a context.
+/// Methods that people look for in a context.
 pub trait ContextHints {
     /// The context's actor.
     type Actor: Actor;
@@ -232,7 +232,7 @@ impl<A: Actor> ContextHints for Context<A> {
     type Actor = A;
 }
 
-/// What a system has with other features.
+/// Methods that a system has only with other features.
 pub trait SystemHints {
     /// `shutdown_on_signal()`, where the feature `signal` is off. With it, the system's own method is found first.
     ///

@@ -1,6 +1,6 @@
 //! What generated code calls. It is not part of the public interface: users reach it only through the macros.
 //!
-//! Generic code stands here, so that the macros emit little code.
+//! Generic code is here, so that the macros emit little code.
 //!
 //! Methods that generated code calls with a dot begin with `__`: a trait of the user that every type implements may have methods of
 //! any other name.
@@ -40,7 +40,7 @@ pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: 
     message
 }
 
-/// Says which handler runs from now on: the `number`th of [`Actor::HANDLERS`], counted from 1.
+/// Records which handler runs from now on: the `number`th of [`Actor::HANDLERS`], counted from 1.
 #[inline]
 pub fn enter<A: Actor>(ctx: &mut Context<A>, number: u16) {
     ctx.enter(number);
@@ -55,7 +55,7 @@ pub fn reply<A: Actor, T: Sendable>(ctx: &mut Context<A>, value: T) {
     }
 }
 
-/// Gives a copy of a message the asker who waits for its delivery.
+/// Attaches the asker who waits for a redelivery to the copy of a message.
 pub fn reattach<M>(message: &mut Envelope<M>, reply: ReplySlot) {
     message.reattach(reply);
 }
@@ -135,8 +135,8 @@ impl<T: ?Sized> NotDebug for Shown<'_, T> {
 /// The two sides of a handler's `Result`, whatever alias it was written under.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is named `Result` but is not an alias of it",
-    label = "this name separates a reply from a failure",
-    note = "a type named `Result` tells a reply from a failure: give `{Self}` another name to reply with it"
+    label = "the name `Result` separates a reply from a failure",
+    note = "to reply with `{Self}`, give it another name"
 )]
 pub trait ResultLike {
     /// What the handler replies.
@@ -166,7 +166,7 @@ pub fn handler_future<F: Future + Send>(future: F) -> F {
     future
 }
 
-/// What may travel in a message.
+/// A type that may be part of a message.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel in a message: it is not `Send + 'static`",
     label = "messages and replies go to another thread",
@@ -187,8 +187,8 @@ pub fn has_messages<A: Actor>() {}
 
 /// What `redeliver` requires of an argument.
 ///
-/// A trait of the copy, not of the argument: otherwise rustc would propose to borrow the argument, because references
-/// are `Clone`.
+/// This is a trait of the copy, not of the argument. Otherwise rustc would propose to borrow the argument, because
+/// references are `Clone`.
 #[diagnostic::on_unimplemented(
     message = "`{T}` cannot be delivered again: it is not `Clone`",
     label = "`redeliver` keeps a clone of every argument",

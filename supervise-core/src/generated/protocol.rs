@@ -12,10 +12,11 @@ pub use crate::actor::Behind;
 
 /// Method number `AT` of the protocol `Self`, a trait object. The method asks.
 pub trait AsksAt<const AT: usize> {
-    /// What the method returns. It is [`Asked`]: that is not a bound, so that rustc reports it once.
+    /// What the method returns. It implements [`Asked`]. This is not a bound, so that rustc reports a mistake
+    /// only once.
     type Returned;
 
-    /// What it returns if no reply came.
+    /// What the method returns if no reply came.
     fn unanswered(error: AskError) -> Self::Returned;
 }
 
@@ -65,7 +66,7 @@ impl<E: From<AskError>> FromAskError for E {}
     note = "return `Result<(), SendErrorReason>`, or `Result<(), E>` with an `E` that is `From<SendErrorReason>`; or make the method an `async fn` to wait for the answer"
 )]
 pub trait Told {
-    /// The value for what became of the message.
+    /// The value for the outcome of the send.
     fn told(outcome: Result<(), SendErrorReason>) -> Self;
 }
 
@@ -153,7 +154,8 @@ pub trait OwnError<E> {
 
 impl<E: From<AskError> + Clone + 'static> OwnError<E> for &&Unanswered<E> {
     fn error(&self, error: AskError) -> E {
-        // An `AskError` that the actor failed with would say of the actor what it says of another one.
+        // If the actor failed with an `AskError`, this error is about another actor, and the caller would
+        // take it to be about this one.
         let own = match &error {
             AskError::Failed(failure) if TypeId::of::<E>() != TypeId::of::<AskError>() => {
                 failure.downcast_ref::<E>().cloned()

@@ -1,4 +1,4 @@
-//! What generated tables call whose values come from constants or from the supervisor's settings.
+//! Functions for generated tables whose values come from constants or from the supervisor's settings.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub const fn constant_share(value: f64) -> f64 {
     value
 }
 
-/// The answer of a table that takes values from an instance, where there is none.
+/// The error of a table that takes its values from an instance, when there is no instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this table takes values from the supervisor's instance: call `rule_by` with what `configure` returns")]
 pub struct NeedsConfiguration;

@@ -1,4 +1,4 @@
-//! Looking at each actor of a running system: what it does now, and what its supervisor knows of it.
+//! Looking at each actor of a running system: what it does now, and what its supervisor knows about it.
 //!
 //! A look sends no message, wakes no actor and waits for none. It locks one actor at a time, and a parent for at most
 //! [`SLICE`] of its children at a time.
@@ -15,10 +15,10 @@ use crate::mailbox::Vitals;
 use crate::observe::LastFailure;
 use crate::supervision::{ChildId, Directive, Standing, Strategy, Time};
 
-/// For so many children a parent is held up at a time.
+/// How many of its children are read while a parent is locked.
 const SLICE: usize = 1024;
 
-/// One actor, as a [look](ActorSystem::look) found it. Two looks tell what happened between them.
+/// One actor, as a [look](ActorSystem::look) found it. Compare two looks to see what happened between them.
 #[derive(Debug, Clone)]
 pub struct Glimpse {
     actor: AnyActorRef,
@@ -77,7 +77,8 @@ impl Glimpse {
         self.parked
     }
 
-    /// The handler that it entered last. `None`: none yet, or it is written by hand and names no handlers.
+    /// The handler that it entered last. `None` if it has not entered one yet, or if it is written by hand
+    /// and names no handlers.
     pub fn handler(&self) -> Option<&'static str> {
         match During::numbered(self.vitals.entered, self.actor.core().description().handlers())? {
             During::Handler(name) => Some(name),
@@ -85,8 +86,8 @@ impl Glimpse {
         }
     }
 
-    /// How many messages were pushed into its mailbox so far. It wraps. `pushed - waiting` counts those that it took up, so two looks
-    /// give a rate.
+    /// How many messages were pushed into its mailbox so far. It wraps. `pushed - waiting` is the number of messages that it
+    /// took up, so two looks give a rate.
     pub fn pushed(&self) -> u32 {
         self.vitals.pushed
     }
@@ -121,7 +122,7 @@ impl Glimpse {
         self.by_parent.restarts
     }
 
-    /// How much of its restart limit the next failure would find used. `None`: there is no limit.
+    /// How much of its restart limit the next failure would find used. `None` if there is no limit.
     pub fn standing(&self) -> Option<Standing> {
         self.by_parent.standing
     }
@@ -150,13 +151,14 @@ impl Glimpse {
         self.by_parent.attempt
     }
 
-    /// When it is restarted, as the time since the system began, if it waits for a delayed restart. Siblings that restart together have
-    /// the same.
+    /// When it will be restarted, as the time since the system began, if it waits for a delayed restart. Siblings that restart
+    /// together have the same time.
     pub fn due(&self) -> Option<Time> {
         self.by_parent.due
     }
 
-    /// Its last failure, if the log or a subscriber was told of it and it is among the last 4096.
+    /// Its last failure, if the log or a subscriber received it, and if the actor is among the last 4096 that
+    /// failed.
     pub fn last_failure(&self) -> Option<&LastFailure> {
         self.last_failure.as_ref()
     }
@@ -169,7 +171,7 @@ struct Level {
     /// The rules with a limit of their own.
     limited: Vec<&'static Rule>,
     slice: vec::IntoIter<(AnyActorRef, ByParent)>,
-    /// Where the next slice begins. `None`: there is none.
+    /// Where the next slice begins. `None` if there is no further slice.
     next: Option<ChildId>,
 }
 
@@ -232,9 +234,10 @@ fn nearest(
 impl ActorSystem {
     /// Looks at each actor, each before its children. `look` is called with no lock held.
     ///
-    /// All actors continue to run: the look at each is true for the moment at which it is taken. An actor that starts or ends meanwhile
-    /// may be left out. No actor is held up for longer than it takes to list 1024 children, no code of an actor runs, and no message
-    /// is sent (rule [10.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.8)).
+    /// All actors continue to run. What a look shows is true for the moment at which that actor is looked at. An actor that
+    /// starts or ends meanwhile may be left out. A look delays an actor by no more than the time to list 1024 children. It runs
+    /// no code of an actor, and sends no message (rule
+    /// [10.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.8)).
     pub fn look(&self, mut look: impl FnMut(&Glimpse)) {
         let now = self.core().now();
         let mut levels: Vec<Level> = Vec::new();

@@ -26,7 +26,7 @@ impl ActorSystem {
     /// The actor at a path, if there is one now. It may be stopping, but it has not ended.
     ///
     /// The path is an [`ActorPath`], or a text like `/user/a/b`. With `#uid` at the end, as a ref prints itself, it
-    /// finds only that incarnation. `..` is the parent, and a slash at the end means nothing. A text that is not a path
+    /// finds only that incarnation. `..` is the parent, and a slash at the end has no effect. A text that is not a path
     /// finds no actor.
     ///
     /// ```
@@ -44,7 +44,7 @@ impl ActorSystem {
     }
 
     /// All actors whose paths match: `/user/*/worker-?`. In each element `*` matches any text, and `?` one character. A
-    /// text without a slash in front begins at the root too.
+    /// text without a slash in front also begins at the root.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ pub struct Selection {
 /// What a selection found.
 struct Found {
     actors: Vec<AnyActorRef>,
-    /// Whether a wildcard had several matches. Then some of the paths need not exist.
+    /// Whether a wildcard had several matches. Then it is not an error if some of the paths do not exist.
     crowd: bool,
 }
 
@@ -208,9 +208,9 @@ impl<A: Actor> SelectionOf<A> {
     /// Makes one request for each actor that matches now, tells it, and returns how many actors accepted it:
     /// `feeds.tell(FeedRef::refresh)`, `feeds.tell(|feed| feed.fetch(17))`.
     ///
-    /// If no actor matches, the message becomes a dead letter to the selected path, unless a wildcard matched several
-    /// actors on the way: their children need not exist. A message that a full mailbox refuses becomes a dead letter
-    /// too.
+    /// If no actor matches, the message becomes a dead letter to the selected path. It does not if a wildcard matched
+    /// several actors on the way, because not each of them must have such a child. A message that a full mailbox
+    /// refuses becomes a dead letter too.
     pub fn tell<T: Send + 'static>(
         &self,
         mut request: impl for<'a> FnMut(&'a RefOf<A>) -> Request<'a, A, T>,

@@ -1,4 +1,4 @@
-//! The actors for which everybody waits who wants the system, or a part of it, to end.
+//! The actors that delay the end of the system, or of a part of it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::NodeState;
 use crate::actor::{ActorSystem, AnyActorRef};
 use crate::base::ActorPath;
 
-/// How many of them are listed.
+/// How many of these actors are listed.
 const LISTED: usize = 5;
 
 /// Actors that were asked to stop and have not ended, and that wait for no child to end.
@@ -19,7 +19,7 @@ pub(crate) struct StillStopping {
 }
 
 impl StillStopping {
-    /// Those of the system now. Like [`ActorSystem::tree`], this reads one actor after another.
+    /// Finds these actors in a system. Like [`ActorSystem::tree`], this reads one actor after another.
     pub(crate) fn of(system: &ActorSystem) -> Self {
         let mut found = Self::default();
         let mut next: Vec<(AnyActorRef, bool)> = vec![(system.core().root(), false)];
@@ -48,7 +48,7 @@ impl StillStopping {
         found
     }
 
-    /// Whether there is none.
+    /// Whether there are no such actors.
     pub(crate) fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }

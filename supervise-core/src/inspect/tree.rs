@@ -82,7 +82,8 @@ pub enum NodeState {
     Stopping,
     /// It does not run. It is part of a tree that a type declares.
     Declared,
-    /// As `Declared`, and an actor above it has the same type. The tree shows the type's children there.
+    /// Like `Declared`, but an actor above it has the same type. The tree shows the type's children at that
+    /// actor.
     Recursive,
 }
 
@@ -153,7 +154,8 @@ impl Tree {
     /// The tree that `#[child]` fields declare below an actor of type `A`. It does not contain children that are
     /// spawned, because they are known only at run time.
     ///
-    /// If a type occurs again below itself, that node is [`Recursive`](NodeState::Recursive) and has no children.
+    /// If a type occurs again below itself, the lower node is [`Recursive`](NodeState::Recursive) and has no
+    /// children.
     pub fn declared<A: Supervisor>() -> Self {
         let mut tree = Self { nodes: Vec::new() };
         let mut found = vec![(ActorType::of::<A>(), None, None)];
@@ -196,7 +198,7 @@ impl Tree {
         });
     }
 
-    /// Computes the sizes of the subtrees. Children stand behind their parents.
+    /// Computes the sizes of the subtrees. Children come after their parents.
     fn close(mut self) -> Self {
         for at in (0..self.nodes.len()).rev() {
             if let Some(parent) = self.parent(at) {

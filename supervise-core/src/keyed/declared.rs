@@ -1,7 +1,8 @@
 //! Keyed children that an actor's type declares as a field: their parent is a declared child.
 //!
-//! Each instance of the owner declares a table of its own, which the parent of the children gets with its next instance. A parent that
-//! outlives its owner's restart leaves the earlier table, which then has no children and makes none.
+//! Each instance of the owner declares its own table of seats. The parent of the children gets this table with its own next
+//! instance. If the parent outlives its owner's restart, it leaves the earlier table, which then has no children and creates
+//! none.
 //!
 //! Rule 18.9.
 

@@ -1,4 +1,4 @@
-//! Keyed children: one child for each key, made when it is wanted and passivated when it is idle.
+//! Keyed children: one child for each key, created when it is first needed and passivated when it is idle.
 //!
 //! ```text
 //!            get_or_spawn                 told to stop                    its end is known
@@ -7,9 +7,9 @@
 //!                             └─────────────────────────────────────────┘
 //! ```
 //!
-//! - [`Children`]: the handle. A look-up reads the table directly, from any thread, and asks no actor.
+//! - [`Children`]: the handle. A look-up reads the table directly, from any thread, without asking an actor.
 //! - `seat`: the place of one key. Its lock orders the end of one occupant and the start of the next.
-//! - `table`: the seats by key, and no user code under its lock.
+//! - `table`: the seats by key. No user code runs under its lock.
 //! - `declared`: keyed children as a field with `#[child(..)]`.
 //! - `registry`: the actor that supervises the children with the table of its parent, and finds the idle ones.
 //!
@@ -51,11 +51,11 @@ pub trait ChildKey: Hash + Eq + Display + Send + Sync + 'static {}
 
 impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 
-/// One child for each key: made by the first [`get_or_spawn`](Self::get_or_spawn), passivated when it is idle.
+/// One child for each key. The first [`get_or_spawn`](Self::get_or_spawn) creates it, and it is passivated when it is idle.
 ///
-/// This is a handle: clone it, and pass it to siblings or to code outside the system. It gives the child's own ref, so a message costs
-/// what any message costs. You can keep the ref: a message that is sent after the child was passivated makes a successor and goes
-/// to it, and no message is lost or overtaken in between (rules 18.3, 18.4).
+/// This is a handle: clone it, and pass it to siblings or to code outside the system. It returns the child's own ref, so a
+/// message costs the same as any other message. You can keep the ref: if you send a message after the child was passivated, a
+/// successor is created and gets it. No message is lost or overtaken in between (rules 18.3, 18.4).
 ///
 /// ```
 /// use std::time::Duration;
@@ -111,7 +111,8 @@ pub struct Children<K: 'static, C: Actor> {
 }
 
 impl<K: ChildKey, C: Actor> Children<K, C> {
-    /// Children that `template` makes from their keys. It runs on the child's own turn, for the first instance and for each restart.
+    /// Describes children that `template` makes from their keys. It runs on the child's own turn, for the first instance and
+    /// for each restart.
     pub fn of<B>(template: impl Fn(&K) -> B + Send + Sync + 'static) -> ChildrenProps<K, C, B::Cause>
     where
         B: Built<Actor = C>,
@@ -124,10 +125,11 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         }
     }
 
-    /// The child of this key. Makes it, if there is no such child. Returns at once and can be called from any thread.
+    /// Returns the child of this key, and creates it if there is no such child. Returns at once and can be called from any
+    /// thread.
     ///
-    /// If the child is ending, because it was stopped or its parent gave it up, messages that are sent from now on wait for its
-    /// successor (rule 18.5).
+    /// If the child is ending because it was stopped, through a ref or by its parent, messages that are sent from now on wait
+    /// for its successor (rule 18.5).
     ///
     /// # Errors
     ///
@@ -136,7 +138,8 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     ///
     /// # Panics
     ///
-    /// If the key's `Hash`, `Eq` or `Display` panics; nothing has changed then. If this handle is a `Children::default()`.
+    /// If the key's `Hash`, `Eq` or `Display` panics; the children are then unchanged. Also if this handle is a
+    /// `Children::default()`.
     pub fn get_or_spawn(&self, key: K) -> Result<RefOf<C>, SpawnError> {
         let table = self.table();
         let hash = table.hash(&key);
@@ -195,7 +198,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
         self.table().registry().path()
     }
 
-    /// Stops all children and their parent. After that, this handle has no children and makes none.
+    /// Stops all children and their parent. After that, this handle has no children and creates none.
     pub fn stop(&self) {
         self.table().registry().stop();
     }
@@ -243,9 +246,9 @@ pub struct ChildrenProps<K, C: Actor, E> {
 }
 
 impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
-    /// Passivates a child that has handled no message for `after`, a quarter of it later at the latest. Messages of handlers with
-    /// `#[handler(not_influencing)]` do not count. `after` is four milliseconds at least. Without this setting, a child is passivated
-    /// only on request.
+    /// Passivates a child that has handled no message for `after`, at most a quarter of that time later. Messages of handlers
+    /// with `#[handler(not_influencing)]` do not count. `after` is at least four milliseconds; a shorter time counts as four.
+    /// Without this setting, a child is passivated only on request.
     ///
     /// Rule 18.6.
     pub fn idle(mut self, after: Duration) -> Self {
@@ -253,14 +256,14 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
         self
     }
 
-    /// Sets where the messages of each child wait.
+    /// Sets the kind of the children's mailboxes.
     pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
         self.mailbox = mailbox;
         self
     }
 
-    /// Makes the parent of the future children, as a child of this actor. It supervises them with the strategy and the table that
-    /// this actor's type declares, and fails with what that table escalates (rule 18.7).
+    /// Spawns the parent of the future children, as a child of this actor. It supervises them with the strategy and the table
+    /// that this actor's type declares. If that table escalates a failure, the parent fails with it (rule 18.7).
     ///
     /// # Errors
     ///

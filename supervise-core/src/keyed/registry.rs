@@ -14,7 +14,7 @@ use crate::supervision::{ChildInfo, Directive, Strategy};
 /// How many seats one message looks at.
 const AT_ONCE: usize = 256;
 
-/// Looks come four times in the idle time.
+/// The registry looks four times within the idle time.
 const SHORTEST_BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// Supervises the children `C` of the keys `K` by the table of the actor `T`.
@@ -70,7 +70,8 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
         Ok(())
     }
 
-    /// The children are watched on, so that their seats are free when the next instance is told of their ends.
+    /// Continues to watch the children, so that their seats become free when the next instance is told of
+    /// their ends.
     async fn pre_restart(&mut self, ctx: &mut Context<Self>, _: &Failure, _: Option<Look>) -> Result<(), Failure> {
         self.restarting = true;
         for child in ctx.children() {
@@ -88,8 +89,8 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     }
 }
 
-/// Closes the table when the registry has ended, whether it had an instance then or not: it may have been stopped while it
-/// waited for its children in order to restart. The factory owns this.
+/// Closes the table when the registry has ended, even if it had no instance at that time. It may have been stopped while
+/// it waited, during a restart, for its children to end. The factory owns this.
 pub(super) struct CloseAtEnd<K: ChildKey, C: Actor>(pub(super) Arc<Table<K, C>>);
 
 impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {

@@ -1,10 +1,10 @@
 //! The place of one key: its occupant, and what happens to messages between two occupants.
 //!
 //! 1. A seat has an occupant exactly while it is in the table.
-//! 2. An occupant that is *called* has a successor coming if anything is sent to it: it is being passivated, or
-//!    the child of this key was asked for while it was ending. Its lane stays open until its end is known. Then, in one step under
-//!    the seat's lock, the lane is closed and its messages move to the successor. A sender that finds the lane closed finds the
-//!    successor here.
+//! 2. An occupant that is *called* gets a successor if a message is sent to it. It is called if it is being passivated, or if
+//!    somebody asked for the child of this key while it was ending. Its lane stays open until its end is known. Then, in one
+//!    step under the seat's lock, the lane is closed and its messages move to the successor. A sender that finds the lane
+//!    closed finds the successor here.
 //!
 //! Rules 18.3, 18.4 and 18.5.
 
@@ -19,8 +19,8 @@ use crate::mailbox::Entry;
 use crate::observe::DeadLetterReason;
 use crate::supervision::WatchKind;
 
-/// How many looks in a row find an idle occupant before it is passivated. The time between the first and the last of them, a
-/// quarter of the idle time each, is the idle time.
+/// How many looks in a row must find an occupant idle before it is passivated. Looks are a quarter of the idle time apart,
+/// so the first and the last of them are the idle time apart.
 const QUIET_LOOKS: u8 = 5;
 
 pub(super) struct Seat<K: 'static, C: Actor> {
@@ -110,7 +110,8 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
     pub(super) fn occupy(self: &Arc<Self>) -> Result<ActorRef<C>, SpawnError> {
         let name = self.name();
         loop {
-            // Somebody else may have occupied it meanwhile. Its key does not find it if it does not equal itself.
+            // Somebody else may have occupied it meanwhile. A key that does not equal itself does not find its
+            // seat.
             if let Some(child) = self.call() {
                 return Ok(child);
             }
@@ -167,14 +168,14 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         Ok(child)
     }
 
-    /// The key as a name: what a name cannot have is written as `%hh`.
+    /// The key as a name. Characters that a name cannot contain are written as `%hh`.
     ///
     /// Rule 18.1.
     fn name(&self) -> String {
         escaped(&self.key.to_string())
     }
 
-    /// There is no supervisor for a child any more.
+    /// Called when there is no longer a supervisor for a child.
     ///
     /// Rule 18.8.
     pub(super) fn close(&self) {
@@ -287,7 +288,7 @@ fn dismiss<C: Actor>(occupant: Option<ActorRef<C>>) {
     }
 }
 
-/// The messages that waited for a child that will not come.
+/// Drops a message that waited for a child that will not come.
 fn lose<C: Actor>(child: &ActorRef<C>, entry: Entry<C::Message, Control>) {
     match entry {
         Entry::Message(message) => {

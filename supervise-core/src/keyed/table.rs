@@ -2,7 +2,8 @@
 //!
 //! 1. A key is hashed before the lock is taken and compared after it is released: a look-up copies
 //!    the seats that have the hash. An insertion checks that these seats have not changed.
-//! 2. A seat is removed by its identity and the hash with which it was inserted, so that a key that changes cannot keep it here.
+//! 2. A seat is removed by its identity and by the hash with which it was inserted, so a key whose hash changes does not leave
+//!    its seat behind.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};

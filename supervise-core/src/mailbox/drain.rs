@@ -12,8 +12,8 @@ use crate::base::sync::atomic::Ordering;
 pub(crate) type Drained<R> = (Option<R>, Vec<Waker>);
 
 impl<M, C, S, R> Mailbox<M, C, S, R> {
-    /// Refuses every message from now on, and puts `last` behind those that wait. The senders that wait for room are to be woken:
-    /// they learn that they are refused.
+    /// Refuses every message from now on, and puts `last` behind those that wait. The caller must wake the senders that waited
+    /// for room, so that they find out that they are refused.
     pub(crate) fn drain(&self, last: C) -> Result<Drained<R>, C> {
         let mut lanes = self.lock();
         if lanes.closed.user() {
@@ -29,7 +29,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok((lanes.called(), waiting))
     }
 
-    /// A sender with a ticket does not push. Gives back its waker, if it waits.
+    /// Removes a sender that has a ticket and will not push. Returns its waker, if it waits.
     pub(super) fn leave(&self, lanes: &mut Lanes<M, C, S, R>, ticket: u64) -> Option<Waiting> {
         let bound = lanes.bound.as_mut()?;
         let left = if bound.take_admission(ticket) { None } else { bound.take_out(ticket) };

@@ -114,7 +114,7 @@ impl Closed {
         self.0 & Self::USER != 0
     }
 
-    /// Whether a message that is sent now comes back.
+    /// Whether a message that is sent now is refused.
     fn to_messages(self) -> bool {
         self.0 & (Self::USER | Self::TO_MESSAGES) != 0
     }
@@ -301,7 +301,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         message
     }
 
-    /// [`take_user_beside`](Self::take_user_beside) nothing.
+    /// [`take_user_beside`](Self::take_user_beside) for a cell that has kept no messages.
     #[cfg(test)]
     pub(crate) fn take_user(&self, batch: &mut Lane<M, C>) -> bool {
         self.take_user_beside(0, batch)

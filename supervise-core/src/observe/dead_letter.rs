@@ -51,7 +51,7 @@ pub(crate) struct Lost {
     pub(crate) reason: DeadLetterReason,
     pub(crate) failures: Vec<Failure>,
     pub(crate) deliveries: u32,
-    /// Whether an asker waits for its reply. The asker is told that there is no reply.
+    /// Whether an asker waits for its reply. If so, the asker gets an error.
     pub(crate) answered: bool,
 }
 

@@ -34,14 +34,16 @@ pub enum Event {
         child: ActorPath,
         /// The child's incarnation.
         uid: Uid,
-        /// The failure. It says [during](Failure::during) what it happened.
+        /// The failure. [`Failure::during`] names the code that failed.
         failure: Failure,
-        /// The failure's text and those of its causes, each once, at most 512 bytes. Who keeps it does not keep the error alive.
+        /// The text of the failure and of its causes, each once, at most 512 bytes. Keeping this text does not keep the error
+        /// alive.
         text: Arc<str>,
         /// The decider's answer.
         directive: Directive,
         /// The rule that matched, as the table of the supervisor writes it: `io::Error`, `_`. `default` for the default decider, the
-        /// function's name for `decider = ..`. `None`: no rule matched, or nothing is known of the decider.
+        /// function's name for `decider = ..`. `None` if no rule matched, or if the decider was passed at run
+        /// time.
         rule: Option<&'static str>,
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
@@ -51,7 +53,8 @@ pub enum Event {
         /// How much of the restart limit is used after the decision. `None`: there is no limit.
         standing: Option<Standing>,
     },
-    /// A restart was refused because the limit is reached. Comes right before the decision, which says what follows (rule 10.2).
+    /// A restart was refused because the limit is reached. This event comes right before the decision, which says what follows
+    /// (rule 10.2).
     #[non_exhaustive]
     LimitReached {
         /// Whose limit.
@@ -162,9 +165,9 @@ impl EventStream {
         self.subscribe_to(Interest::ALL)
     }
 
-    /// Subscribes to some events from now on. An event without a subscriber costs nothing: a subscriber of failures alone does not make
-    /// spawns dearer
-    /// (rule [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
+    /// Subscribes to some events from now on. An event without a subscriber costs nothing, so a subscriber to failures does not
+    /// make spawns more expensive (rule
+    /// [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
     ///
     /// All subscribers share one buffer, so [`Event::Missed`] may count events that this one does not get.
     pub fn subscribe_to(&self, interest: Interest) -> Events {

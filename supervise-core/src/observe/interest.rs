@@ -1,4 +1,4 @@
-//! Which events have a subscriber, as a bit mask, so that the others need not be made.
+//! Which events have a subscriber, as a bit mask, so that other events are not created.
 
 use std::fmt;
 use std::ops::BitOr;

@@ -222,7 +222,7 @@ pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
     warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
 }
 
-/// The level at which a decision is logged, or `None`.
+/// The level at which a decision is logged, or `None` if it is not logged.
 ///
 /// Rules 10.2 and 10.6.
 fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<LogLevel> {
@@ -318,7 +318,7 @@ impl Display for Follows<'_> {
             Outcome::LimitEscalated => {
                 write!(f, "its restart limit is reached ({}): {} fails too", Budget(strategy), actor.name())
             }
-            Outcome::AlreadyAnswered => f.write_str("what was decided before answers this too"),
+            Outcome::AlreadyAnswered => f.write_str("an earlier decision answers this failure too"),
             Outcome::Escalated => write!(f, "{} fails too", actor.name()),
         }
     }

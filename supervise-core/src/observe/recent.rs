@@ -1,4 +1,5 @@
-//! The last failures, for those who look at the tree. A text, not the error: nothing keeps a user's error alive.
+//! The last failures, for the tree and the console. Only their texts are kept, so a user's error does not stay
+//! alive.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use crate::base::Uid;
 use crate::failure::During;
 use crate::supervision::Outcome;
 
-/// The last failure of an actor, as its supervisor was told of it.
+/// The last failure of an actor, as its supervisor received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastFailure {

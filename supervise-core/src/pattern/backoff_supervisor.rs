@@ -19,9 +19,9 @@
 //! 3. A decider does not see the instance. It notes in `Plan::failed` that the child is being stopped because of a
 //!    failure.
 //!
-//! It deliberately does not keep messages for the next child. Its mailbox is always open. A message that it cannot pass
-//! on is answered by hand or becomes a dead letter. A child that is restarted in place ([`Directive::RestartAfter`])
-//! keeps its mailbox.
+//! It deliberately does not keep messages for the next child. Its mailbox is always open. If it cannot pass a message
+//! on, a handler of the user answers it, or it becomes a dead letter. A child that is restarted in place
+//! ([`Directive::RestartAfter`]) keeps its mailbox.
 
 use std::any::TypeId;
 use std::fmt;
@@ -102,7 +102,7 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// [`stopping`](BackoffSupervisorProps::stopping), every failure does.
     ///
     /// `template` makes the child, for each life and each restart in place. `delays` says how long to wait, and whether
-    /// the count starts again after a quiet time (by default when a child lived as long as the longest delay) or
+    /// the count starts again after a quiet time (by default, when a child has lived as long as the longest delay) or
     /// [by hand](ActorRef::reset).
     ///
     /// # Panics
@@ -196,7 +196,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         self.marked()
     }
 
-    /// Limits the starts in a row: the supervisor starts the child again at most `retries` times, and stops at the
+    /// Limits the starts in a row. The supervisor starts the child again at most `retries` times, and stops at the
     /// child's next end. A quiet time or a reset by hand begins a new row. If failures restart the child in place, the
     /// same limit applies to the restarts in each of its lives.
     pub fn max_retries(mut self, retries: u32) -> Self {
@@ -204,11 +204,12 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         self
     }
 
-    /// Also grants at most that many starts within a window, whatever quiet times lie in between. A window opens at an
-    /// end of the child, and the next one at the first end after it has passed. Without
+    /// Also grants at most that many starts within a window, whatever quiet times there are in between. A window opens
+    /// at an end of the child, and the next one at the first end after it has passed. Without
     /// [`max_retries`](Self::max_retries) it grants one start. If a window passes after the first end of a row without
-    /// another end, a new row begins. So a window that is shorter than the shortest delay is never exceeded, and under
-    /// it no delay grows (rule [13.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.5)).
+    /// another end, a new row begins. So a window that is shorter than the shortest delay never reaches its limit, and
+    /// its delays do not grow (rule
+    /// [13.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.5)).
     ///
     /// # Panics
     ///
@@ -242,10 +243,10 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     }
 
     /// Passes the messages that arrive while there is no child to `answer`, which runs on the supervisor's turn and
-    /// must not block. By default these messages become dead letters. In both cases, the asker of a message that is
-    /// dropped without a reply learns that the actor has stopped.
+    /// must not block. By default these messages become dead letters. In both cases, if a message is dropped
+    /// without a reply, its asker gets [`AskError::Stopped`].
     ///
-    /// A message of an `#[actor]` comes in its [`Envelope`](crate::Envelope), which gives the place for the reply:
+    /// A message of an `#[actor]` comes in its [`Envelope`](crate::Envelope), which holds the place for the reply:
     ///
     /// ```ignore
     /// supervisor.while_stopped(|envelope: Envelope<StoreMessage>| match envelope.into_parts() {
@@ -355,7 +356,7 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
 }
 
 impl<C: Actor> BackoffSupervisorRef<C> {
-    /// The parent of an actor, if it is a backoff supervisor. Through it, a child that works well can reset the count.
+    /// The parent of an actor, if it is a backoff supervisor. A child that works well can use it to reset the count.
     pub fn above(ctx: &Context<C>) -> Option<Self> {
         ctx.parent()?.downcast::<BackoffSupervisor<C>>().map(Into::into)
     }
@@ -430,7 +431,8 @@ impl<C: Actor> BackoffSupervisor<C> {
             };
             self.start = Some(StartLater::new(delay, ctx));
         } else {
-            // It ends for the failure of its child, if there is one (rule 8.8).
+            // If its child ended because of a failure, this failure is also the reason of its own end (rule
+            // 8.8).
             if let Some(failure) = reason.failure() {
                 let reason = if again { EndReason::LimitReached(failure.clone()) } else { reason };
                 ctx.me().actor_ref().core().ends_because(reason);

@@ -8,10 +8,10 @@
 //!      │                                   └── the child failed ────┘
 //! ```
 //!
-//! 1. At most one message is with the child, so that a failure leaves no others waiting there. A mark behind the message tells
+//! 1. The child has at most one message, so that after a failure no other messages wait there. A mark behind the message shows
 //!    when the child has handled it.
-//! 2. The decider runs on the breaker's turn, also while a handler of the breaker waits for the mark. It decides how long the
-//!    child waits, so it knows until when the breaker is open.
+//! 2. The decider runs on the breaker's turn, even while a handler of the breaker waits for the mark. It decides how long the
+//!    child waits, so it knows how long the breaker stays open.
 //!
 //! Rules 23.6 and 23.7.
 
@@ -41,11 +41,11 @@ use crate::mailbox::MailboxKind;
 use crate::observe::DeadLetterReason;
 use crate::supervision::{Backoff, BackoffCount, ChildInfo, Directive, Strategy, Terms, Time};
 
-/// Stands in for one child, and refuses what is asked of it while the child is down.
+/// Stands in for one child, and refuses messages while the child is down.
 ///
-/// Without a breaker, messages to a child that waits for its restart wait too, in its mailbox. Through a breaker they are refused at
-/// once with [`AskError::CircuitOpen`], which says how long the child will wait. When the child runs again, one message is let
-/// through; if it is handled, all are.
+/// Without a breaker, messages to a child that waits for its restart wait in its mailbox. A breaker refuses them at once with
+/// [`AskError::CircuitOpen`], which says how long the child will wait. When the child runs again, the breaker lets one message
+/// through. When the child has handled it, the breaker lets all messages through.
 ///
 /// The table decides the child's failures, by default the [default table](DefaultTable). Where it says `Restart`, the breaker opens and
 /// the child waits for `delays`, or for what the rule says (`Restart(backoff(..))`). The breaker ends with its child.
@@ -63,7 +63,7 @@ struct Plan<C: Actor> {
     strategy: Strategy,
     decide: Decider,
     state: Mutex<State>,
-    /// The times of `state` count from here.
+    /// The start of the times in `state`.
     began: OnceLock<Instant>,
     /// Wakes the handler that waits for the child, when the breaker opens.
     opened: Notify,
@@ -140,8 +140,8 @@ impl<B: Blueprint, T> CircuitBreakerProps<B, T> {
         CircuitBreakerProps { plan: self.plan, table: S::TABLE, marks: PhantomData }
     }
 
-    /// Opens the breaker at this many failures in a row; after each earlier one the child restarts at once. Default: 1. A row ends when
-    /// the child has not failed for the quiet time of the delays ([`Backoff::reset_after`]). 0 counts as 1.
+    /// Opens the breaker at this many failures in a row; after each earlier one the child restarts at once. The default is 1,
+    /// and 0 counts as 1. A row ends when the child has not failed for the quiet time of the delays ([`Backoff::reset_after`]).
     pub fn after_failures(mut self, failures: u32) -> Self {
         self.plan.failures = failures.max(1);
         self
@@ -230,8 +230,8 @@ impl<C: Actor> Plan<C> {
 
 /// The breaker's own methods, behind `actor_ref()`.
 impl<C: Actor> ActorRef<CircuitBreaker<C>> {
-    /// Whether the breaker refuses messages: `None` if it does not, and otherwise how long the child still waits for its restart. That is
-    /// zero while it restarts, and while one message is tried.
+    /// How long the child still waits for its restart, if the breaker refuses messages. Zero while the child restarts, and
+    /// while the breaker tries one message. `None` if the breaker lets messages through.
     ///
     /// # Errors
     ///
@@ -254,7 +254,8 @@ impl<C: Actor> ActorRef<CircuitBreaker<C>> {
 }
 
 impl<C: Actor> CircuitBreaker<C> {
-    /// Gives the child a message and waits until it is handled, the breaker opens, or this actor is to stop. Invariant 1.
+    /// Gives the child a message, and waits until the child has handled it, the breaker opens, or this actor must stop.
+    /// Invariant 1.
     fn pass(
         &self,
         message: C::Message,
@@ -264,7 +265,8 @@ impl<C: Actor> CircuitBreaker<C> {
         let (plan, child, stopping) = (Arc::clone(&self.plan), child.clone(), ctx.stopping());
         let passed_on = pass_on(message, &child, ctx);
         async move {
-            // The decider, which opens the breaker, runs on this actor's turn, so not before this waits.
+            // The decider opens the breaker. It runs on this actor's turn, so it cannot run before this
+            // waits.
             let mut opened = pin!(plan.opened.notified());
             opened.as_mut().enable();
             passed_on.await;
@@ -273,7 +275,7 @@ impl<C: Actor> CircuitBreaker<C> {
                 let _waits = mark.send(());
                 Ok(())
             });
-            // It is over, too, when the child has ended, which drops the mark.
+            // This also completes when the child has ended, because that drops the mark.
             let (mut handled, mut stopping) = (pin!(handled), pin!(stopping));
             poll_fn(|cx| {
                 let over = handled.as_mut().poll(cx).is_ready()
@@ -316,7 +318,7 @@ impl<C: Actor> Actor for CircuitBreaker<C> {
             Gate::Refuse(retry_after) => {
                 let name = C::message_name(&message);
                 let why = AskError::CircuitOpen(Box::new(CircuitOpen { breaker: ctx.path(), retry_after }));
-                // An asker that is told is not the loss of a message.
+                // If an asker gets the error, the message does not count as lost.
                 if !drop_because(why, message) {
                     ctx.me_any().core().dead_letter(name, DeadLetterReason::CircuitOpen);
                 }

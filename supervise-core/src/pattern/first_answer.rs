@@ -9,8 +9,8 @@ use std::task::{Context as TaskContext, Poll};
 
 use crate::actor::{Actor, Ask, AskError, Request};
 
-/// Asks several actors of one kind the same thing and completes with the first answer. An actor that fails to answer does not
-/// count, unless none of them answers: then the result is the error of the last one.
+/// Asks several actors of one kind the same thing, and completes with the first answer. An ask that fails is ignored, unless
+/// all of them fail: then the result is the last error.
 ///
 /// ```
 /// use supervise_core::pattern::first_answer;
@@ -41,8 +41,8 @@ use crate::actor::{Actor, Ask, AskError, Request};
 /// # }
 /// ```
 ///
-/// The actors that answer later have done their work for nothing; the message has no way to call it off. For a limit of time, put
-/// `tokio::time::timeout` around it.
+/// The later answers are dropped: the other actors still handle their messages. For a time limit, put `tokio::time::timeout`
+/// around the future.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Actors that stand in for others: a supervisor that replaces its child after a delay, a circuit breaker, and a pool of workers. Beside them,
-//! [topics](Topic) to which actors subscribe, and [the first of several answers](first_answer).
+//! Actors that stand in for others: a supervisor that replaces its child after a delay, a circuit breaker, and a pool of
+//! workers. This module also has [topics](Topic), to which actors subscribe, and [the first of several answers](first_answer).
 //!
 //! | pattern | its children | when one fails |
 //! |---|---|---|
@@ -12,7 +12,8 @@
 //! to the backoff supervisor of a `Feed`, to a pool of them, or to a pool of backoff supervisors. The pattern's own
 //! methods are behind `actor_ref()`, so that they cannot clash with the name of a handler.
 //!
-//! A pattern relays no message upwards. The actor that handles a message replies to its asker directly.
+//! A pattern does not relay messages from its children to its parent. The actor that handles a message
+//! replies to its asker directly.
 //!
 //! ```
 //! use std::time::Duration;

@@ -8,8 +8,8 @@ use crate::actor::{Actor, ActorRef, AskError, Context, SendError, SendErrorReaso
 use crate::base::drop_contained;
 use crate::observe::DeadLetterReason;
 
-/// Passes a message on. It waits for room in a bounded mailbox, so that a pattern holds up its senders as the child
-/// itself would. The wait ends when the child ends, or when the pattern must stop.
+/// Passes a message on. It waits for room in a bounded mailbox, so that a pattern slows its senders down as the
+/// child itself would. The wait ends when the child ends, or when the pattern must stop.
 ///
 /// If there is room, the message has been sent when this returns.
 pub(super) fn pass_on<S: Actor, C: Actor>(

@@ -45,14 +45,14 @@ use crate::supervision::{
 
 /// Stands in for several workers of one kind, and supervises them.
 ///
-/// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. It does not use the table of its parent:
-/// its workers' failures are decided by the [default table](crate::DefaultTable), or by [another
-/// one](PoolProps::supervised_by) that the compiler checks. Unlike the default table elsewhere, it does not give up a worker that cannot
-/// start, but tries again after growing delays (rule
+/// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. It does not use the table of its
+/// parent. The [default table](crate::DefaultTable), or [another one](PoolProps::supervised_by) that the compiler checks,
+/// decides the failures of its workers. With the default table, there is one difference: if a worker cannot start, the pool
+/// does not stop it but tries again after growing delays (rule
 /// [13.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.8)).
 ///
-/// A pool of one worker is useful between a parent that restarts all its children together and a child that may fail
-/// alone.
+/// A pool of one worker is useful if a parent restarts all its children together, but one child may fail without
+/// affecting the others.
 pub struct Pool<C: Actor> {
     plan: Arc<Plan<C>>,
     workers: Vec<Worker<C>>,
@@ -119,12 +119,13 @@ impl<C: Actor> Pool<C> {
         PoolProps::new(size, Template::new(template), Routing::SmallestMailbox)
     }
 
-    /// Makes a pool in which messages with equal keys go to the same worker, in their order. `key` says what the key of a message
-    /// is, for example the customer that it is about.
-    /// A message of an `#[actor]` comes in its [`Envelope`](crate::Envelope).
+    /// Makes a pool in which messages with equal keys go to the same worker, in their order. `key` returns the key of a
+    /// message, for example the customer that it is about. A message of an `#[actor]` comes in its
+    /// [`Envelope`](crate::Envelope).
     ///
     /// A worker keeps its keys when it restarts or is replaced; while it waits for its restart, so do its messages. After a permanent
-    /// worker has ended by itself, messages with its keys become dead letters until it is replaced. If the number of workers changes, only the keys of the workers that left move, or those that a new worker takes over (rendezvous
+    /// worker has ended by itself, messages with its keys become dead letters until it is replaced. If the number of workers
+    /// changes, only two kinds of keys move: those of workers that left, and those that a new worker takes over (rendezvous
     /// hashing). A key that moves is handled by its new worker at once, while the old one may still handle earlier messages.
     ///
     /// `key` runs on the pool's turn and must not block. If it panics, the pool fails. `template` makes every instance of every
@@ -228,7 +229,7 @@ impl<B: Blueprint, T> PoolProps<B, T> {
     /// | ends by itself, or by a requested stop | replaced | leaves | leaves |
     ///
     /// At the limit, a pool of permanent workers fails itself, whatever the strategy says, as OTP's supervisors do,
-    /// because it cannot give a permanent worker up. So the table of its parent needs `on(_)`.
+    /// because it cannot do without a permanent worker. So the table of its parent needs `on(_)`.
     pub fn restart(mut self, restart: RestartType) -> PoolProps<B, Unchecked> {
         self.plan.restart = restart;
         self.marked()
@@ -281,8 +282,8 @@ impl<B: Blueprint, T> PoolProps<B, T> {
     }
 }
 
-/// The table of a pool that was given none. The default table would give up a worker that cannot start, and the pool with its last
-/// worker, for example when a database is down for a moment.
+/// The table of a pool that was given none. The default table would stop a worker that cannot start, for example when a
+/// database is down for a moment, and the pool would stop with its last worker.
 fn keeps_trying(failure: &Failure, worker: &ChildInfo) -> Result<Ruled, Failure> {
     match (failure.stage(), failure.kind()) {
         (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
@@ -343,10 +344,10 @@ impl<C: Actor> ActorRef<Pool<C>> {
         self.ask_visit(|pool, _| pool.workers.iter().map(|worker| worker.actor.clone().into()).collect()).await
     }
 
-    /// Sets the number of workers, after the pool has routed all earlier messages. If there are too many, the youngest
+    /// Sets the number of workers, after the pool has routed all earlier messages. If there are too many, the youngest ones
     /// stop after they have handled their messages. If one of those fails before that, other workers are not affected,
-    /// whatever the strategy says
-    /// (rule [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
+    /// whatever the strategy says (rule
+    /// [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
     /// restores the original size.
     ///
     /// # Panics
@@ -389,7 +390,7 @@ impl<C: Actor> Pool<C> {
         }
     }
 
-    /// Workers that are too many finish their work (rule 13.9).
+    /// Surplus workers finish their work (rule 13.9).
     fn resize(&mut self, size: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
             if !surplus.actor.has_ended() {

@@ -1,4 +1,4 @@
-//! Which of its workers a pool gives a message to.
+//! Decides which of its workers a pool gives a message to.
 //!
 //! Rules 13.8 and 21.5.
 
@@ -59,13 +59,13 @@ impl<M> fmt::Debug for Routing<M> {
     }
 }
 
-/// How much a worker of this name wants a key. The one that wants it most gets it, so that a change of the workers moves as few
-/// keys as possible (rendezvous hashing).
+/// The weight of a worker of this name for a key. The worker with the largest weight gets the key, so that a change of the
+/// workers moves as few keys as possible (rendezvous hashing).
 pub(super) fn weight(key: u64, worker: &str) -> u64 {
     hash(&(key, worker))
 }
 
-/// The same for the same value, in each process.
+/// A hash that is the same for the same value in every process.
 fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

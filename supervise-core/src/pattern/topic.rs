@@ -2,8 +2,8 @@
 //!
 //! 1. A topic holds its subscribers weakly, so it keeps neither an actor nor its system alive.
 //! 2. No user code runs, and no user's value is dropped, while the lock is held.
-//! 3. A topic holds at most twice as many subscribers as are alive, and a few: it looks for those that have ended whenever the
-//!    number has doubled, and whenever it publishes.
+//! 3. A topic holds at most twice as many subscribers as are alive, or 16. It looks for subscribers that have ended whenever
+//!    the number has doubled, and whenever it publishes.
 //!
 //! Rules 21.1, 21.2, 21.3 and 21.4.
 
@@ -27,7 +27,8 @@ impl ActorSystem {
 
 /// A topic: actors subscribe to it, and each event that is published reaches every subscriber as a message.
 ///
-/// A handle, cheap to clone; all clones are the same topic. A subscription ends with its actor, and survives the actor's restarts.
+/// This is a handle. It is cheap to clone, and all clones are the same topic. A subscription ends with its actor, and survives
+/// the actor's restarts.
 ///
 /// ```
 /// use supervise_core::pattern::Topic;
@@ -78,7 +79,7 @@ struct Shared<T: 'static> {
 
 struct Subscribers<T: 'static> {
     all: HashMap<Uid, Arc<Subscriber<T>>>,
-    /// At this number, the topic looks for subscribers that have ended. Invariant 3.
+    /// At this number of subscribers, the topic looks for those that have ended. Invariant 3.
     look_at: usize,
 }
 
@@ -108,7 +109,7 @@ impl<T: Clone + Send + 'static> Topic<T> {
     /// `topic.subscribe(&ctx.me(), DisplayRef::price_changed)`.
     ///
     /// An actor has one subscription to a topic. If it subscribes again, for example in the `#[pre_start]` of each instance, the new
-    /// subscription replaces the old one. An actor that has ended is not subscribed.
+    /// subscription replaces the old one. If the actor has ended, this has no effect.
     ///
     /// `into_message` runs in the code that publishes. It must not block.
     pub fn subscribe<R, F, O>(&self, subscriber: &R, into_message: F)
@@ -142,8 +143,8 @@ impl<T: Clone + Send + 'static> Topic<T> {
         drop(removed);
     }
 
-    /// Tells `event` to every subscriber, in no particular order, and returns to how many. It does not wait: the events that one
-    /// task publishes reach each subscriber in their order.
+    /// Tells `event` to every subscriber, in no particular order, and returns how many there were. It does not wait. The events
+    /// that one task publishes reach each subscriber in the order of publication.
     ///
     /// If a bounded mailbox has no room, the message becomes a dead letter, and counts as told.
     ///

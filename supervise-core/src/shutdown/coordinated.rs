@@ -29,11 +29,11 @@ impl ActorSystem {
     /// Runs the [coordinated shutdown](Self::coordinated_shutdown), ends all actors, children before their parents, and
     /// waits until the last one has ended. If it is called twice, both calls wait for the same end.
     ///
-    /// Even if the coordinated shutdown is aborted, the system ends. Whether the system ended with a failure is what
-    /// [`when_terminated`](Self::when_terminated) says afterwards.
+    /// Even if the coordinated shutdown is aborted, the system ends. Afterwards, [`when_terminated`](Self::when_terminated)
+    /// says whether the system ended with a failure.
     ///
-    /// Awaited in a handler or hook of one of the system's own actors, it does not wait: the end comes when that handler has
-    /// returned (rule 9.2).
+    /// If a handler or hook of one of the system's own actors awaits this, it does not wait, because the system ends only
+    /// after that handler has returned (rule 9.2).
     ///
     /// # Cancel safety
     ///
@@ -49,7 +49,7 @@ impl ActorSystem {
         } else {
             self.stop_all();
         }
-        // The end waits for the code that runs on this actor's turn.
+        // The system cannot end before the code that runs on this actor's turn returns.
         if !self.core().dispatcher().is_here() {
             // The failure of a guardian has been logged.
             let _how = self.when_terminated().await;
@@ -185,7 +185,7 @@ impl CoordinatedShutdown {
         self.state().finished().await
     }
 
-    /// Why the shutdown was run. `None` before it is run.
+    /// Why the shutdown runs. `None` before it runs.
     pub fn reason(&self) -> Option<ShutdownReason> {
         self.state().reason()
     }

@@ -58,12 +58,12 @@ impl ActorSystem {
         self.ends_within(actor, AnyActorRef::stop, within).await
     }
 
-    /// Lets an actor handle what waits, refuses what is sent to it from now on
-    /// ([`ActorRef::stop_when_drained`]), and waits until it has ended. As with [`ended`](Self::ended), its name may still be taken.
+    /// Lets an actor handle the messages that wait, makes it refuse further messages ([`ActorRef::stop_when_drained`]), and
+    /// waits until it has ended. As with [`ended`](Self::ended), its name may still be taken.
     ///
     /// # Errors
     ///
-    /// If the actor has not ended within that time. It still handles what waits, and then stops.
+    /// If the actor has not ended within that time. It still handles the messages that wait, and then stops.
     ///
     /// # Cancel safety
     ///
@@ -79,7 +79,8 @@ impl ActorSystem {
         within: Duration,
     ) -> Result<HowEnded, NotStopped> {
         let subject = actor.actor_ref().to_any();
-        // Watches before the stop, so that the answer says how the actor ended, even if it ends at once.
+        // The watch begins before the stop, so that the answer says how the actor ended, even if it ends at
+        // once.
         let end = self.watch_from_outside(&subject);
         stop(&subject);
         drop(subject);

@@ -30,11 +30,11 @@ pub(super) async fn run_phases(system: &ActorSystem, first: usize) -> Result<(),
     Ok(())
 }
 
-/// The task that the last phase has by itself.
+/// The built-in task of the last phase.
 fn terminate(system: ActorSystem) -> Task {
     let run = UserValue::new(Box::pin(async move {
         system.stop_all();
-        // A failure that ends the system meanwhile is told by `when_terminated`: all actors are stopped all the same.
+        // If a failure ends the system meanwhile, `when_terminated` reports it. All actors are stopped in any case.
         let _how = system.when_terminated().await;
         Ok(())
     }) as _);

@@ -1,4 +1,4 @@
-//! Shutting down when the process is told to, and ending it when it is told twice.
+//! Shuts the system down at the first signal, and ends the process at the second.
 //!
 //! Rule 16.2.
 
@@ -24,11 +24,11 @@ impl ActorSystem {
     /// }
     /// ```
     ///
-    /// This `main` exits with 0 after a signal, and with 1, printing the failure, when a failure has ended the system.
+    /// After a signal, this `main` exits with 0. If a failure has ended the system, it prints the failure and exits with 1.
     ///
-    /// A second signal ends the process at once, even where handlers block all threads of the runtime: it is logged as an error,
-    /// no hook and no destructor runs, and the exit code is 128 and the signal's number, 130 or 143. A system that
-    /// had ended before the first signal ignores all signals, and they do not end the process by themselves any more.
+    /// A second signal ends the process at once, even if handlers block all threads of the runtime. It is logged as an error,
+    /// and no hook and no destructor runs. The exit code is 128 plus the signal's number, that is 130 or 143. If the system had
+    /// already ended before the first signal, it ignores all signals, and they no longer end the process by themselves.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ fn exit_at_the_next(mut signals: Signals) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return drop(tokio::spawn(wait));
     };
-    // Without the thread the second signal is ignored, as it was before it was listened for.
+    // If the thread cannot be started, the second signal is ignored.
     drop(std::thread::Builder::new().name("supervise-signal".to_owned()).spawn(move || runtime.block_on(wait)));
 }
 

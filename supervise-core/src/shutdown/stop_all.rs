@@ -1,4 +1,4 @@
-//! Stopping all actors, and saying in the log who holds up the end.
+//! Stops all actors, and logs which of them delay the end.
 //!
 //! Rule 9.2.
 
@@ -9,8 +9,8 @@ use crate::inspect::StillStopping;
 use crate::observe;
 
 impl ActorSystem {
-    /// Stops all actors. If that takes longer than a stop timeout, the log names those that still run: then, and after
-    /// twice as long each further time.
+    /// Stops all actors. If that takes longer than the default stop timeout, the log names those that still run. Each
+    /// further log line comes after twice that time.
     pub(super) fn stop_all(&self) {
         self.user_guardian().stop();
         if self.core().shutdown().begins_to_stop_all() {

@@ -125,7 +125,7 @@ impl Phase {
     }
 }
 
-/// Why phases have no order.
+/// Why the phases cannot be ordered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPhases {
@@ -218,7 +218,8 @@ fn predefined() -> Vec<Phase> {
     phases
 }
 
-/// The positions of the phases in an order in which each comes after those it waits for: always the first that may.
+/// The positions of the phases in an order in which each comes after those it waits for. If several phases could
+/// come next, the one that was declared first does.
 fn order(phases: &[Phase]) -> Result<Vec<usize>, InvalidPhases> {
     let waits_for = dependencies(phases)?;
     let mut order = Vec::with_capacity(phases.len());

@@ -40,8 +40,9 @@ impl ShutdownSettings {
         self
     }
 
-    /// Makes the last phase leave the system running. Then [`terminate`](crate::ActorSystem::terminate) must not run
-    /// the phases either; see [`terminate_directly`](Self::terminate_directly).
+    /// Makes the last phase leave the system running. If you set this, also set
+    /// [`terminate_directly`](Self::terminate_directly), because [`terminate`](crate::ActorSystem::terminate) must
+    /// not run phases that do not end the system.
     #[must_use]
     pub fn leave_system_running(mut self) -> Self {
         self.terminates_system = false;
@@ -66,7 +67,7 @@ impl Default for ShutdownSettings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidShutdown {
-    /// The phases have no order.
+    /// The phases cannot be ordered.
     #[error(transparent)]
     Phases(#[from] InvalidPhases),
     /// `terminate` would run phases that do not terminate.

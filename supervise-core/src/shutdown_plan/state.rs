@@ -101,7 +101,7 @@ impl ShutdownState {
         self.lock().begin(position + 1)
     }
 
-    /// The phases before this one do not run.
+    /// Marks the phases before this one as skipped.
     pub(crate) fn leave_out_until(&self, position: usize) {
         let never_run = self.lock().begin(position);
         drop(never_run);

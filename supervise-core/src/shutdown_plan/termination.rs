@@ -4,7 +4,7 @@
 //!   /user ends ──► hooks are called, and waited for ──► /system ends ──► / ends ──► callbacks, last first ──► the end
 //! ```
 //!
-//! 1. A hook is done when it is dropped, also when the task that holds it panics or is aborted.
+//! 1. A hook is done when it is dropped, even if the task that holds it panics or is aborted.
 //! 2. A callback is refused or runs exactly once, because the end of the root takes the list with all of them. If the
 //!    runtime is shut down first, the callbacks are dropped instead.
 //!
@@ -44,7 +44,8 @@ impl TerminationHook {
         let _gone = self.0.wait_for(|called| *called).await.is_err();
     }
 
-    /// Releases `/system`: it may end as far as this hook is concerned. Dropping the hook has the same effect.
+    /// Releases `/system`, so that this hook no longer keeps it from ending. Dropping the hook has the same
+    /// effect.
     pub fn done(self) {}
 }
 

@@ -49,8 +49,8 @@ pub enum Reset {
 }
 
 impl Backoff {
-    /// Doubles from `min` to `max`, and starts again from `min` when a child has not failed for `max`. So a child that fails again and again is
-    /// restarted once in `max` in the long run, however long after each start it fails.
+    /// Doubles from `min` to `max`, and starts again from `min` when a child has not failed for `max`. So in the long run, a
+    /// child that fails again and again restarts about once per `max`, however long after each start it fails.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl Backoff {
         Self { growth: Growth::Exponential { min, max, jitter: 0.0 }, reset: Reset::After(max) }
     }
 
-    /// Proto.Actor's arithmetic: a delay of `count · initial`. The count is cleared when the last failure is older than
+    /// A delay of `count · initial`, as in Proto.Actor. The count is cleared when the last failure is older than
     /// `window`.
     ///
     /// # Panics
@@ -132,7 +132,7 @@ impl BackoffCount {
         self.failed_as(self.count_at(backoff, now), backoff, now, draw)
     }
 
-    /// Like [`failed`](Self::failed), of a child that has begun to run `runs` times.
+    /// Like [`failed`](Self::failed), for a child that has begun to run `runs` times.
     pub fn failed_in_run(&mut self, runs: u8, backoff: &Backoff, now: Time, draw: f64) -> Duration {
         self.runs = runs;
         self.failed(backoff, now, draw)
@@ -141,8 +141,8 @@ impl BackoffCount {
     /// Counts a failed start. `runs` says how many times the child has begun to run. If that is as many times as at its last
     /// failure, it did not run in between: however long the start took to fail, it was not a quiet time.
     ///
-    /// If it ran, the quiet time is at least the longest delay. It may be another actor, below the child, that takes its
-    /// time to fail.
+    /// If it ran, the quiet time is at least the longest delay, because an actor below the child may have taken long to
+    /// fail.
     pub fn failed_to_start(&mut self, runs: u8, backoff: &Backoff, now: Time, draw: f64) -> Duration {
         let count = match backoff.growth {
             Growth::Linear { .. } => self.count_at(backoff, now),
@@ -172,7 +172,7 @@ impl BackoffCount {
         self.count_after(Duration::ZERO, backoff, now)
     }
 
-    /// The count, or 0 after the quiet time: that of the backoff, but at least `least`.
+    /// The count, or 0 after the quiet time. The quiet time is that of the backoff, but at least `least`.
     fn count_after(&self, least: Duration, backoff: &Backoff, now: Time) -> u32 {
         let forgotten = match (backoff.growth, backoff.reset) {
             (Growth::Linear { window, .. }, _) => {
@@ -244,7 +244,7 @@ mod tests {
         for _ in 0..5 {
             let delay = count.failed(&backoff, now, 0.0);
             delays.push(delay.as_secs());
-            // Each time it is well for longer than any delay but the longest.
+            // Each time it runs without a failure for longer than any delay except the longest.
             now += delay + seconds(7);
         }
         assert_eq!(delays, [1, 2, 4, 8, 8]);

@@ -6,7 +6,7 @@
 //!      alive       dying        alive       alive
 //! ```
 //!
-//! 1. A name is taken from the moment it is reserved until the child's end has been processed, also while the child is
+//! 1. A name is taken from the moment it is reserved until the child's end has been processed, even while the child is
 //!    dying.
 //! 2. `dying` counts exactly the children whose stop was requested and that have not ended yet.
 //! 3. The table keeps the order. Nothing sorts the children later.
@@ -147,12 +147,12 @@ pub(crate) struct Children<R, C> {
     pub(crate) deciding: Option<Report<C>>,
     /// Restarts of any child, for limits that count per supervisor.
     pub(crate) restarts: RestartStatistics,
-    /// Restarts by rules with a limit, likewise.
+    /// Restarts that rules with a limit granted to any child, for limits that count per supervisor.
     pub(crate) of_rules: RuleStatistics,
     /// Delayed restarts.
     schedule: Schedule<C>,
-    /// All children from this id on, except declared ones, are to be replaced. So a storm of failures that begins with
-    /// the last child does not walk through all children at each failure.
+    /// All children from this id on, except declared ones, are to be replaced. With this, a storm of failures that
+    /// begins with the last child does not visit all children at each failure.
     replaced_from: ChildId,
 }
 

@@ -17,7 +17,7 @@ pub enum Directive {
     Restart,
     /// Like `Restart`, after a delay that grows with every consecutive failure.
     RestartAfter(Backoff),
-    /// Like `Restart`, on terms of its own: a limit beside the strategy's, and perhaps a backoff
+    /// Like `Restart`, with terms of its own: a limit in addition to the strategy's, and perhaps a backoff
     /// (rule [7.11](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.11)).
     RestartOn(Terms),
     /// Stop the child for good.
@@ -133,8 +133,9 @@ pub struct ChildInfo {
     pub restarts: u32,
 }
 
-/// The default table: an actor that itself could not start, was killed, or broke a death pact stops; everything else restarts. An
-/// actor that passes on that one below it could not start restarts, after a delay where there is no limit (rule 5.3).
+/// The default table. An actor stops if it could not start itself, was killed, or broke a death pact. Every other failed actor
+/// restarts. If an actor fails because an actor below it could not start, it restarts too, after a delay if there is no limit
+/// (rule 5.3).
 ///
 /// Rule [3.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.3).
 pub fn default_decider(failure: &impl Cause) -> Directive {

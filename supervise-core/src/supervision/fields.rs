@@ -10,10 +10,10 @@
 //!      └───── a permanent child ended by itself
 //! ```
 //!
-//! One rule moves the fields, [`next_step`](Fields::next_step): while one field takes a step, wait; else prepare the
-//! last field that is to restart; else start the first field that is down and may start; else let the instance
-//! continue. A first start, a group restart, and the retry of a start that failed in a group restart all follow this
-//! rule.
+//! One rule moves the fields, [`next_step`](Fields::next_step). While one field takes a step, wait. Otherwise,
+//! prepare the last field that is to restart. If there is none, start the first field that is down and may start. If
+//! there is none, let the instance continue. A first start, a group restart, and the retry of a start that failed in
+//! a group restart all follow this rule.
 //!
 //! 1. At most one field is `Preparing` or `Starting` by the rule.
 //! 2. `pending_resumes` is the number of suspensions that the restart of a child that is `ToRestart` or `Prepared` must
@@ -63,7 +63,7 @@ pub(super) struct Field {
     /// How many preparations the child has not reported. A report from before a restart of the parent may still be on
     /// its way.
     preparations: u32,
-    /// A temporary child failed, and stops for that reason, not because of its supervisor.
+    /// A temporary child failed. The reason of its end is this failure, not a decision of its supervisor.
     gives_up: bool,
 }
 
@@ -167,8 +167,8 @@ impl<C: Clone> Fields<C> {
     }
 
     /// Whether the actor stops because a significant child ended by itself. As in `do_auto_shutdown` of OTP's
-    /// `supervisor.erl`: if all of them have to end, it does not matter how the others ended. `makes_anew`: the next
-    /// instance declares all fields again.
+    /// `supervisor.erl`, if all of them have to end, it does not matter how the others ended. `makes_anew` says
+    /// whether the next instance declares all fields again.
     pub(super) fn shuts_down(&self, makes_anew: bool) -> bool {
         match self.auto_shutdown {
             AutoShutdown::Never => false,

@@ -14,7 +14,7 @@
 //!   from any phase, Terminate:  Terminating ──children ended──► Stopping ──post_stop done──► Ended
 //! ```
 //!
-//! How each phase handles each message (rule 1.4: a parked handler or hook holds up only what needs the instance):
+//! How each phase handles each message. A parked handler or hook delays only what needs the instance (rule 1.4):
 //!
 //! | message | Running, not suspended | suspended | Restarting | Waiting | Terminating, Stopping |
 //! |---|---|---|---|---|---|
@@ -33,8 +33,8 @@
 //! Invariants:
 //!
 //! 1. `suspended` is the number of own failures and received Suspends that have not been undone by a Resume or Restart.
-//! 2. At most one call into user code is out, and no other call is made until it returns. Deciding is separate from
-//!    these calls.
+//! 2. At most one call into user code is *out*, that is, has not returned yet. No other call is made until it
+//!    returns. Deciding is separate from these calls.
 //! 3. Every failure is reported exactly once, with exactly one suspension.
 //! 4. No user message is handled unless the phase is Running, with an instance, not suspended, and no call out.
 //! 5. `pre_restart` and `post_stop` run at most once on an instance, and only on one that had started.

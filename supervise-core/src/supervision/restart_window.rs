@@ -13,7 +13,7 @@ use super::settings::{Limit, Window};
 pub struct RestartStatistics {
     count: u32,
     opened: Option<Time>,
-    /// The failures that are still in a sliding window: never more than the limit plus one.
+    /// The failures that are still in a sliding window. Never more than the limit plus one.
     recent: VecDeque<Time>,
     /// Whether the last request was refused.
     refused: bool,
@@ -41,7 +41,7 @@ impl RuleStatistics {
     }
 }
 
-/// How much of a restart limit is used at some time: what the next failure would find.
+/// How much of a restart limit is used at some time, as the next failure would find it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Standing {
@@ -49,13 +49,13 @@ pub struct Standing {
     pub used: u32,
     /// How many are granted.
     pub of: u32,
-    /// When the first of those that count now will count no more, as the time since the system began. `None`: none counts, or they
-    /// count for the child's whole life.
+    /// When the oldest of these restarts stops counting, as the time since the system began. `None` if no restart counts, or if
+    /// they count for the child's whole life.
     pub anew_at: Option<Time>,
 }
 
 impl RestartStatistics {
-    /// What a failure at `now` would find. `None` if there is no limit.
+    /// How much of the limit a failure at `now` would find used. `None` if there is no limit.
     ///
     /// Rules 7.3, 7.4 and 7.5.
     pub fn standing(&self, limit: &Limit, now: Time) -> Option<Standing> {

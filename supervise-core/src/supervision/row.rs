@@ -1,4 +1,4 @@
-//! How many failures of a child came one after the other: for people who read the log. Nothing is decided by it.
+//! Counts the consecutive failures of a child, for people who read the log. No decision depends on this count.
 
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::Time;
 use super::settings::Strategy;
 
-/// The failures of one child in a row. It is counted only while somebody is told of failures.
+/// The consecutive failures of one child. They are counted only while the log or a subscriber receives
+/// failures.
 ///
 /// Rule 10.6.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +22,7 @@ impl Hash for Row {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// How long a child without a backoff and without a window must not fail for its row to end.
+/// If there is neither a backoff nor a window, a row ends when the child has not failed for this long.
 const QUIET: Duration = Duration::from_secs(60);
 
 impl Row {
@@ -59,7 +60,7 @@ mod tests {
         let window = plain.within(Duration::from_secs(10));
         assert_eq!([200, 210, 221].map(|second| counted(&window, second)), [1, 2, 1]);
         row.failed(&plain, Duration::from_secs(300), Some((Duration::from_secs(100), 7)));
-        assert_eq!(row.failures(), 7, "a backoff counts for itself");
+        assert_eq!(row.failures(), 7, "under a backoff, its count applies");
         row.failed(&plain, Duration::from_secs(430), None);
         assert_eq!(row.failures(), 8, "it has been restarted for 30 s");
     }

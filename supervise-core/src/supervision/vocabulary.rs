@@ -46,7 +46,8 @@ pub trait Cause: Clone {
     fn at_restart(self, original: Self) -> Self;
     /// Whether it is marked as the failure of a start or a restart.
     fn is_initialization(&self) -> bool;
-    /// Whether an actor below the one that failed failed first, and nobody between them could mend it.
+    /// Whether an actor below the one that failed was the first to fail, and every supervisor between them
+    /// escalated.
     fn is_from_below(&self) -> bool {
         false
     }
@@ -309,8 +310,8 @@ pub enum Outcome {
     },
     /// The child was already about to restart or stop for an earlier reason, which answers this failure too.
     AlreadyAnswered,
-    /// The supervisor itself fails with the child's cause: the table says so, or the supervisor waits for the first start of this
-    /// child and nothing says that it is tried again (rule 14.1).
+    /// The supervisor itself fails with the child's cause. Either the table says so, or the supervisor waits for the first
+    /// start of this child, and no backoff lets that start be tried again (rule 14.1).
     Escalated,
     /// A restart was refused by the limit, and the supervisor itself fails with the child's cause: because of
     /// `on_limit = Escalate`, or because it waits for the first start of this child.

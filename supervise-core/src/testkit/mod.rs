@@ -1,15 +1,15 @@
 //! Testing actors: a private system per test on a paused clock. Needs the feature `testkit`.
 //!
-//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`]; a test never sleeps. The clock
-//! does not know of sockets, pipes and other threads that an actor waits for, and moves on: let a test's actors talk to
-//! a stand-in instead, or run the test on a real clock.
+//! The clock moves only when nothing else can happen, or by [`TestSystem::advance`], so a test never sleeps. The clock
+//! also moves while an actor waits for a socket, a pipe or another thread, because it does not know of these. Let a
+//! test's actors talk to a stand-in instead, or run the test on a real clock.
 //!
 //! A test that cannot end fails instead of hanging:
 //!
 //! | the test | ends |
 //! |---|---|
-//! | waits for something that does not happen | after a virtual hour; what [`TestSystem::advance`] moves does not count, but it moves the clock a million times at most |
-//! | has actors that are always busy: one that tells itself something again and again, or yields in a loop | after two million turns without a moment of rest while the test itself waits; they are named |
+//! | waits for something that does not happen | after a virtual hour. Time that [`TestSystem::advance`] adds does not count, but a test may call it at most a million times |
+//! | has actors that are always busy: one that tells itself something again and again, or yields in a loop | after two million turns without a moment of rest while the test itself waits. The message names these actors |
 //! | has another task that yields in a loop, or does so itself | after a minute of real time without a moment of rest |
 //! | waits for a task of `spawn_blocking` that does not return | after five minutes of real time in which nothing happens |
 //! | blocks its thread: a handler waits for a lock, a channel of `std` or another thread, sleeps with `std`, or computes | after five minutes of real time in one piece; the actor is named on standard error and *the process is aborted*, because nothing else can end it |
@@ -33,7 +33,8 @@
 //! });
 //! ```
 //!
-//! It deliberately does not run tests on several threads. The simulator and the stress tests look for races.
+//! The testkit deliberately does not run tests on several threads. The simulator and the stress tests look
+//! for races.
 
 mod patience;
 mod probe;
@@ -241,8 +242,8 @@ impl TestSystem {
         self.log.borrow_mut().dead_letters_allowed = true;
     }
 
-    /// Waits until an actor has ended, and returns how. The actor may have ended before the call. If several actors
-    /// ended at one path, it returns how the last one did.
+    /// Waits until an actor has ended, and returns how it ended. The actor may have ended before the call. If
+    /// several actors ended at one path, it returns how the last one ended.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! Writes a [`Block`]: the user's block, the messages, the ref's methods, `Actor`, and the failures to decide. Cannot fail.
 //!
-//! A block with mistakes goes the same way. What has a mistake is left out, but for its name: code that uses the actor
-//! has no errors then, and editors still know the actor.
+//! A block with mistakes is expanded in the same way. A part with a mistake is left out, except for its name. So code
+//! that uses the actor has no further errors, and editors still know the actor.
 
 mod batch;
 mod behaviour;
@@ -46,7 +46,8 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
     quote!(#overview #item #generated #implemented)
 }
 
-/// The block without what has a mistake. The errors stand in a module: see [`reported`](super::model::reported).
+/// The block without the parts that have a mistake. The errors are in a module: see
+/// [`reported`](super::model::reported).
 pub(crate) fn with_mistakes(block: &Block, error: &syn::Error) -> TokenStream {
     let (mistakes, error, expanded) = (&block.mistakes, error.to_compile_error(), expand(block));
     quote_spanned!(Span::mixed_site()=> mod #mistakes { #error } #expanded)
@@ -69,8 +70,8 @@ fn one_module(block: &Block) -> TokenStream {
     derivation(generics, of, actor, TokenStream::new())
 }
 
-/// The call of a method, awaited if it is async. The call has the span of the method's name, but names that users cannot see. rustc
-/// reports there that the future is not `Send`.
+/// The call of a method, awaited if it is async. The call has the span of the method's name, because rustc reports there that
+/// the future is not `Send`. Its other names are hidden from users.
 fn call(method: &Ident, arguments: &[Ident], is_async: bool, krate: &syn::Path) -> TokenStream {
     let here = Span::mixed_site().located_at(method.span());
     let name = located(method);

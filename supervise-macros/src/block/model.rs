@@ -54,15 +54,16 @@ pub(crate) struct Handler {
     /// What generated code calls the method with: the context and the fields.
     pub(crate) call: Vec<Ident>,
     pub(crate) reply: Reply,
-    /// Whether messages are gathered and handled at once. The handler takes and returns a `Vec` then; the field is that of one message.
+    /// Set if messages are gathered and handled in one call. The handler then takes and returns a `Vec`; the field is that of
+    /// one message.
     pub(crate) batch: Option<Batch>,
     pub(crate) arguments: HandlerArguments,
-    /// What is wrong with the method, so that generated code cannot call it. Its message and its request exist all the
-    /// same, because the code that sends it is correct.
+    /// What is wrong with the method, so that generated code cannot call it. Its message and its request still exist,
+    /// because the code that sends the message is correct.
     pub(crate) mistake: Option<Mistake>,
 }
 
-/// How many messages are handled at once.
+/// How many messages are handled in one call.
 pub(crate) struct Batch {
     pub(crate) size: usize,
 }
@@ -93,7 +94,7 @@ pub(crate) enum Reply {
     Wrapped(Type),
     /// A `Result`: the reply or a failure.
     Fallible(Box<Fallible>),
-    /// The handler takes its reply slot and answers when it likes.
+    /// The handler takes its reply slot and may answer later.
     Later(Box<Later>),
 }
 
@@ -197,7 +198,7 @@ impl Block {
         }
     }
 
-    /// A derived `Debug` knows nothing of `sensitive`.
+    /// A derived `Debug` does not respect `sensitive`.
     fn check_debug(&self, errors: &mut Errors) {
         let sensitive = |handler: &&Handler| handler.arguments.sensitive.value.is_some();
         if let (Some(derive), Some(handler)) =
@@ -261,8 +262,9 @@ impl Handler {
     }
 }
 
-/// A type in the place of `ty`, of which an error is reported already. It does not exist. rustc reports nothing about it, nor about
-/// values of it, because the module it should be in contains a `compile_error!`. (Before 1.89 or so, rustc reports it here too.)
+/// A stand-in for `ty`, about which an error is already reported. This type does not exist. rustc reports neither the type nor
+/// values of it, because the module in which it should be contains a `compile_error!`. (Before about 1.89, rustc reports it
+/// here, too.)
 pub(crate) fn reported(mistakes: &Ident, ty: &dyn ToTokens) -> Type {
     let span = Span::mixed_site().located_at(spans::of(ty));
     let mut module = mistakes.clone();

@@ -104,7 +104,8 @@ fn refuse_async_trait(item: &mut Syntax, errors: &mut Errors) {
     }
 }
 
-/// Refuses `Terminated<PlayerRef>` if the block mentions a `Player`, which then is the actor that is meant.
+/// Refuses `Terminated<PlayerRef>` if the block mentions a `Player`, which is then probably the actor that
+/// the user means.
 fn refuse_watched_refs(block: &mut Block, members: &[Member], errors: &mut Errors) {
     let mut refused = false;
     for watch in &block.watches {
@@ -119,7 +120,7 @@ fn refuse_watched_refs(block: &mut Block, members: &[Member], errors: &mut Error
         }
     }
     if refused {
-        // Any actor may be the one that is meant.
+        // The user may mean any actor.
         block.watches_unknown = true;
         block.watches.clear();
     }
@@ -157,8 +158,8 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     }
     method.has_role = true;
     types::complete_context(&mut method.signature, errors);
-    // The role demands what these lints complain about. The user's own attributes come later and prevail; otherwise an `#[expect]` of
-    // one of these lints would remain unfulfilled.
+    // These lints complain about things that the role requires. The user's own attributes come later and take precedence.
+    // Otherwise the user's `#[expect]` of one of these lints would remain unfulfilled.
     let mut attrs = attributes::ours(quote!(
         #[allow(
             clippy::needless_pass_by_ref_mut,

@@ -82,7 +82,7 @@ impl Declaration {
         }
         let mut names = Vec::new();
         for child in &self.children {
-            // What a table of another type says about its end is not to be seen here.
+            // The settings of a shared table are not visible here.
             if !is_shared {
                 child.check_significant(strategy, errors);
             }
@@ -123,7 +123,7 @@ impl Child {
         if let ChildKind::Keyed(_) = self.kind {
             for given in [restart.given(), stop_timeout.given(), significant.given()].into_iter().flatten() {
                 let message = format!(
-                    "`{}` has no effect on keyed children: they come back when they are wanted, and end when they are idle",
+                    "`{}` has no effect on keyed children: they are created when they are needed, and end when they are idle",
                     given.name
                 );
                 errors.add(given.error(message));

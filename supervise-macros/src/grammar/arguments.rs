@@ -28,7 +28,7 @@ arguments! {
         "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"5s\"",
             "How long a running handler may continue after a stop request. Default: 5 s.";
         "ask_timeout" => ask_timeout: Duration = duration, "ask_timeout = \"5s\"",
-            "How long an ask of the actor waits for the reply, unless the asker says how long. Default: what the system says.";
+            "How long an ask of the actor waits for the reply, unless the asker sets a limit. Default: the limit of the system.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -46,7 +46,7 @@ arguments! {
     /// The arguments of `message(..)`.
     MessageArguments, "setting of the messages", message_arguments {
         "name" => name: Ident = name, "name = OrderCommand",
-            "The name of the enum. Default: the actor's name and `Message`. Give another one where a type of yours has that name.";
+            "The name of the enum. Default: the actor's name and `Message`. Set another name if one of your types already has that name.";
         "vis" => vis: Visibility = visibility, "vis = pub(crate)",
             "The visibility of the enum. It cannot be less than that of the actor. Default: `pub`.";
         "derive" => derive: Vec<Path> = derives, "derive(Clone, PartialEq)",
@@ -62,9 +62,9 @@ arguments! {
     /// The arguments of `#[handler(..)]`.
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
-            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker learns of the first failure, and not of what happens later, unless it asks with `.retried()`. Default: never.";
+            "How often a restart delivers the message again, from a clone of it. After that, the message becomes a dead letter with its failures. The asker gets the first failure, unless it asks with `.retried()`. Default: never.";
         "batch" => batch: usize = size, "batch = 100",
-            "Up to this many messages are handled at once: the handler takes a `Vec` of what each message brings, and the ref's method takes one. It returns nothing, a `Vec` with one reply for each message in their order, or a `Result` of these; an `Err` fails the actor once and tells all askers. Without `linger` the batch is what waits when the actor comes to it. A message of another handler is handled after the messages before it.";
+            "Up to this many messages are handled in one call. The handler takes a `Vec` with an element for each message; the ref's method takes one element. The handler returns nothing, a `Vec` with one reply for each message in their order, or a `Result` of these. An `Err` fails the actor once, and all askers of the batch get it. Without `linger`, a batch consists of the messages that already wait. The messages of a sender keep their order, also between handlers.";
         "linger" => linger: Duration = duration, "linger = \"10ms\"",
             "How long a batch that is not full waits for more messages, after its first one. Default: not at all.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
@@ -72,7 +72,7 @@ arguments! {
         "sensitive" => sensitive: () = flag, "sensitive",
             "The message's `Debug` hides the arguments.";
         "inline" => inline: () = flag, "inline",
-            "An ask that finds the actor idle runs the handler itself, in its first poll, and wakes no worker. For handlers that return at once; not for an `async fn`. Everything else in the asker's task waits meanwhile: its timeouts, and asks joined with this one.";
+            "If the actor is idle, an ask runs the handler in its own first poll and wakes no worker. For handlers that return immediately; not for an `async fn`. Meanwhile everything else in the asker's task waits, for example timeouts, and asks that are joined with this one.";
     }
 
     /// The arguments of `#[child(..)]` behind the closure.
@@ -80,13 +80,13 @@ arguments! {
         "restart" => restart: RestartType = word, "restart = ..",
             "What restarts the child. Default: `transient`.", restart_types_list;
         "stop_timeout" => stop_timeout: Duration = duration, "stop_timeout = \"2s\"",
-            "How long the child may take to stop. Default: what the child's own type says.";
+            "How long the child may take to stop. Default: the setting of the child's own type.";
         "significant" => significant: () = flag, "significant",
             "The end of the child can end the parent, as the strategy's `auto_shutdown` says.";
         "name" => name: LitStr = child_name, "name = \"reader-1\"",
             "The child's name. Default: the field's name.";
         "idle" => idle: Value<Duration> = length, "idle = \"5m\"",
-            "For keyed children: how long one may handle no message before it is passivated. Default: for ever.";
+            "For keyed children: how long a child may handle no message before it is passivated. Default: without limit.";
     }
 
     /// The arguments of `backoff(..)`.
@@ -114,7 +114,7 @@ arguments! {
         "backoff" | "linear_backoff" | "exponential_backoff" => backoff: Backoff = backoff, "backoff(..)",
             "How long to wait before this restart.", backoffs_list;
         "max_retries" => max_retries: Value<u32> = max_retries, "max_retries = 5",
-            "How many restarts this rule grants, beside the strategy's limit. Default: any number.";
+            "How many restarts this rule grants, in addition to the strategy's limit. Default: any number.";
         "within" => within: Value<Duration> = length, "within = \"1m\"",
             "The window in which the restarts of this rule count. Default: the child's whole life.";
         "window" => window: Window = word, "window = ..",

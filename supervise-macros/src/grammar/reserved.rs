@@ -16,7 +16,7 @@ reserved!("clone", "eq", "hash", "deref", "into", "actor_ref");
 
 #[cfg(test)]
 mod tests {
-    /// The page that lists what is refused names the same methods.
+    /// The page about the checks names the same methods.
     #[test]
     fn the_page_of_what_is_checked_lists_the_reserved_names() {
         let page = include_str!("../../../supervise/docs/checks.md");

@@ -1,12 +1,12 @@
 //! The words. Where `supervise` has an enum of the same meaning, the enum here has its name and the names of its variants.
 
 words! {
-    /// The parts of `#[supervise(..)]` beside the strategy.
+    /// The parts of `#[supervise(..)]`, apart from the strategy.
     Part, "strategy or setting", parts_list {
         "on" => Rule: "`on(PATTERN) = DIRECTIVE` says what to do about a failure. The first rule that matches decides.",
         "decider" => Decider: "`decider = path::to::function` decides in place of rules: `fn(&Failure, &ChildInfo) -> Result<Directive, Failure>`. The compiler does not see what it decides or escalates, so the table of the parent needs `on(_)`.",
-        "table" => Table: "`table = Storage` uses the strategy and the rules of another type, and nothing else may stand beside it. A table of its own is a unit struct: `#[supervise(..)] struct Storage;`.",
-        "crate" => Crate: "`crate = path::to::supervise`, if this crate was renamed. Only for a table of its own; an actor says it in `#[actor(..)]`.",
+        "table" => Table: "`table = Storage` uses the strategy and the rules of another type, and excludes all other settings. A shared table is a unit struct: `#[supervise(..)] struct Storage;`.",
+        "crate" => Crate: "`crate = path::to::supervise`, if this crate was renamed. Only for a shared table; for an actor, write it in `#[actor(..)]`.",
     }
 
     /// The strategies: which children a failure affects.
@@ -103,6 +103,6 @@ words! {
         "pre_restart" => PreRestart: "`(&mut self, ctx, cause: &Failure, message: Option<..Message>)`. Runs on the old instance before a restart. Without it, the children stop and `post_stop` runs.",
         "post_restart" => PostRestart: "`(&mut self, ctx, cause: &Failure)`. Runs on the new instance after a restart. Without it, `pre_start` runs.",
         "watch" => Watch: "`(&mut self, gone: Terminated<A>, ctx)`, or `gone: Terminated` for any type. Runs when a watched actor has ended.",
-        "stash_while" => StashWhile: "`(&self, message: &..Message) -> bool`. Runs before each message. `true` sets the message aside; it is asked again after the next message.",
+        "stash_while" => StashWhile: "`(&self, message: &..Message) -> bool`. Runs before each message. `true` sets the message aside. The method runs again for such a message after each further message.",
     }
 }

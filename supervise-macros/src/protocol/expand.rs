@@ -159,7 +159,7 @@ fn with(generics: &Generics, parameter: TokenStream) -> Generics {
     }
 }
 
-/// What the method returns. rustc reports there an error that cannot say that no answer came.
+/// What the method returns. rustc reports an error here if the type cannot say that no answer came.
 fn returned(protocol: &Protocol, at: usize, method: &Method) -> TokenStream {
     let (krate, object) = (&protocol.krate, object(protocol));
     let mixed = Span::mixed_site();

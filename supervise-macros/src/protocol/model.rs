@@ -5,7 +5,8 @@ use syn::{ItemTrait, Path, Signature};
 
 /// A protocol.
 pub(crate) struct Protocol {
-    /// The user's trait with what every protocol has. A method with a mistake has a body, so that nobody must implement it.
+    /// The user's trait, with the items that every protocol has. A method with a mistake gets a body, so that nobody has to
+    /// implement it.
     pub(crate) item: ItemTrait,
     /// The name of the protocol's ref.
     pub(crate) reference: Ident,
@@ -13,7 +14,7 @@ pub(crate) struct Protocol {
     pub(crate) methods: Vec<Method>,
     /// The methods with a body of their own. They are not messages.
     pub(crate) provided: Vec<Ident>,
-    /// Whether a trait object can have all of it. If not, the ref would only add errors.
+    /// Whether the whole trait can be used as a trait object. If not, the ref would only add errors.
     pub(crate) has_object: bool,
 }
 

@@ -36,7 +36,7 @@ const RESERVED: &[&str] = &[
     "try_into",
 ];
 
-/// What a trait object cannot have, but its ref has.
+/// Traits that a trait object cannot have, but its ref has.
 const NOT_FOR_OBJECTS: &[&str] =
     &["Clone", "Copy", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd", "Sized"];
 
@@ -103,7 +103,7 @@ fn check_trait(item: &ItemTrait, errors: &mut Errors) {
     }
 }
 
-/// Bounds of another trait are known to rustc only, and those of a `where` clause are too.
+/// Only rustc knows the bounds that another trait implies, and those of a `where` clause.
 fn check_generics(generics: &Generics, errors: &mut Errors) {
     for parameter in &generics.params {
         match parameter {
@@ -132,7 +132,8 @@ fn check_async_trait(attrs: &[Attribute], errors: &mut Errors) -> bool {
     true
 }
 
-/// Reads a method. Returns whether the trait keeps it: one with a mistake that would have further errors goes.
+/// Reads a method. Returns whether the trait keeps it. A method whose mistake would cause further errors is
+/// removed.
 fn read_method(protocol: &mut Protocol, method: &mut TraitItemFn, errors: &mut Errors) -> bool {
     let name = method.sig.ident.unraw().to_string();
     if RESERVED.contains(&name.as_str()) {
@@ -166,7 +167,7 @@ fn check_method(method: &TraitItemFn, errors: &mut Errors) {
     if let Safety::Unsafe(unsafety) = &signature.safety {
         errors.at(unsafety, "a method of a protocol cannot be unsafe, because it sends a message");
     }
-    // `#[async_trait]` has been here before, and what it leaves behind cannot be read.
+    // `#[async_trait]` has already expanded this method, and its output cannot be read.
     if let Some(lifetime) = by_async_trait(signature) {
         errors.at(lifetime, "write `#[protocol]` above `#[async_trait]`");
         return;
@@ -191,7 +192,7 @@ fn check_method(method: &TraitItemFn, errors: &mut Errors) {
             errors.at(&signature.ident, message);
         }
         Some(receiver) if borrowed(receiver) != Some(Borrowed::Shared) => {
-            errors.at(receiver, "many share a protocol's ref: write `&self`; the handler may take `&mut self`");
+            errors.at(receiver, "callers share a protocol's ref: write `&self`; the handler may take `&mut self`");
         }
         Some(_) => {}
     }
@@ -226,7 +227,8 @@ fn excuse(method: &mut TraitItemFn) {
     method.semi_token = None;
 }
 
-/// Adds what every protocol has. Rule 20.5: `actor` says what is behind a value that is not an actor.
+/// Adds the items that every protocol has. Rule 20.5: `actor` returns the actor behind a value that is not an
+/// actor itself.
 fn complete(item: &mut ItemTrait, krate: &Path) {
     let span = item.ident.span();
     for bound in

@@ -1,4 +1,4 @@
-//! Writes a [`Table`] as the strategy, `decide`, and the table for maps of the tree. Cannot fail.
+//! Writes a [`Table`] as the strategy, `decide`, and the table that `Tree` shows. Cannot fail.
 //!
 //! Rules 3.1 and 3.2.
 
@@ -20,7 +20,7 @@ use crate::grammar::words::{Directive, FailureKind};
 use crate::settings::written;
 use crate::{attributes, spans};
 
-/// The members of the impl that the table determines, which is one of the trait `of`.
+/// The members that the table determines, for an impl of the trait `of`.
 pub(crate) fn members(table: &Table, of: &TokenStream, krate: &Path) -> TokenStream {
     if let Some(shared) = &table.shared.value {
         return shared_members(shared, krate);

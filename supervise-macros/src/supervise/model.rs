@@ -65,7 +65,7 @@ pub(crate) struct Answer {
     pub(crate) backoff: Option<Backoff>,
     /// How many restarts the rule grants.
     pub(crate) limit: Option<RuleLimit>,
-    /// The number of the rule in its table. Its alternatives have one count.
+    /// The number of the rule in its table. Its alternatives share one count.
     pub(crate) rule: u16,
     /// The number of the answer among those that depend on the supervisor's settings.
     pub(crate) configured: Option<usize>,
@@ -74,7 +74,7 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
-/// A limit beside the strategy's.
+/// A limit in addition to the strategy's.
 #[derive(Clone)]
 pub(crate) struct RuleLimit {
     pub(crate) max_retries: Option<Value<u32>>,
@@ -117,7 +117,7 @@ pub(crate) enum Reset {
 pub(crate) enum Log {
     Off,
     At(LogLevel),
-    /// Up to so many failures in a row as warnings, then as errors.
+    /// Up to this many failures in a row as warnings, then as errors.
     ByAttempt(u32),
 }
 
@@ -285,7 +285,7 @@ impl Table {
         self.strategy.check(self.rules.iter().any(|rule| rule.answer.limit.is_some()), errors);
         reachability::check(&self.rules, generics, errors);
         if let (Some(decider), false) = (self.decider.given(), self.rules.is_empty()) {
-            let message = "a table has rules or a decider: remove `decider` or the `on(..)` rules";
+            let message = "a table has either rules or a decider: remove `decider` or the `on(..)` rules";
             errors.add(decider.error(message));
         }
         if let (false, Some(backoff)) = (self.may_restart(), self.strategy.arguments.backoff.given()) {

@@ -56,7 +56,7 @@ pub(crate) fn table(tokens: TokenStream, generics: &Generics, errors: &mut Error
         && (scope.is_some() || !table.rules.is_empty() || table.decider.given().is_some())
     {
         errors.add(shared.error(
-            "`table` takes the strategy and the rules of another type: remove what stands beside it, or write it there",
+            "`table` takes the strategy and the rules of another type: remove the other settings, or write them there",
         ));
     }
     table

@@ -1,4 +1,4 @@
-//! What needs attention: which card an actor gets, in which words, and in which order the cards come.
+//! The cards: which card an actor gets, what it says, and in which order the cards come.
 //!
 //! Rule 22.3.
 
@@ -14,20 +14,20 @@ use super::sight::{Budget, Sight, Time};
 use super::waits::{Behind, Waits};
 use super::words::{Count, Span, count, outcome, reason, short_type, so_many};
 
-/// The same message for so long, and others wait: it is stuck.
+/// An actor is stuck if it waits in the same message for this long and other messages wait.
 const STUCK: Duration = Duration::from_secs(5);
 /// So long actors wait for each other.
 const DEADLOCK: Duration = Duration::from_secs(1);
 /// So long in a handler that is not at an await point: it blocks a thread.
 const BLOCKS: Duration = Duration::from_secs(1);
-/// A start, and an end, may take so long.
+/// How long a start, and an end, may take.
 const SLOW_START: Duration = Duration::from_secs(5);
 const SLOW_END: Duration = Duration::from_secs(10);
-/// So many messages wait, or for so long: it falls behind if there are more at each look.
+/// An actor falls behind if this many messages wait and more at each look, or if one waits for this long.
 const MANY_WAIT: usize = 1_000;
 const LONG_WAIT: Duration = Duration::from_secs(10);
 const GROWS: u32 = 3;
-/// Of how many groups of alike actors cards are made.
+/// For how many groups of similar actors cards are made.
 const GROUPS: usize = 256;
 /// How many cards there are.
 pub(super) const MOST_CARDS: usize = 16;
@@ -48,7 +48,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// In the words of the page.
+    /// The title on the page.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Deadlock => "Deadlock",
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// A word for programs.
+    /// The name in the JSON.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Deadlock => "deadlock",
@@ -90,7 +90,7 @@ pub(super) struct Card {
     /// The path of the actor, or of the worst of several.
     pub(super) path: String,
     pub(super) actor_type: String,
-    /// Sentences with the numbers that matter. No text of the user's is in them.
+    /// Sentences with the numbers that matter. They contain no text of the user.
     pub(super) says: String,
     /// The text of the failure, if there is one.
     pub(super) cause: Option<String>,
@@ -148,14 +148,14 @@ fn falls_behind(sight: &Sight<'_>, mark: &Mark, now: Time) -> bool {
 /// The cards of one look.
 #[derive(Debug, Default)]
 pub(super) struct Hand {
-    /// Alike actors have one card.
+    /// Similar actors share one card.
     groups: HashMap<(Kind, &'static str, Option<&'static str>), Card>,
-    /// How many actors are not well.
+    /// How many actors have a problem.
     pub(super) ill: usize,
 }
 
 impl Hand {
-    /// Adds an actor that is not well.
+    /// Adds an actor that has a problem.
     pub(super) fn add(&mut self, kind: Kind, path: &str, sight: &Sight<'_>, known: &Known<'_>) {
         self.ill += 1;
         let code = match kind {
@@ -204,7 +204,7 @@ impl Hand {
     }
 }
 
-/// An actor that starts, or ends, waits for those below it: only the lowest ones have a card.
+/// Keeps only the lowest actors that start, or end, because the actors above wait for them.
 fn leave_roots(cards: &mut Vec<Card>, kind: Kind) {
     let paths: Vec<String> =
         cards.iter().filter(|card| card.kind == kind).map(|card| format!("{}/", card.path)).collect();
@@ -216,7 +216,7 @@ fn leave_roots(cards: &mut Vec<Card>, kind: Kind) {
     });
 }
 
-/// What else is known of an actor.
+/// Other facts about an actor.
 pub(super) struct Known<'a> {
     pub(super) mark: Option<&'a Mark>,
     pub(super) failing: Option<&'a Failing>,

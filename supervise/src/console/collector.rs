@@ -1,4 +1,5 @@
-//! Makes one view of a series of looks and events. Time is an argument, so this needs no runtime and no clock.
+//! Makes one view from a series of looks and events. Time is an argument, so this needs no runtime and no
+//! clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +14,13 @@ use super::sight::{Decision, Happening, Sight, Time};
 use super::waits::{LINK, Link, Waits};
 use super::wish::Wish;
 
-/// So long in one message is worth a mention beside a card of an actor that is stuck.
+/// After this long in one message, an actor is mentioned beside the card of a stuck actor.
 const LONG: Duration = Duration::from_secs(5);
 const MOST_MENTIONED: usize = 5;
 /// How many failures a view has.
 const MOST_FAILURES: usize = 60;
 
-/// What the looks and events so far mean.
+/// Collects the looks and events so far.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     marks: Marks,
@@ -52,7 +53,8 @@ pub(super) struct Look<'c> {
     ends: Vec<usize>,
 }
 
-/// An actor that waits in one message for long, and behind which nobody waits as far as is known. Others may wait for its answer.
+/// An actor that has been in one message for long, although no message waits in its own mailbox. Others may wait for its
+/// answer.
 #[derive(Debug, Clone)]
 pub(super) struct Mention {
     pub(super) path: String,
@@ -67,16 +69,16 @@ pub(super) struct View {
     pub(super) now: Time,
     /// How long the look took.
     pub(super) took: Duration,
-    /// How long it is to the next look.
+    /// The time until the next look.
     pub(super) interval: Duration,
     pub(super) actors: usize,
     pub(super) ill: usize,
-    /// For how long, at most, the message has waited that waits longest. `None`: none waits.
+    /// How long, at most, the oldest message has waited. `None` if no message waits.
     pub(super) longest: Option<Time>,
     pub(super) per_second: f64,
     /// The worst one first.
     pub(super) cards: Vec<Card>,
-    /// Who may be what those wait for that are stuck: the longest first.
+    /// The actors for which stuck actors may wait, the longest first.
     pub(super) mentioned: Vec<Mention>,
     /// How many more cards there are.
     pub(super) more_cards: usize,

@@ -1,4 +1,4 @@
-//! Who failed how often, of the actors that failed last.
+//! How often each of the actors that failed last has failed.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -7,18 +7,18 @@ use supervise_core::Outcome;
 
 use super::sight::{Decision, Time};
 
-/// Of how many actors failures are known.
+/// For how many actors failures are counted.
 const MOST: usize = 4_096;
-/// So many failures within [`QUICKLY`] are a loop.
+/// This many failures within [`QUICKLY`] are a loop.
 pub(super) const LOOP: usize = 3;
 const QUICKLY: Duration = Duration::from_secs(60);
-/// After so long without a failure the count begins anew.
+/// After this long without a failure, the count begins again.
 const CALM: Duration = Duration::from_secs(10 * 60);
 
 /// The failures of one actor.
 #[derive(Debug)]
 pub(super) struct Failing {
-    /// Since `first`.
+    /// How many failures there were since `first`.
     pub(super) failures: u64,
     /// The first failure after a calm time.
     pub(super) first: Time,

@@ -7,39 +7,40 @@ use supervise_core::{DeadLetterReason, Outcome};
 
 use super::sight::{Decision, Loss, Time};
 
-/// How far back it goes.
+/// How far back the history goes.
 pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
-/// How many failures are kept, how many falls, and of how many recipients lost messages are counted.
+/// How many failures are kept, how many falls, and for how many recipients lost messages are counted.
 const FAILURES: usize = 512;
 const FALLS: usize = 64;
 /// How many ends are kept, and how far back.
 const ENDS: usize = 32;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const RECIPIENTS: usize = 256;
-/// Of how many kinds the dead letters of one recipient are counted apart.
+/// How many kinds of dead letters of one recipient are counted separately.
 const KINDS: usize = 8;
-/// So many dead letters within [`MINUTE`] are worth a card.
+/// This many dead letters within [`MINUTE`] give a card.
 pub(super) const MANY_LOST: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A failure that went up the tree, or that ended an actor at its limit.
+/// A failure that was escalated, or that ended an actor at its limit.
 #[derive(Debug, Clone)]
 pub(super) struct Fall {
-    /// Who failed first.
+    /// The actor that failed first.
     pub(super) origin: String,
     pub(super) origin_key: u64,
     /// The supervisors that failed because of it, the lowest one first.
     pub(super) passed: Vec<String>,
     pub(super) text: String,
-    /// What ended it, and by whom. `None`: the last supervisor has not been decided about.
+    /// The last outcome, and the supervisor that decided. `None` while the failure of the last supervisor is
+    /// undecided.
     pub(super) end: Option<(Outcome, String)>,
-    /// How much of the limit was used that refused the restart.
+    /// How much of the limit was used, if a limit refused the restart.
     pub(super) used: Option<(u32, u32)>,
     pub(super) at: Time,
 }
 
 impl Fall {
-    /// Whether something is down because of it.
+    /// Whether an actor is down because of it.
     pub(super) fn is_harm(&self) -> bool {
         !matches!(self.end, Some((Outcome::Restarting { .. } | Outcome::Resumed | Outcome::AlreadyAnswered, _)))
     }
@@ -90,9 +91,9 @@ pub(super) struct History {
     pub(super) ends: VecDeque<(Time, Decision)>,
     pub(super) falls: VecDeque<Fall>,
     pub(super) losing: Vec<Losing>,
-    /// Of all recipients.
+    /// The last dead letters of all recipients.
     recent_losses: VecDeque<Time>,
-    /// How many dead letters each minute had: the minute's number since the system began, and the letters.
+    /// The number of each minute since the system began, and how many dead letters it had.
     pub(super) lost_minutes: VecDeque<(u64, u64)>,
     /// How many events came too quickly to be read.
     pub(super) missed: u64,
@@ -113,7 +114,8 @@ impl History {
         self.failures.push_back((now, decision));
     }
 
-    /// Follows a failure up the tree. A supervisor that fails with its child's failure is the next one that is decided about.
+    /// Follows a failure up the tree. If a supervisor fails with its child's failure, the next decision is about that
+    /// supervisor.
     fn fall(&mut self, decision: &Decision, now: Time) {
         let goes_up = matches!(decision.outcome, Outcome::Escalated | Outcome::LimitEscalated);
         let at_limit = matches!(decision.outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
@@ -191,7 +193,7 @@ impl History {
         many(&self.recent_losses, now)
     }
 
-    /// Forgets what is longer ago than it is kept.
+    /// Forgets what is older than [`KEPT`].
     pub(super) fn forget(&mut self, now: Time) {
         let old = |at: Time| now.saturating_sub(at) > KEPT;
         while self.failures.front().is_some_and(|failure| old(failure.0)) {

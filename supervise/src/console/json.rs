@@ -1,4 +1,4 @@
-//! A view as JSON, for the page and for programs. No line of it ends within, so that an event of a stream can hold it.
+//! A view as JSON, for the page and for programs. It contains no line break, so that an event of a stream can hold it.
 
 use std::fmt::{Display, Write};
 
@@ -11,11 +11,11 @@ use super::sight::{Decision, Time};
 use super::text::lede;
 use super::words::{outcome, short_type};
 
-/// Writes JSON. What it is told to write it writes in the order of the calls; commas are its business.
+/// Writes JSON values in the order of the calls, and adds the commas.
 #[derive(Debug, Default)]
 struct Writer {
     out: String,
-    /// Whether something stands before what comes next, so that it needs a comma.
+    /// Whether the next value needs a comma before it.
     comma: bool,
 }
 
@@ -85,7 +85,7 @@ impl Writer {
         self.number(number);
     }
 
-    /// In milliseconds.
+    /// Writes a time in milliseconds.
     fn time(&mut self, key: &str, time: Time) {
         self.numbers(key, time.as_millis());
     }

@@ -1,9 +1,9 @@
-//! What earlier looks leave behind, of the actors that are busy: since when something is so, and how old messages are.
+//! What earlier looks found out about busy actors: how long a state has lasted, and how old messages are.
 //!
-//! 1. An actor that runs, handles nothing and has nothing waiting leaves no mark, so the memory follows the load and not the size of
-//!    the system. At most [`MOST`] marks are kept.
-//! 2. What is remembered lies within one look of the truth: something that a look found, and the look before did not, began
-//!    between the two.
+//! 1. An actor that runs, handles nothing and has nothing waiting leaves no mark. So the memory depends on the load and not on
+//!    the size of the system. At most [`MOST`] marks are kept.
+//! 2. Times are exact to within the time between two looks: what a look found, and the look before did not, began between the
+//!    two.
 //!
 //! Rule 22.2.
 
@@ -15,10 +15,10 @@ use super::sight::{Sight, Time};
 
 /// How many busy actors are followed at a time.
 const MOST: usize = 16_384;
-/// How many arrivals are remembered of one mailbox.
+/// How many arrivals are remembered for one mailbox.
 const ARRIVALS: usize = 64;
 
-/// What is known of one busy actor.
+/// What is known about one busy actor.
 #[derive(Debug)]
 pub(super) struct Mark {
     /// The last look that found it.
@@ -30,9 +30,9 @@ pub(super) struct Mark {
     pub(super) state_since: Time,
     /// The first look that found it in the message that it handles.
     pub(super) message_since: Option<Time>,
-    /// The first look of those, without a gap, that found it in this message and not at an await point.
+    /// The first of the consecutive looks that found it in this message and not at an await point.
     pub(super) awake_since: Option<Time>,
-    /// At how many looks, one after another, more messages waited than at the look before.
+    /// At how many consecutive looks more messages waited than at the look before.
     pub(super) grew: u32,
     arrivals: Arrivals,
 }
@@ -75,14 +75,14 @@ impl Mark {
         self.arrivals.note(sight.pushed, handled, before, now);
     }
 
-    /// How old the oldest message is that waits.
+    /// How old the oldest waiting message is.
     pub(super) fn oldest(&self, now: Time) -> Option<Age> {
         let first = self.arrivals.0.front()?;
         Some(Age { at_least: now.saturating_sub(first.seen), at_most: now.saturating_sub(first.not_before) })
     }
 }
 
-/// Up to which message arrived in which time, of those that still wait.
+/// When the messages that still wait arrived.
 #[derive(Debug, Default)]
 struct Arrivals(VecDeque<Arrival>);
 
@@ -90,7 +90,7 @@ struct Arrivals(VecDeque<Arrival>);
 struct Arrival {
     /// The last message that arrived, counted as `pushed` counts.
     last: u32,
-    /// The look before those at which they were seen.
+    /// The look before the one that first saw these messages.
     not_before: Time,
     seen: Time,
 }
@@ -108,7 +108,7 @@ impl Arrivals {
         }
     }
 
-    /// Halves what is remembered. Of the oldest message everything remains known.
+    /// Halves the number of remembered arrivals. The age of the oldest message stays exact.
     fn join_pairs(&mut self) {
         let mut joined = VecDeque::with_capacity(ARRIVALS);
         joined.extend(self.0.pop_front());
@@ -132,7 +132,7 @@ fn is_after(number: u32, other: u32) -> bool {
 pub(super) struct Marks {
     of: HashMap<u64, Mark>,
     look: u64,
-    /// When the look before began.
+    /// When the previous look began.
     before: Time,
     /// How many busy actors the look could not follow.
     pub(super) unfollowed: usize,
@@ -144,7 +144,7 @@ impl Marks {
         self.unfollowed = 0;
     }
 
-    /// `None`: it is not busy, or there are too many.
+    /// Returns the actor's mark. `None` if it is not busy, or if too many actors are busy.
     pub(super) fn see(&mut self, sight: &Sight<'_>, now: Time) -> Option<&Mark> {
         if sight.state == NodeState::Running && !sight.handling && sight.waiting == 0 {
             return None;

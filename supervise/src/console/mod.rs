@@ -1,4 +1,5 @@
-//! Seeing a running system: what is stuck, restarts again and again, falls behind, is near its limit or lost. Feature `console`.
+//! Shows what is wrong in a running system: actors that are stuck, keep restarting, fall behind or are near their restart
+//! limit, and lost messages. Feature `console`.
 //!
 //! Rules 22.1, 22.2, 22.3, 22.4, 22.5, 22.6 and 22.7. [`docs::console`](crate::docs::console) says what each card means, and what to do about it.
 
@@ -47,9 +48,9 @@ pub use self::watch::Watch;
 /// # }
 /// ```
 ///
-/// It runs on a thread of its own, so it answers while every worker of the system is blocked, and looks once a second while
-/// somebody reads, and otherwise every five seconds. It sends no message and runs no code of an actor
-/// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
+/// It runs on a thread of its own, so it answers even while every worker of the system is blocked. It looks once a second while
+/// somebody reads, and otherwise every five seconds. It sends no message and runs no code of an actor (rule
+/// [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
 #[must_use = "it does nothing before it is started"]
 pub struct Console {
     system: ActorSystem,
@@ -64,21 +65,22 @@ impl Console {
         Self { system: system.clone(), texts: true, anywhere: false, hosts: Vec::new() }
     }
 
-    /// Shows no text of an error, only where it happened and what followed
+    /// Hides the texts of errors. The console then shows only where a failure happened and what followed
     /// (rule [22.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.6)).
     pub fn without_texts(self) -> Self {
         Self { texts: false, ..self }
     }
 
-    /// Answers requests whose `Host` is `host`, a name without a port. Without this, only IP addresses, `localhost` and names below
-    /// it are answered (rule [22.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.5)).
+    /// Answers requests whose `Host` is `host`, a name without a port. Without this, only requests to IP addresses, `localhost`
+    /// and names below it are answered (rule
+    /// [22.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.5)).
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into().to_ascii_lowercase());
         self
     }
 
-    /// Lets [`serve`](Self::serve) listen on addresses that other machines reach. Everybody who reaches it reads it: there is no
-    /// password.
+    /// Lets [`serve`](Self::serve) listen on addresses that other machines reach. There is no password, so everybody who
+    /// reaches the address can read the console.
     pub fn bind_anywhere(self) -> Self {
         Self { anywhere: true, ..self }
     }
@@ -87,7 +89,8 @@ impl Console {
     ///
     /// # Errors
     ///
-    /// If the operating system makes no thread.
+    /// If the operating system cannot start a thread.
+    ///
     pub fn start(self) -> io::Result<Running> {
         running::start(self, server::Listener::None)
     }
@@ -96,19 +99,19 @@ impl Console {
     ///
     /// # Errors
     ///
-    /// If the address is not a loopback address and [`bind_anywhere`](Self::bind_anywhere) was not called, if it cannot be listened on,
-    /// or if the operating system makes no thread.
+    /// If the address is not a loopback address and [`bind_anywhere`](Self::bind_anywhere) was not called, if listening fails,
+    /// or if the operating system cannot start a thread.
     pub fn serve(self, address: impl ToSocketAddrs) -> io::Result<Running> {
         let listener = server::Listener::tcp(address, self.anywhere)?;
         running::start(self, listener)
     }
 
-    /// Watches the system and serves the page on a unix socket, for `ssh -L 6670:/run/shop/console.sock`. A socket that is left at
-    /// `path` by an earlier process is replaced. Who may connect is up to the permissions of the folder.
+    /// Watches the system and serves the page on a unix socket, for `ssh -L 6670:/run/shop/console.sock`. If an earlier process
+    /// left a socket at `path`, it is replaced. The permissions of the folder determine who may connect.
     ///
     /// # Errors
     ///
-    /// If there is something else at `path`, if it cannot be listened on, or if the operating system makes no thread.
+    /// If there is something else at `path`, if listening fails, or if the operating system cannot start a thread.
     #[cfg(unix)]
     pub fn unix(self, path: impl AsRef<std::path::Path>) -> io::Result<Running> {
         let listener = server::Listener::unix(path.as_ref())?;
@@ -116,12 +119,12 @@ impl Console {
     }
 
     /// A tower service that answers with the page, to be mounted in a server of the program:
-    /// `Router::new().nest_service("/supervise", console.service())`. It shares the fate of that server: if all its workers are
-    /// blocked, the page does not come.
+    /// `Router::new().nest_service("/supervise", console.service())`. It depends on that server: if all its workers are
+    /// blocked, the console does not answer.
     ///
     /// # Panics
     ///
-    /// If the operating system makes no thread, on which the console watches.
+    /// If the operating system cannot start the console's thread.
     pub fn service(self) -> Service {
         match running::start(self, server::Listener::None) {
             Ok(running) => running.into_service(),
@@ -129,7 +132,7 @@ impl Console {
         }
     }
 
-    /// Watches the system only when it is told to.
+    /// Looks at the system only when you call [`Watch::look`].
     pub fn by_hand(self) -> Watch {
         Watch::new(&self.system, self.texts)
     }

@@ -1,4 +1,4 @@
-//! The tree as lines: few, however many actors there are.
+//! The tree as lines. Their number is bounded, however many actors there are.
 //!
 //! 1. More than [`ALIKE`] siblings of one type are one line with their sums. Opened, they come by pages, the worst ones first.
 //! 2. What is ill has a line of its own, also within a folded group, up to [`ILL`] lines.
@@ -23,7 +23,7 @@ const ILL: usize = 100;
 /// How many lines are considered before groups are folded.
 const CANDIDATES: usize = 2_048;
 
-/// A line: an actor, or several alike.
+/// A line: an actor, or several similar ones.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) depth: usize,
@@ -33,7 +33,7 @@ pub(super) struct Row {
     /// Whether it stands for all that are alike. [`actors`](Self::actors) says how many they are.
     pub(super) is_group: bool,
     pub(super) actors: usize,
-    /// How many of them are not well.
+    /// How many of them have a problem.
     pub(super) ill: usize,
     pub(super) kind: Option<Kind>,
     pub(super) state: NodeState,
@@ -99,10 +99,10 @@ struct Group {
 #[derive(Debug)]
 struct Open {
     key: u64,
-    /// Its line. `None`: it has none.
+    /// Its line, if it has one.
     at: Option<usize>,
     groups: HashMap<&'static str, usize>,
-    /// The group of the child before: most siblings are of one type.
+    /// The group of the last child, because most siblings are of one type.
     last: Option<(&'static str, usize)>,
     /// The line behind which those below it stand.
     behind: Option<usize>,
@@ -119,7 +119,7 @@ struct Rows {
     found: Option<Top>,
 }
 
-/// What was handled at the last look, by those that had a line.
+/// How many messages the actors with a line had handled at the last look.
 #[derive(Debug, Default)]
 struct Handled {
     actors: HashMap<u64, u32>,

@@ -1,4 +1,4 @@
-//! The console's thread: it looks, keeps what it found for those who read, and serves them.
+//! The console's thread. It looks at the system, keeps what it found, and serves the readers.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -24,10 +24,10 @@ use super::text::text;
 use super::watch::Watch;
 use super::wish::Wish;
 
-/// From one look to the next while somebody reads, and otherwise.
+/// The time between two looks, while somebody reads and otherwise.
 const WATCHED: Duration = Duration::from_secs(1);
 const UNWATCHED: Duration = Duration::from_secs(5);
-/// A look takes one of so many parts of the time, so that a large system is not slowed down.
+/// Looks take at most one of this many parts of the time, so that they do not slow a large system down.
 const PARTS_WATCHED: u32 = 50;
 const PARTS_UNWATCHED: u32 = 200;
 /// Between two glances for readers who wish to see something else, so many times as long passes as the former one took.
@@ -36,10 +36,10 @@ const PARTS_OF_GLANCES: u32 = 4;
 const READING: Duration = Duration::from_secs(10);
 /// How many events are taken up before the thread looks for other work.
 const EVENTS_AT_ONCE: usize = 1_024;
-/// So long the streams have to send the last view.
+/// How long the streams have to send the last view.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What the thread and those who read share.
+/// What the thread and the readers share.
 pub(super) struct Shared {
     pub(super) system: String,
     pub(super) hosts: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) struct Shared {
     latest: Mutex<Arc<View>>,
     outlets: Outlets,
     pub(super) streams: AtomicUsize,
-    /// Whether something was asked for since the last look.
+    /// Whether there was a request since the last look.
     asked: AtomicBool,
     wake: Notify,
     stopped: AtomicBool,
@@ -74,7 +74,7 @@ impl Shared {
         outlet
     }
 
-    /// Somebody reads, so the thread looks more often.
+    /// Notes that somebody reads, so that the thread looks more often.
     pub(super) fn asked(&self) {
         if !self.asked.swap(true, Ordering::Relaxed) {
             self.wake.notify_one();
@@ -90,9 +90,9 @@ pub struct Running {
 }
 
 impl Running {
-    /// What needs attention, the worst first, in lines of at most 80 columns; then the last failures. It is what the last look
-    /// found, and needs no server: print it from a signal handler's task or an endpoint of your own
-    /// (rule [22.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.4)).
+    /// The problems, the worst first, then the last failures, in lines of at most 80 columns. This is what the last look
+    /// found. It needs no server: print it from a signal handler's task or an endpoint of your own (rule
+    /// [22.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.4)).
     pub fn text(&self) -> String {
         self.shared.asked();
         text(&self.shared.system, &self.shared.latest())
@@ -103,7 +103,7 @@ impl Running {
         self.address
     }
 
-    /// Ends the console's thread soon, and with it its server. The system goes on.
+    /// Ends the console's thread soon, and with it its server. The system continues to run.
     pub fn stop(&self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
         self.shared.wake.notify_one();
@@ -157,7 +157,7 @@ enum Next {
     Asked,
 }
 
-/// Until the system ends or the console is stopped.
+/// Looks until the system ends or the console is stopped.
 async fn keep_watching(mut watch: Watch, shared: &Shared) {
     let mut readers = Readers::default();
     let mut looked = Instant::now();
@@ -226,7 +226,7 @@ async fn next(watch: &mut Watch, shared: &Shared, look_at: Instant) -> Next {
     .await
 }
 
-/// By the type of the failure, not its text: that is the user's code.
+/// Names the type of the failure. Its text would run the user's code.
 async fn how_it_ended(system: &ActorSystem) -> String {
     match system.when_terminated().await {
         Ok(()) => "The system has ended, as it was told to.".to_owned(),

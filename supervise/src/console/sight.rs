@@ -1,4 +1,4 @@
-//! What the collector is told: plain values, so that its tests need no system.
+//! The input of the collector: plain values, so that its tests need no system.
 
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ impl<'a> Sight<'a> {
 pub(super) enum Happening {
     Failed(Decision),
     Lost(Loss),
-    /// So many happenings were missed.
+    /// This many events were missed.
     Missed(u64),
 }
 
@@ -104,7 +104,7 @@ pub(super) enum Happening {
 #[derive(Debug, Clone)]
 pub(super) struct Decision {
     pub(super) key: u64,
-    /// The path of who failed.
+    /// The path of the actor that failed.
     pub(super) child: String,
     pub(super) supervisor: String,
     pub(super) text: String,
@@ -125,7 +125,7 @@ pub(super) struct Loss {
 }
 
 impl Happening {
-    /// `None`: the collector has no use for it.
+    /// `None` if the collector does not use this event.
     pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match event {
             Event::Decided { supervisor, child, uid, failure, text, rule, outcome, attempt, standing, .. } => {

@@ -9,7 +9,7 @@ const COLUMNS: usize = 80;
 /// How many failures are listed.
 const FAILURES: usize = 10;
 
-/// All facts of the cards, then the last failures.
+/// The cards, then the last failures.
 pub(super) fn text(system: &str, view: &View) -> String {
     let mut out = Lines::default();
     let facts = format!(

@@ -1,4 +1,5 @@
-//! Looks at a system: hands what it finds to the collector. Sends no message, and runs no code of an actor.
+//! Looks at a system, and passes what it finds to the collector. Sends no message, and runs no code of an
+//! actor.
 
 use std::fmt;
 use std::time::Instant;
@@ -11,10 +12,10 @@ use super::rows::Listing;
 use super::sight::{Happening, Sight};
 use super::text::text;
 
-/// Watches a system when it is told to: for tests on a paused clock, and for programs that look in a task of their own.
+/// Looks at a system on request, for tests on a paused clock and for programs that look in a task of their own.
 /// [`Console::by_hand`](super::Console::by_hand) makes it.
 ///
-/// What it says of ages and rates lies within one look of the truth, so look often.
+/// Ages and rates are exact to within the time between two looks, so look often.
 pub struct Watch {
     system: ActorSystem,
     events: Events,
@@ -32,9 +33,9 @@ impl Watch {
         watch
     }
 
-    /// Takes up the events since the last look, and looks at each actor.
+    /// Reads the events since the last look, and looks at each actor.
     ///
-    /// It takes time in proportion to the number of actors. None of them is held up for longer than it takes to list 1024 children
+    /// The time is proportional to the number of actors. A look delays an actor by no more than the time to list 1024 children
     /// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)).
     pub fn look(&mut self) {
         self.look_for(&mut []);
@@ -58,7 +59,7 @@ impl Watch {
         walk(&self.system, glance);
     }
 
-    /// What needs attention, the worst first, in lines of at most 80 columns; then the last failures.
+    /// The problems, the worst first, then the last failures, in lines of at most 80 columns.
     pub fn text(&self) -> String {
         text(self.system.name(), &self.view)
     }

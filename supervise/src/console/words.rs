@@ -26,7 +26,7 @@ impl Display for Span {
     }
 }
 
-/// A number with its thousands apart: `18 402`.
+/// A number with separated thousands: `18 402`.
 pub(super) struct Count(pub(super) u64);
 
 impl Display for Count {

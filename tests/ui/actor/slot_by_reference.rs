@@ -1,4 +1,4 @@
-//! An answer uses the reply slot up.
+//! Answering consumes the reply slot.
 
 use supervise::prelude::*;
 

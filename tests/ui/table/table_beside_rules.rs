@@ -1,4 +1,4 @@
-//! Rules stand beside a shared table.
+//! A table has both rules and a shared table.
 
 use supervise::prelude::*;
 

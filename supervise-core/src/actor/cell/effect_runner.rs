@@ -95,7 +95,7 @@ enum Question {
     RestartEnded,
 }
 
-/// What a decision rests on, for those who are told of it.
+/// What a decision was based on, for the log and the subscribers.
 struct Basis {
     strategy: Strategy,
     /// The place of the rule that matched.
@@ -185,7 +185,7 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// What the askers learn whose slots are dropped with the instance, or by its last hook.
+    /// The error for askers whose slots are dropped with the instance, or by its last hook.
     ///
     /// Rule 19.4.
     pub(super) fn why_replies_are_dropped(&self) -> AskError {
@@ -395,8 +395,8 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// Asks the decider. One that chooses a strategy for each failure puts it into `given`, and a table the place of the rule that
-    /// matched into `rule`.
+    /// Asks the decider. A decider that chooses a strategy for each failure puts the strategy into `given`. A table puts the
+    /// place of the rule that matched into `rule`.
     fn decide(
         &self,
         child: ChildId,
@@ -485,7 +485,8 @@ impl<A: Actor> EffectRunner<A> {
         self.left_unanswered(child, cause, outcome);
     }
 
-    /// Neither a resume nor a restart answers the failure of a child. Done before the child is told anything.
+    /// Records that neither a resume nor a restart answers the failure of a child. Called before the child is
+    /// told anything.
     ///
     /// Rule 8.8.
     #[cold]
@@ -545,8 +546,8 @@ impl<A: Actor> EffectRunner<A> {
 
     // ---- the end -------------------------------------------------------------------------------------------------
 
-    /// Closes the user lane. What is left goes to dead letters, in order; where this child has a key, it may be left to its
-    /// successor, unless this is `for_good`.
+    /// Closes the user lane. The remaining messages become dead letters, in order. If this child has a key, they may be
+    /// left to its successor, unless this is `for_good`.
     ///
     /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) {
@@ -579,7 +580,8 @@ impl<A: Actor> EffectRunner<A> {
         self.timers = None;
     }
 
-    /// Puts what was taken from the lane back, in order. A message that was to be delivered once more is not.
+    /// Puts the messages that were taken from the lane back, in order. A message that waited for redelivery
+    /// is not delivered again.
     #[cold]
     fn leave_to_successor(&mut self) {
         let mut messages = VecDeque::new();

@@ -11,7 +11,7 @@ use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::end_reason::EndReason;
 use crate::actor::waits_for::Waits;
 
-/// What few actors need. Appears with the first of it.
+/// What few actors need. Allocated when the first of it is needed.
 pub(super) enum Extras {
     /// The actor has stopped itself and needs nothing else. No box, because many actors that live for one task end like this.
     StoppedItself,
@@ -26,7 +26,7 @@ pub(super) struct Rare {
     /// The seat, if the actor is a child that has a key.
     seat: OnceLock<Arc<dyn Seat>>,
     waits: Waits,
-    /// How long asks wait, if this actor says so.
+    /// How long asks of this actor wait, if the actor sets a limit.
     ask_timeout: OnceLock<Duration>,
     /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
     forwards: AtomicBool,
@@ -35,7 +35,7 @@ pub(super) struct Rare {
     stashed: AtomicUsize,
     /// How many futures and blocking closures run for a child that has a key.
     answers_due: AtomicUsize,
-    /// Why the actor ends. `None`: because it is stopped, if it ends.
+    /// Why the actor ends. `None` means that it does not end, or that it is stopped by request.
     end: Mutex<Option<End>>,
 }
 
@@ -43,12 +43,13 @@ pub(super) struct Rare {
 enum End {
     /// Its failure was escalated. The actor lives on if a supervisor above resumes or restarts it.
     Escalated(EndReason),
-    /// It ends, and the first reason stays.
+    /// It ends. The first reason stays.
     Sure(EndReason),
 }
 
 impl Rare {
-    /// Notes a reason, unless there is one that stays. What it replaces is dropped outside the lock.
+    /// Notes a reason, unless there is already one that stays. The replaced reason is dropped outside the
+    /// lock.
     fn note(&self, new: Option<End>) {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         let old = match *end {
@@ -78,13 +79,13 @@ impl Core {
         }
     }
 
-    /// The actor ends for this reason, unless it ends already.
+    /// Notes that the actor ends for this reason, unless it already ends for another.
     #[cold]
     pub(crate) fn ends_because(&self, reason: EndReason) {
         self.note_end(End::Sure(reason));
     }
 
-    /// The actor stops itself, unless it was told to stop before.
+    /// Notes that the actor stops itself, unless it was told to stop before.
     pub(crate) fn stops_itself(&self) {
         if !self.protocol().is_stopping()
             && let Extras::Boxed(rare) = self.extras.get_or_init(|| Extras::StoppedItself)
@@ -102,7 +103,7 @@ impl Core {
         }
     }
 
-    /// The actor is resumed or restarted.
+    /// Called when the actor is resumed or restarted.
     pub(super) fn goes_on(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.note(None);
@@ -134,7 +135,7 @@ impl Core {
 
     /// Waits for the stop request of this actor.
     pub(crate) async fn stop_requested(&self) {
-        // If there is nobody to notify, the actor itself has requested its stop.
+        // Without a notifier, the actor itself has requested its stop.
         let Some(rare) = self.rare() else { return };
         loop {
             let notified = rare.stopping.notified();
@@ -192,7 +193,7 @@ impl Core {
         }
     }
 
-    /// Whom this actor's code waits for, as far as this build knows it.
+    /// The actors that this actor's code waits for, as far as this build records them.
     pub(crate) fn waits_for(&self) -> Vec<AnyActorRef> {
         self.rare_so_far().map_or_else(Vec::new, |rare| rare.waits.whom())
     }
@@ -204,7 +205,7 @@ impl Core {
         }
     }
 
-    /// How long an ask waits that says nothing of its own.
+    /// How long an ask waits if it sets no limit itself.
     ///
     /// Rule 19.6.
     pub(crate) fn ask_timeout(&self) -> Option<Duration> {
@@ -224,14 +225,14 @@ impl Core {
     }
 
     /// Notes that the child has begun to wait for an answer, which keeps it from being idle (rule 18.6). Only a child that has
-    /// a key can be passivated. Answers whether it was noted.
+    /// a key can be passivated. Returns whether it was noted.
     pub(crate) fn answer_is_due(&self) -> bool {
         let Some(rare) = self.rare_so_far().filter(|rare| rare.seat.get().is_some()) else { return false };
         rare.answers_due.fetch_add(1, Ordering::Relaxed);
         true
     }
 
-    /// Takes one note of [`answer_is_due`](Self::answer_is_due) back.
+    /// Undoes one call of [`answer_is_due`](Self::answer_is_due).
     pub(crate) fn answer_is_there(&self) {
         if let Some(rare) = self.rare_so_far() {
             rare.answers_due.fetch_sub(1, Ordering::Relaxed);

@@ -44,7 +44,7 @@ impl<M> Retry<M> {
         self.history.push(failure.clone());
     }
 
-    /// It is not delivered again. An asker who waited for that learns why.
+    /// Gives up redelivery of this message. An asker who waited for it gets the reason.
     pub(super) fn give_up(&mut self) {
         if let Some(asker) = self.asker.take() {
             asker.fail(self.history.last().cloned().map_or(AskError::Stopped, AskError::Failed));
@@ -52,7 +52,7 @@ impl<M> Retry<M> {
     }
 }
 
-/// A message that is due, and its asker, if that one waits for this delivery.
+/// A message that is due, and its asker, if the asker waits for this delivery.
 type Due<M> = (M, Option<Arc<dyn ErasedSlot>>);
 
 /// The state of a message that was delivered.

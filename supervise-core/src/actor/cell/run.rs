@@ -153,7 +153,8 @@ impl<A: Actor> Runner<A> {
         (instance, ctx, effects)
     }
 
-    /// Runs until user code must be called that may wait. `None`: the cell has ended. Pending: the turn has ended.
+    /// Runs until the cell must call user code that may wait. `None` means that the cell has ended, and Pending
+    /// that the turn has ended.
     fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<UserCode>> {
         if dispatch::is_inline() {
             return self.take_inline_turn();
@@ -223,20 +224,20 @@ impl<A: Actor> Runner<A> {
         self.drain_messages()
     }
 
-    /// A failure leaves the hook of this number.
+    /// Adds the hook of this number to a failure.
     #[cold]
     fn left_hook(&self, hook: u16, failure: Failure) -> Failure {
         let hook = During::numbered(hook, &[]);
         let entered = During::numbered(self.effects.cell.mailbox.entered(), A::HANDLERS);
         failure.left(match (hook, entered) {
-            // They run the other hook unless the actor has its own.
+            // By default, these hooks run the other hook.
             (Some(During::PostRestart), Some(During::PreStart))
             | (Some(During::PreRestart), Some(During::PostStop)) => entered,
             _ => hook,
         })
     }
 
-    /// What came of a `#[watch]` method.
+    /// Adds the `#[watch]` method to the failure, if it failed.
     fn left_watch(outcome: UserCodeResult) -> UserCodeResult {
         let watch = Some(During::Watch);
         match outcome {
@@ -246,7 +247,7 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// A failure leaves the handler that was entered last.
+    /// Adds the handler that was entered last to a failure.
     #[cold]
     fn left_handler(&self, failure: Failure) -> Failure {
         failure.left(match A::HANDLERS {

@@ -1,4 +1,4 @@
-//! What a cell knows about the key it was made for. Occupants come and go; the key stays.
+//! What a cell knows about the key that it was made for. A key has one occupant (child) after another.
 //!
 //! Rules 18.3 and 18.4.
 
@@ -14,7 +14,8 @@ pub(crate) trait Seat: Send + Sync {
     /// The occupant was told to stop.
     fn leaving(&self, occupant: Uid);
 
-    /// The occupant begins to stop because it is not needed now: what is sent to it waits for its successor.
+    /// The occupant begins to stop because it is not needed now. Messages that are sent to it from now on
+    /// wait for its successor.
     fn passivating(&self, occupant: Uid);
 
     /// The occupant handles no further message. Calls `empty`, under the seat's lock, if the waiting messages are lost.

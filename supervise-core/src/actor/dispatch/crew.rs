@@ -1,4 +1,4 @@
-//! The workers of a multi-threaded runtime and their helpers: they tell a worker that a task waits.
+//! The workers of a multi-threaded runtime, and their helpers, which tell a worker that a task waits.
 //!
 //! Invariant 5 of the [dispatcher](super) needs care, because a worker that is woken from within a turn may itself end
 //! up in the slot that other threads cannot steal from: tokio puts the task that was woken last there. So a turn wakes
@@ -107,8 +107,8 @@ impl Crew {
         self.wake_a_thread();
     }
 
-    /// Moves the tokio task that this thread has woken last out of the slot that other threads cannot steal from, and so has
-    /// tokio wake a thread to steal it.
+    /// Moves the tokio task that this thread has woken last out of the slot that other threads cannot steal from. This makes
+    /// tokio wake a thread that steals the task.
     pub(super) fn wake_a_thread(&self) {
         self.start(|_| {});
     }

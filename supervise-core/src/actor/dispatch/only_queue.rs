@@ -50,8 +50,8 @@ impl<T> OnlyQueue<T> {
     /// Moves all waiting tasks into `tasks`, which is empty. Pending: the worker is woken when there are more. Ready:
     /// no task waits, and the worker is no longer needed.
     pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
-        let waker = self.waker.get_or_init(|| cx.waker().clone());
-        debug_assert!(waker.will_wake(cx.waker()), "the worker is one task");
+        // The worker is one task, so its first waker stays good.
+        self.waker.get_or_init(|| cx.waker().clone());
         let mut queue = self.lock();
         swap(tasks, &mut queue.tasks);
         let over = queue.over;

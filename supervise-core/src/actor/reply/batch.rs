@@ -1,4 +1,4 @@
-//! The reply slots of messages that are handled at once.
+//! The reply slots of messages that are handled in one call.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::verdict::Dropped;
 use super::{ErasedSlot, Tie, answer};
 use crate::actor::request::AskError;
 
-/// The slots of a batch as one. What fails it fails all of them.
+/// The slots of a batch as one. A failure of this slot fails all of them.
 ///
 /// Rule 23.2.
 pub(crate) struct BatchSlot {

@@ -1,8 +1,8 @@
-//! What the askers learn whose reply slots are dropped unanswered, if the code that drops them may be failing.
+//! The error for askers whose reply slots are dropped unanswered by code that may be failing.
 //!
 //! A slot that a failing handler holds is dropped before the handler's error reaches the cell. So while code of an actor
-//! that keeps slots runs, a dropped slot gets a [`Verdict`] instead of an answer, and the cell gives the verdict when the
-//! code has returned: within the same poll.
+//! that keeps slots runs, a dropped slot gets a [`Verdict`] instead of an answer. The cell fills in the verdict when the
+//! code has returned, within the same poll.
 //!
 //! ```text
 //!   begin ─► code runs, drops slots ─► settle(the failure, or Unanswered) ─► the askers are woken
@@ -20,7 +20,7 @@ use std::task::{Poll, Waker};
 use crate::actor::dispatch;
 use crate::actor::request::AskError;
 
-/// What the askers of some dropped slots will learn, once it is known.
+/// The error that the askers of some dropped slots will get, once it is known.
 pub(crate) struct Verdict(Mutex<State>);
 
 enum State {
@@ -77,12 +77,12 @@ impl Verdict {
 /// What happens to a slot that this thread drops unanswered.
 #[derive(Default)]
 enum Scope {
-    /// No code of an actor that keeps slots runs. The asker learns at once that nobody answers.
+    /// No code of an actor that keeps slots runs. The asker gets `Unanswered` at once.
     #[default]
     None,
-    /// Such code runs. The verdict is there if it has dropped a slot.
+    /// Such code runs. It has a verdict once it has dropped a slot.
     Judged(Option<Arc<Verdict>>),
-    /// Everything that is dropped is dropped for this reason.
+    /// All slots that are dropped now are dropped for this reason.
     Known(AskError),
 }
 
@@ -91,14 +91,14 @@ thread_local! {
     static SCOPE: ManuallyDrop<RefCell<Scope>> = const { ManuallyDrop::new(RefCell::new(Scope::None)) };
 }
 
-/// What a slot that is dropped unanswered is to do.
+/// What to do with a slot that is dropped unanswered.
 #[derive(Clone)]
 pub(crate) enum Dropped {
     Answer(AskError),
     Wait(Arc<Verdict>),
 }
 
-/// What the asker of a slot learns that this thread drops unanswered.
+/// What to do with a slot that this thread drops unanswered.
 pub(super) fn dropped() -> Dropped {
     SCOPE.with(|scope| match &mut *scope.borrow_mut() {
         Scope::None => Dropped::Answer(AskError::Unanswered),
@@ -117,7 +117,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// The code has returned. The askers of the slots that it dropped learn `why`.
+/// The code has returned. The askers of the slots that it dropped get the error `why`.
 pub(crate) fn settle(why: impl FnOnce() -> AskError) {
     if let Scope::Judged(Some(verdict)) = SCOPE.with(|scope| take(&mut *scope.borrow_mut())) {
         verdict.give(why());
@@ -129,7 +129,8 @@ pub(crate) fn dropping<T>(why: AskError, code: impl FnOnce() -> T) -> T {
     apart(Scope::Known(why), code)
 }
 
-/// Runs the code of another actor on the stack of an asker, whose dropped slots have nothing to do with it.
+/// Runs the code of another actor on the stack of an asker, and keeps the slots that it drops apart from
+/// those of the asker's code.
 pub(crate) fn beside<T>(code: impl FnOnce() -> T) -> T {
     apart(Scope::None, code)
 }

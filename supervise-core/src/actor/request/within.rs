@@ -1,4 +1,4 @@
-//! An ask with a limit in time, and what its error says.
+//! An ask with a timeout, and the text of its error.
 //!
 //! Rules 1.5 and 19.6.
 
@@ -45,7 +45,7 @@ impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
         let limit = self.limit;
         let to = self.to;
         if self.is_outside && to.core().system.dispatcher().has_gone() {
-            // The time of a runtime that is gone cannot be asked for.
+            // A runtime that is gone has no clock.
             return Poll::Ready(Err(AskError::Stopped));
         }
         if self.sleep.is_none() {
@@ -71,7 +71,8 @@ impl<A: Actor, T> fmt::Debug for AskWithin<'_, A, T> {
     }
 }
 
-/// An ask whose time was over: who was asked what, and what the actor was doing at the end of that time.
+/// An ask got no reply in time. Says which actor was asked, which message was sent, and what the actor was
+/// doing when the time was over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskTimeout {
     limit: Duration,
@@ -81,12 +82,12 @@ pub struct AskTimeout {
 }
 
 impl AskTimeout {
-    /// How long the asker has waited.
+    /// How long the asker waited.
     pub fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// Who was asked.
+    /// The actor that was asked.
     pub fn actor(&self) -> &ActorPath {
         &self.actor
     }

@@ -57,7 +57,8 @@ impl Cancel {
 impl Drop for Cancel {
     fn drop(&mut self) {
         self.body.cancel();
-        // Tokio drops its task: an empty one, or, where the body is being polled, with the body after that poll.
+        // Tokio drops its task. The task is empty, unless the body is being polled; then it is dropped with the
+        // body after that poll.
         self.task.abort();
     }
 }

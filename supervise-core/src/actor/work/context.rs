@@ -15,15 +15,15 @@ use crate::failure::Failure;
 
 /// # Futures, streams, blocking work and tasks
 ///
-/// What is started here runs beside the handlers and belongs to the instance that started it. A restart or the end of the
-/// actor cancels it, and nothing of it reaches the next instance (rule 17.1).
+/// Work that these methods start runs beside the handlers and belongs to the instance that started it. A restart or the
+/// end of the actor cancels it, and nothing of it reaches the next instance (rule 17.1).
 impl<A: Actor> Context<A> {
-    /// Runs `future` as a task of tokio's and sends this actor the message that `into_message` makes of its output: a closure such as
-    /// `|me, rows| me.loaded(rows)`, or just `LoaderRef::loaded`. The message takes its place among the others when the
-    /// future has returned (rule 17.2).
+    /// Runs `future` as a tokio task, and sends this actor the message that `into_message` makes of its output. `into_message`
+    /// is a closure such as `|me, rows| me.loaded(rows)`, or just `LoaderRef::loaded`. The message takes its place among the
+    /// others when the future has returned (rule 17.2).
     ///
-    /// An output that is a `Result` goes to the message as it is; [`try_pipe`](Self::try_pipe) makes its error a failure. A panic
-    /// is a failure of this actor (rule 17.3).
+    /// If the output is a `Result`, the message gets it unchanged; use [`try_pipe`](Self::try_pipe) to make its error a
+    /// failure. A panic is a failure of this actor (rule 17.3).
     ///
     /// An actor may have any number of futures running (rule 17.6).
     ///
@@ -42,8 +42,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Like [`pipe`](Self::pipe), for a future that may fail: an `Err` is a failure of this actor, as if a handler had returned it, and
-    /// its supervisor's table decides. The compiler does not check that the table names `E`. Where it does not, and has no `on(_)`, the
-    /// failure escalates (rule 17.3).
+    /// its supervisor's table decides. The compiler does not check that the table has a rule for `E`. If it has none, and no
+    /// `on(_)`, the failure escalates (rule 17.3).
     pub fn try_pipe<T, E, R, Fut, F>(&mut self, future: Fut, into_message: F) -> WorkId
     where
         Fut: Future<Output = Result<T, E>> + Send + 'static,
@@ -71,12 +71,11 @@ impl<A: Actor> Context<A> {
         self.works().start_future(me, future, judge, move |me, value| into_message(me, value).into_message())
     }
 
-    /// Runs `closure` on the pool of tokio's that is for code that blocks, and sends this actor the message that `into_message` makes of what it
-    /// returns. Otherwise like [`pipe`](Self::pipe).
+    /// Runs `closure` on tokio's pool for blocking code, and sends this actor the message that `into_message` makes of what the
+    /// closure returns. Otherwise like [`pipe`](Self::pipe).
     ///
-    /// Nothing can interrupt code that blocks: a restart or a stop does not wait for a closure that runs, and drops what it
-    /// comes to. One that has not begun is dropped instead (rule 17.5). A runtime that shuts down waits for closures
-    /// that run.
+    /// Nothing can interrupt code that blocks. A restart or a stop does not wait for a closure that runs, and drops its result.
+    /// A closure that has not begun is dropped (rule 17.5). A runtime that shuts down waits for closures that run.
     pub fn blocking<T, R, C, F>(&mut self, closure: C, into_message: F) -> WorkId
     where
         C: FnOnce() -> T + Send + 'static,
@@ -117,20 +116,21 @@ impl<A: Actor> Context<A> {
         self.works().start_blocking(me, closure, judge, move |me, value| into_message(me, value).into_message())
     }
 
-    /// Cancels a future, a stream or a blocking closure of this instance. What it was about to bring does not arrive, even
-    /// if it is on its way. Does nothing if it is over, or was cancelled by a restart.
+    /// Cancels a future, a stream or a blocking closure of this instance. Its outcome does not arrive, even if it is on
+    /// its way. Does nothing if the work is over, or was cancelled by a restart.
     pub fn cancel_work(&mut self, work: WorkId) {
         self.works().cancel(work);
     }
 
-    /// How many futures, streams and blocking closures of this instance are under way: started, and their last message not
-    /// taken up.
+    /// How many futures, streams and blocking closures of this instance are running. Each counts until the actor takes up
+    /// its last message.
     pub fn running_work(&self) -> usize {
         self.works_so_far().map_or(0, Works::len)
     }
 
-    /// Makes a child that runs a future: `factory` runs on the child's turn, and again at each restart. It is a child like any other, with
-    /// a name, a place in the tree, and this actor's table, which the compiler checks to name the error that the future returns.
+    /// Spawns a child that runs a future. `factory` runs on the child's turn, and again at each restart. It is a child like any
+    /// other, with a name and a place in the tree. The compiler checks that this actor's table decides the error that the
+    /// future returns.
     ///
     /// It ends when the future returns `()` or `Ok(())`, and fails when it returns `Err` or panics. A stop drops the future
     /// at the await point where it waits. See [`Task`] and rule 17.7.

@@ -19,7 +19,7 @@ use crate::actor::request::Request;
 use crate::base::{UserValue, contained};
 use crate::failure::Failure;
 
-/// How many items of one stream wait for their actor. The stream is not polled while so many do.
+/// How many items of one stream may wait for their actor. While this many wait, the stream is not polled.
 pub(super) const MOST_WAITING: usize = 16;
 
 struct Items<A: Actor, T: 'static, F: 'static> {
@@ -96,13 +96,14 @@ impl<A: Actor> Works<A> {
 }
 
 impl<A: Actor> Context<A> {
-    /// Sends this actor the message that `into_message` makes of each item of `stream`, in their order, until the stream ends. A
-    /// task of tokio's polls the stream. Needs the feature `stream`. At the end of the stream the actor gets no message, unless [`at_end`](Self::at_end) sets one.
+    /// Sends this actor the message that `into_message` makes of each item of `stream`, in their order, until the stream ends.
+    /// A tokio task polls the stream. Needs the feature `stream`. At the end of the stream the actor gets no message, unless
+    /// [`at_end`](Self::at_end) sets one.
     ///
-    /// At most 16 items wait for the actor; while so many do, the stream is not polled. So a stream that is faster than its
+    /// At most 16 items wait for the actor; while 16 wait, the stream is not polled. So a stream that is faster than its
     /// actor, or whose actor is suspended, uses a bounded amount of memory (rule 17.4).
     ///
-    /// A panic is a failure of this actor, and the stream has ended then.
+    /// A panic is a failure of this actor, and ends the stream.
     ///
     /// # Cancel safety
     ///

@@ -17,8 +17,8 @@ use crate::failure::Failure;
 
 /// An actor that runs a future and stops itself when the future returns. It takes no messages.
 ///
-/// [`Context::spawn_task`] makes one as a child. As a type it can be a declared child too, where `C` says what the future
-/// can fail with: [`NeverFails`], or [`FailsWith<E>`](FailsWith) where it returns `Result<(), E>`.
+/// [`Context::spawn_task`] spawns one as a child. A task can also be a declared child. `C` then says what the future can
+/// fail with: [`NeverFails`], or [`FailsWith<E>`](FailsWith) if it returns `Result<(), E>`.
 ///
 /// - `Ok`: the task ends by itself, so a permanent one is replaced (rule 14.2).
 /// - `Err` or a panic: the task fails, and its parent's table decides. A restart calls the factory again.
@@ -81,7 +81,7 @@ pub trait TaskOutput {
     /// Stands for what the task can fail with, see [`DecidedBy`].
     type Cause: 'static;
 
-    /// Whether it failed.
+    /// The output as a `Result`.
     ///
     /// # Errors
     ///
@@ -97,7 +97,8 @@ impl TaskOutput for () {
     }
 }
 
-/// `!`, which stable Rust can only name as what a function returns. It is the output of an `async` block that ends with `loop`.
+/// The type `!`, which stable Rust can name only as the return type of a function. It is the output of an `async` block that
+/// ends with `loop`.
 type Never = <fn() -> ! as Returns>::Output;
 
 /// What a function returns.

@@ -1,4 +1,5 @@
-//! The texts by which actors are found: what they are made of, and what a wildcard matches. No actors here.
+//! The syntax of the texts by which actors are found, and what a wildcard matches. This module does not know
+//! actors.
 //!
 //! ```text
 //!   supervise://system/user/a/b#17     one actor of one system, and only this incarnation
@@ -9,7 +10,7 @@
 
 use crate::base::{InvalidName, SCHEME, Uid, check_system_name, is_name_character};
 
-/// A text, cut up but not checked: an element that is not a valid name finds no actor.
+/// A text, split but not checked. An element that is not a valid name finds no actor.
 #[derive(Debug)]
 pub(super) struct Address<'a> {
     pub(super) origin: Origin<&'a str>,
@@ -65,7 +66,7 @@ pub(super) struct Pattern {
     pub(super) uid: Option<Uid>,
 }
 
-/// From an actor to the next.
+/// A step from one actor to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// To the parent.

@@ -302,8 +302,8 @@ fn one_line(text: &str) -> String {
 }
 
 /// Mermaid reads a label as HTML with its own entities, such as `#60;`, and with a further markup language inside. So
-/// everything but letters, digits and harmless characters becomes an entity. Mermaid takes two words for statements
-/// even within quotes, and then loses a part of the entities behind them.
+/// everything but letters, digits and harmless characters becomes an entity. Mermaid treats two words as statements
+/// even within quotes, and then loses some of the entities after them.
 fn for_mermaid(line: &str) -> String {
     let mut escaped = String::new();
     for character in one_line(line).chars() {

@@ -15,7 +15,8 @@ use crate::supervision::strategy::{self, Family, Reach};
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Outcome, Ruling, SystemMessage, Timer};
 
 /// The delay of a creation that is retried with neither limit nor backoff, so that it cannot spin (rule 5.3). A permanent
-/// child that ended by itself skips the first delay, and its count starts again soon: its work may be short.
+/// child that ended by itself skips the first delay. Its count is reset after a short quiet time, because its work may be
+/// short.
 pub(crate) const CREATION_BACKOFF: Backoff =
     Backoff::exponential(SHORTEST, Duration::from_secs(10)).reset_after(SHORTEST);
 
@@ -161,8 +162,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         Some(earlier.max(1))
     }
 
-    /// Ends the delay that a child waits for, also for the siblings that wait for the same restart. It was decided and charged
-    /// when it was scheduled.
+    /// Ends the delay that a child waits for, and that of the siblings that wait for the same restart. The restart was decided
+    /// and charged when it was scheduled.
     ///
     /// Rule 23.5.
     pub(super) fn retry_now(&mut self, child: ChildId, effects: &mut Vec<Effect<R, C>>) {
@@ -263,7 +264,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     }
 }
 
-/// Asks the count of the rule that decided. It is kept for the failed child, or for all children, as the strategy's is.
+/// Whether the limit of the rule that decided grants the restart. Like the strategy's count, that of the rule is kept
+/// for the failed child or for all children.
 ///
 /// Rule 7.11.
 #[cold]
@@ -281,7 +283,8 @@ fn permitted_by_rule<R: Clone, C>(
     counts.of(terms.rule).permit(&terms.limit, ruling.now)
 }
 
-/// Asks each affected child's statistics, or the supervisor's own, stopping at the first refusal.
+/// Whether the strategy's limit grants the restart. Checks each affected child's statistics, or the
+/// supervisor's own, and stops at the first refusal.
 ///
 /// Rules 7.2 and 7.6.
 fn permitted<R: Clone, C>(

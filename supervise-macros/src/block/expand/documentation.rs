@@ -36,7 +36,7 @@ fn code_cell(ty: Option<String>) -> String {
     }
 }
 
-/// The first line of documentation, if it may stand in a table.
+/// The first line of documentation, if a table can contain it.
 fn first_line(docs: &[Attribute]) -> String {
     for attribute in docs {
         if let Meta::NameValue(MetaNameValue {

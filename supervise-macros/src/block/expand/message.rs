@@ -18,7 +18,7 @@ pub(super) fn message(block: &Block) -> TokenStream {
     let mut variants = TokenStream::new();
     for handler in &block.handlers {
         let Handler { variant, docs, .. } = handler;
-        // Callers should not use a deprecated handler. Generated code uses its message all the same.
+        // Callers should not use a deprecated handler, but generated code still uses its message.
         let mut docs = docs.clone();
         docs.retain(|attribute| !attributes::innermost(attribute).path().is_ident("deprecated"));
         let docs = with_default_doc(&docs, &format!("The message for `{}`.", handler.ident));
@@ -64,7 +64,7 @@ fn visibility(argument: &Argument<Visibility>) -> TokenStream {
     argument.value.as_ref().map_or_else(|| quote!(pub), ToTokens::to_token_stream)
 }
 
-/// Whether the messages may not mention each of the type parameters. An enum must.
+/// Whether some type parameter may not occur in the messages. An enum must use all of them.
 fn needs_never(block: &Block) -> bool {
     block.generics.type_params().any(|parameter| {
         let mentioned = |handler: &Handler| {
@@ -102,7 +102,7 @@ pub(super) fn never_arm(block: &Block) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> #message::__Never(ref never, _) => match *never {},)
 }
 
-/// What travels to the actor: the message in an envelope.
+/// What is sent to the actor: the message in an envelope.
 pub(super) fn envelope(block: &Block) -> TokenStream {
     let Block { krate, message, generics, name, .. } = block;
     let (_, ty_generics, _) = generics.split_for_impl();

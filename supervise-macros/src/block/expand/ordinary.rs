@@ -1,4 +1,4 @@
-//! Writes what rustc says of a method that is called through the ref although it is not a handler.
+//! Makes rustc explain that a method which is called through the ref is not a handler.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -12,8 +12,8 @@ use crate::generics::require;
 use crate::spans::{located, path_at};
 use crate::syntax;
 
-/// For each ordinary method of the block, a method of the ref that never exists: its impl block has a condition that nothing
-/// satisfies. rustc reports the condition where the method is called, and looks past it for methods that do exist. The lifetime keeps
+/// For each ordinary method of the block, a method of the ref that cannot be called: its impl block has a bound that nothing
+/// satisfies. rustc reports the bound where the method is called, and prefers methods whose bounds hold. The lifetime keeps
 /// rustc from reporting the condition here.
 pub(super) fn ordinary(block: &Block) -> Vec<TokenStream> {
     let mut all = Vec::new();

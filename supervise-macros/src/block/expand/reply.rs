@@ -46,7 +46,8 @@ impl Fallible {
         }
     }
 
-    /// The returned value as a `Result`. Where only the name says that it is one, a `match` on it would be one more error.
+    /// The returned value as a `Result`. If only its name says that it is a `Result`, a `match` on it would cause one more
+    /// error.
     pub(super) fn result(&self, returned: &TokenStream, krate: &Path) -> TokenStream {
         if self.sides.is_some() {
             return returned.clone();

@@ -1,4 +1,4 @@
-//! Reads what `#[handler(batch = ..)]` says: the handler takes a `Vec` of what one message brings.
+//! Reads `#[handler(batch = ..)]`. Such a handler takes a `Vec` with an element for each message.
 
 use syn::parse::Parse;
 use syn::{LitInt, Signature, Type};
@@ -24,7 +24,7 @@ pub(crate) fn replies(reply: &Reply) -> Option<&Type> {
     }
 }
 
-/// The type of the reply to one message, where that of all replies says it.
+/// The type of the reply to one message, if the type of all replies shows it.
 pub(crate) fn each(replies: &Type) -> Option<&Type> {
     if is_unit(replies) {
         return Some(replies);
@@ -68,7 +68,7 @@ pub(super) fn batch(
     }
     if let Some(inline) = arguments.inline.given() {
         errors.add(inline.error(
-            "an inline handler handles one message at once, and `batch` waits for others: remove one of them",
+            "an inline handler handles each message immediately, but `batch` waits for others: remove one of them",
         ));
     }
     if let Some(redeliver) = arguments.redeliver.given() {
@@ -97,7 +97,7 @@ pub(super) fn batch(
     }
     let [field] = fields else {
         let message = format!(
-            "`{}` handles many messages at once: take one argument, a `Vec` of what each message brings (several values are a tuple \
+            "`{}` handles several messages in one call: take one argument, a `Vec` with an element for each message (several values are a tuple \
              or a struct)",
             signature.ident
         );
@@ -109,7 +109,7 @@ pub(super) fn batch(
         _ => {
             let ty = written(&field.ty);
             let message = format!(
-                "`{}` handles many messages at once: take a `Vec<{ty}>` of what each message brings",
+                "`{}` handles several messages in one call: take a `Vec<{ty}>` with an element for each message",
                 signature.ident
             );
             errors.at(&field.ty, message);

@@ -1,4 +1,5 @@
-//! Methods that are named like hooks but have no attribute. They would never run, without a word from the compiler.
+//! Finds methods that are named like hooks but have no attribute. They would never run, and the compiler would not
+//! warn.
 
 use syn::{FnArg, ReturnType, Signature, Type};
 
@@ -38,7 +39,8 @@ pub(super) fn check(block: &Block, signature: &Signature, errors: &mut Errors) {
     let Some((theirs, role, common)) = HOOKS.iter().find(|(hook, ..)| self::bare(hook) == bare) else { return };
     let attribute = role.word();
     let is_ours = *theirs == attribute;
-    // Beside a hook of the same moment, another framework's name is that of a helper.
+    // If there is already a hook for the same moment, a method with another framework's name for it is a
+    // helper.
     let has_hook = block.hooks.iter().any(|hook| role.hook() == Some(hook.kind));
     if (!is_ours && has_hook) || !fits(signature, *common) {
         return;

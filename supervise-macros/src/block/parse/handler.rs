@@ -159,7 +159,7 @@ fn is_slot(ty: &Type) -> bool {
 fn slot_type(ty: &Type, actor: &Type, mistakes: &Ident, errors: &mut Errors) -> Type {
     if let Type::Reference(reference) = ty {
         let slot = written(&reference.elem);
-        errors.at(ty, format!("an answer uses the reply slot up: take it by value, as `{slot}`"));
+        errors.at(ty, format!("answering consumes the reply slot: take it by value, as `{slot}`"));
         return slot_type(&reference.elem, actor, mistakes, errors);
     }
     let ty = without_self(ty, actor);

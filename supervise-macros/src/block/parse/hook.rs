@@ -38,7 +38,7 @@ pub(super) fn hook(
             other => {
                 let elsewhere = match other {
                     None if kind == HookKind::PreStart => {
-                        "; what the actor begins with, its factory puts into its fields: `move || Feed { topic: topic.clone() }`"
+                        "; let the factory put such a value into a field: `move || Feed { topic: topic.clone() }`"
                     }
                     Some(HookArgument::Cause) => "; only `#[pre_restart]` and `#[post_restart]` have a cause",
                     Some(HookArgument::Message) => "; only `#[pre_restart]` gets the message that failed",

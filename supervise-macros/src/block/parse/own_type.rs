@@ -1,4 +1,5 @@
-//! A type of the user's under the name of the messages. rustc only says that the name is defined twice.
+//! Finds a type of the user that has the name of the message enum. rustc only says that the name is defined
+//! twice.
 
 use proc_macro2::{Ident, Span};
 use quote::format_ident;
@@ -7,8 +8,8 @@ use syn::Type;
 use crate::block::model::Block;
 use crate::errors::Errors;
 
-/// Refuses a handler that takes its own messages by value: the type must be another one of that name, because a message cannot
-/// contain itself. The messages get another name, so that this is the only error.
+/// Refuses a handler that seems to take its own messages by value. A message cannot contain itself, so this must be another
+/// type of that name. The messages get another name, so that this is the only error.
 pub(super) fn check(block: &mut Block, errors: &mut Errors) {
     let mut fields = block.handlers.iter().flat_map(|handler| &handler.fields);
     let Some(field) = fields.find(|field| is_named(&field.ty, &block.message)) else { return };

@@ -1,6 +1,6 @@
 //! Refuses replies in which the error of a `Result` would be hidden from the parent's table.
 //!
-//! What a type hides behind an alias, only rustc sees: see `plain_reply` of `supervise::__private`.
+//! Only rustc sees what is behind an alias: see `plain_reply` of `supervise::__private`.
 
 use quote::ToTokens;
 use syn::{Generics, Type};
@@ -11,7 +11,7 @@ use crate::errors::Errors;
 use crate::generics::{is_type_parameter, mentions_parameter};
 use crate::settings::written;
 
-/// Looks at what a handler of a block with these generics replies with.
+/// Checks the reply of a handler in a block with these generics.
 pub(super) fn check(handler: &mut Handler, generics: &Generics, errors: &mut Errors) {
     let Reply::Plain(ty) = &handler.reply else { return };
     if !handler.is_sound() {

@@ -92,7 +92,7 @@ fn arm(child: &Child, krate: &Path) -> TokenStream {
         let idle = of_our_self(idle.unchecked(krate));
         quote_spanned!(mixed=> .idle(#idle))
     });
-    // rustc reports at the value what an actor fails with that nobody decides.
+    // rustc reports undecided failures of an actor at the value.
     let at_value = if let ChildKind::Actor = kind { at_closure } else { at_type };
     let value = Ident::new("factory", at_value);
     let factory = quote_spanned!(at_closure=> let #value = #closures::__private::#made(self, #make)#idle;);

@@ -54,7 +54,8 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
     children
 }
 
-/// Takes each `#[child(given)]` off its field, and refuses a `Child<..>` without any `#[child]`: nothing would fill it in.
+/// Takes each `#[child(given)]` off its field. Refuses a `Child<..>` without any `#[child]`, because nothing would fill it
+/// in.
 fn check_given(fields: &mut Fields, errors: &mut Errors) {
     for field in fields.iter_mut() {
         attributes::unfold(&mut field.attrs);
@@ -62,7 +63,10 @@ fn check_given(fields: &mut Fields, errors: &mut Errors) {
         let declared = field.attrs.iter().any(|attribute| is(&attributes::innermost(attribute), "child"));
         if let Some(given) = given.first() {
             if declared {
-                errors.at(given, "a child is declared here or given by others: remove one of the two attributes");
+                errors.at(
+                    given,
+                    "a child is either declared here or given from outside: remove one of the two attributes",
+                );
             }
             continue;
         }

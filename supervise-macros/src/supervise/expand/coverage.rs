@@ -72,7 +72,7 @@ fn own_coverage(
     items
 }
 
-/// The mark of the rules for one error type, in whose place rustc reports a second spelling of the type.
+/// The marker impl for the rules of one error type. rustc reports a second spelling of the type here.
 fn rule_for(key: &TokenStream, generics: &Generics, ty: &dyn ToTokens, krate: &Path) -> TokenStream {
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let here = Span::mixed_site().located_at(spans::of(key));
@@ -88,7 +88,7 @@ fn shared_coverage(shared: &Path, generics: &Generics, ty: &dyn ToTokens, krate:
     let mixed = Span::mixed_site();
     let mut items = Vec::new();
     let mut mark = |mut generics: Generics, marker: TokenStream, bound: TokenStream| {
-        // The lifetime says nothing. It keeps rustc from deciding about the bound here, where it may be false.
+        // The lifetime has no meaning. It keeps rustc from checking the bound here, where it may be false.
         require(&mut generics, quote_spanned!(mixed=> for<'__table> #shared: #bound));
         items.push(derivation(&generics, marker, ty, TokenStream::new()));
     };

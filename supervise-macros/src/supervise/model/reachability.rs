@@ -14,7 +14,7 @@ use crate::spelling::closest;
 
 const NEVER: &str = "this rule never matches";
 
-/// Looks at the rules in their order.
+/// Checks the rules in their order.
 pub(super) fn check(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
     let mut earlier = Earlier::default();
     for rule in rules {

@@ -129,7 +129,8 @@ fn check_sized(ty: &Type) -> syn::Result<()> {
     Err(syn::Error::new_spanned(ty, message))
 }
 
-/// `StoreError::<E>::Busy` for `StoreError<E>::Busy`: patterns need what types do not.
+/// Turns `StoreError<E>::Busy` into `StoreError::<E>::Busy`, because patterns need the `::` that types do
+/// not.
 fn with_turbofish(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is =

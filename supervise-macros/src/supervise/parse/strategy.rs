@@ -157,7 +157,7 @@ fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     Ok(Backoff { growth: model::Growth::Linear { window, initial, renamed }, text: written(setting.tokens()) })
 }
 
-/// The value of an argument without which there is no backoff. If another argument is wrong, it may be the missing one, and a
+/// The value of a required argument of a backoff. If another argument is wrong, that one may be the missing one, so a
 /// stand-in takes its place.
 fn required(
     setting: &Setting,

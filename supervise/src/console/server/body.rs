@@ -1,4 +1,4 @@
-//! What an answer holds: a text, or the views as they come.
+//! The body of an answer: a text, or a stream of views.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -30,7 +30,7 @@ enum Content {
 /// One event for each view, or one view alone. A reader that is slow skips views, and never goes back.
 struct Views {
     shared: Arc<Shared>,
-    /// `None`: there will be no more.
+    /// `None` if no further view will come.
     next: Option<NextView>,
     is_stream: bool,
 }

@@ -1,5 +1,6 @@
-//! Who is answered (rule 22.5). A page of another site that runs in the operator's browser can reach a loopback address too, under a name that its
-//! own DNS server resolves to it, so every request must name a host that no stranger owns.
+//! Decides which requests are answered (rule 22.5). A page of another site that runs in the operator's browser can reach a
+//! loopback address, under a name that its own DNS server resolves to that address. So every request must name a host that no
+//! stranger owns.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -38,7 +39,7 @@ impl Refused {
 pub(super) fn check<B>(request: &Request<B>, allowed: &[String]) -> Result<(), Refused> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let (host, another) = (hosts.next(), hosts.next());
-    // A request may bear the host in its target instead, and HTTP/2 does.
+    // A request may have the host in its target instead, as in HTTP/2.
     let host = match (host, request.uri().authority()) {
         (Some(host), _) => host.to_str().ok(),
         (None, Some(authority)) => Some(authority.as_str()),
@@ -54,7 +55,7 @@ pub(super) fn check<B>(request: &Request<B>, allowed: &[String]) -> Result<(), R
     Ok(())
 }
 
-/// Whether a host, with its port, is an IP address, `localhost`, below it, or allowed.
+/// Whether a host, with its port, is an IP address, `localhost`, a name below `localhost`, or allowed.
 fn is_ours(host: &str, allowed: &[String]) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         return rest.split_once(']').is_some_and(|(address, port)| {

@@ -1,4 +1,4 @@
-//! tokio's sockets and timers for hyper, without `unsafe` and without a crate.
+//! Adapts tokio's sockets and timers to hyper, without `unsafe` and without a further crate.
 
 use std::future::Future;
 use std::io;

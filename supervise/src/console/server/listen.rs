@@ -16,11 +16,11 @@ use super::io::{Clock, Io};
 
 /// How many connections are served at a time. More wait.
 const CONNECTIONS: usize = 64;
-/// So long a connection may be silent before its request is complete.
+/// How long a connection may be silent before its request is complete.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The largest head of a request.
 const HEAD: usize = 16 * 1_024;
-/// So long is waited when the system has no file left for a connection.
+/// How long to wait when the process has no file descriptor left for a connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(200);
 
 /// Where a console listens.
@@ -54,7 +54,7 @@ impl Listener {
         use std::os::unix::net::{UnixListener, UnixStream};
 
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        // One that somebody still listens at stays.
+        // A socket on which somebody still listens stays.
         if is_socket && UnixStream::connect(path).is_err() {
             std::fs::remove_file(path)?;
         }
@@ -70,7 +70,8 @@ impl Listener {
         }
     }
 
-    /// Serves until it is dropped. `None`: it listens nowhere. Must be called within a runtime.
+    /// Serves until the result is dropped. `None` if the console listens nowhere. Must be called within a
+    /// runtime.
     pub(in super::super) fn serve(self, service: Service) -> Option<Serving> {
         match self {
             Self::None => None,
@@ -103,7 +104,7 @@ where
             .max_buf_size(HEAD)
             .serve_connection(Io(socket), service.clone());
         tokio::spawn(async move {
-            // Who hangs up, or does not speak HTTP, is not our trouble.
+            // A client that hangs up, or does not speak HTTP, needs no handling.
             let _hung_up = connection.await;
             drop(permit);
         });

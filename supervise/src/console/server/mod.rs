@@ -1,4 +1,4 @@
-//! Answers requests: `/`, `/text`, `/snapshot.json`, `/events`. Nothing here changes the system; there is no route that could.
+//! Answers requests: `/`, `/text`, `/snapshot.json`, `/events`. No route changes the system.
 //!
 //! Rule 22.7.
 
@@ -53,7 +53,7 @@ impl Service {
             return plain(StatusCode::NOT_FOUND, "There is nothing here. Try / or /text.\n");
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
-            let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "The console only shows.\n");
+            let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "The console is read-only.\n");
             refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refusal;
         }

@@ -9,7 +9,8 @@ use super::sha256::sha256;
 /// The page.
 pub(super) const PAGE: &str = include_str!("page.html");
 
-/// The content security policy: the page's own style and script by their hashes, requests to where it came from, and nothing else.
+/// The content security policy. It allows the page's own style and script by their hashes, and requests to the page's own
+/// origin.
 pub(super) fn policy() -> HeaderValue {
     static POLICY: OnceLock<HeaderValue> = OnceLock::new();
     let make = || {
@@ -24,7 +25,7 @@ pub(super) fn policy() -> HeaderValue {
     POLICY.get_or_init(make).clone()
 }
 
-/// What stands between two tags of the page.
+/// The text between two tags of the page.
 fn within(begin: &str, end: &str) -> &'static str {
     let inner = PAGE.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
     inner.map_or("", |(inner, _)| inner)
@@ -34,7 +35,7 @@ fn within(begin: &str, end: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    /// CON-21: a name or an error is text to the page, and no policy is needed to keep it so.
+    /// CON-21: the page inserts names and errors as text, so it is safe even without the policy.
     #[test]
     fn con_21_the_page_makes_no_markup_of_texts() {
         assert_eq!((PAGE.matches("<script").count(), PAGE.matches("<style").count()), (1, 1));

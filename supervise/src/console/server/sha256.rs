@@ -1,4 +1,4 @@
-//! SHA-256 in base64, for the policy that allows the page's own script and style and no other (FIPS 180-4, RFC 4648).
+//! SHA-256 in base64, for the policy that allows only the page's own script and style (FIPS 180-4, RFC 4648).
 
 const ROUNDS: [u32; 64] = [
     0x428a_2f98,

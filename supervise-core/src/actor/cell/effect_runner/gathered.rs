@@ -21,7 +21,7 @@ use crate::actor::control::Control;
 use crate::actor::definition::Actor;
 use crate::base::later;
 
-/// What one handler gathers. It exists as long as the actor, once there was a message to gather.
+/// What one handler gathers. Made for the first message to gather, and kept until the actor ends.
 pub(in crate::actor::cell) struct Gathered<M> {
     messages: Vec<M>,
     /// Of the messages, if there are any.
@@ -29,7 +29,7 @@ pub(in crate::actor::cell) struct Gathered<M> {
     /// Set while there are messages, if the handler waits for more.
     until: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
-    /// How many messages the mailbox holds.
+    /// How many messages the mailbox can hold.
     room: usize,
 }
 
@@ -50,17 +50,18 @@ impl<A: Actor> EffectRunner<A> {
         self.gathered().is_some_and(|gathered| how != Some(gathered.how))
     }
 
-    /// A message that comes after what is gathered. It is taken again.
+    /// Puts back a message that comes after the batch. It will be taken again.
     pub(in crate::actor::cell) fn put_after_batch(&mut self, message: A::Message) {
         self.aside().unstashed.push_front(message);
     }
 
-    /// A control that comes after what is gathered. It is taken again.
+    /// Puts back a control that comes after the batch. It will be taken again.
     pub(in crate::actor::cell) fn put_control_after_batch(&mut self, control: Control) {
         self.user.push_control_front(control);
     }
 
-    /// Gathers a message. Returns whether the batch is full: it is, too, if the mailbox has no room for more.
+    /// Gathers a message. Returns whether the batch is full. It also counts as full if the mailbox has no
+    /// room for more.
     pub(in crate::actor::cell) fn gather(&mut self, message: A::Message, how: Batching) -> bool {
         let room = match self.aside().gathered {
             Some(_) => None,
@@ -87,12 +88,13 @@ impl<A: Actor> EffectRunner<A> {
         is_full
     }
 
-    /// The message that was taken last does not wait any more, unless it was gathered.
+    /// Notes that the message that was taken last no longer waits, unless it was gathered.
     pub(in crate::actor::cell) fn begun(&self) {
         self.cell.mailbox.set_in_hand(self.user.messages() + self.gathers());
     }
 
-    /// Whether a batch is to be handled although there is room in it: its time is over, or, if it has none, `nothing_waits`.
+    /// Whether a batch must be handled although it is not full: because its `linger` is over or, without `linger`, because
+    /// `nothing_waits`.
     pub(in crate::actor::cell) fn batch_is_due(&self, nothing_waits: bool) -> bool {
         self.gathered().is_some_and(|gathered| match gathered.until {
             Some(until) => until <= Instant::now(),
@@ -100,7 +102,7 @@ impl<A: Actor> EffectRunner<A> {
         })
     }
 
-    /// Waits for the time when what is gathered is handled.
+    /// Waits until the batch must be handled.
     pub(in crate::actor::cell) fn poll_batch(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
         if !self.accepts || self.gathers() == 0 {
             return Poll::Pending;
@@ -114,7 +116,7 @@ impl<A: Actor> EffectRunner<A> {
         sleep.as_mut().poll(cx)
     }
 
-    /// Takes what is gathered, to handle it now.
+    /// Takes the gathered messages, to handle them now.
     pub(in crate::actor::cell) fn take_batch(&mut self) -> (u16, Vec<A::Message>) {
         let Some(gathered) = self.aside.as_mut().and_then(|aside| aside.gathered.as_deref_mut()) else {
             unreachable!("the batch has messages")
@@ -125,7 +127,7 @@ impl<A: Actor> EffectRunner<A> {
         (handler, batch)
     }
 
-    /// The gathered messages wait again, before all others, for the next instance.
+    /// Puts the gathered messages back before all others, for the next instance.
     pub(in crate::actor::cell) fn ungather(&mut self) {
         let Some(aside) = &mut self.aside else { return };
         let Some(gathered) = &mut aside.gathered else { return };

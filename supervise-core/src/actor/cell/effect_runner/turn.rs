@@ -34,7 +34,7 @@ impl<A: Actor> EffectRunner<A> {
     #[inline]
     pub(in crate::actor::cell) fn take_message(&mut self) -> A::Message {
         if A::BATCHES {
-            // It may be gathered, and takes up its room until that is known: see `begun`.
+            // It may be gathered. It takes up room in the mailbox until that is known: see `begun`.
             return self.user.take_first();
         }
         self.cell.mailbox.begin_next(&mut self.user)

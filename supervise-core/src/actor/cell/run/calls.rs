@@ -87,7 +87,7 @@ impl<A: Actor> Runner<A> {
         Next::Again
     }
 
-    /// What the instance has running ends with it, and drops the reply slots that it holds.
+    /// Cancels the timers and the work of the instance. Cancelled work drops the reply slots that it holds.
     fn cancel_timers_and_work(&mut self) {
         if A::KEEPS_REPLIES {
             reply::dropping(self.effects.why_replies_are_dropped(), || self.ctx.cancel_timers_and_work());

@@ -62,7 +62,7 @@ impl<A: Actor> Runner<A> {
         Poll::Pending
     }
 
-    /// Tells the asker of an inline turn of a failure at once. A worker handles the consequences.
+    /// Tells the asker of an inline turn about a failure at once. A worker handles the consequences.
     #[cold]
     fn tell_asker(&mut self, failure: Failure) -> Interrupt<A::Message> {
         let failure = self.left_handler(failure);

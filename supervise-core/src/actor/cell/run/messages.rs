@@ -274,8 +274,8 @@ impl<A: Actor> Runner<A> {
         self.finish_message(outcome);
     }
 
-    /// A handler returned. Its asker learns of a failure before the parent does. The stashed messages are checked
-    /// again.
+    /// Called when a handler has returned. The asker is told of a failure before the parent is. The stashed
+    /// messages are checked again.
     fn finish_message(&mut self, outcome: UserCodeResult) {
         self.rearm_idle();
         self.effects.unstash_all();
@@ -320,7 +320,8 @@ impl<A: Actor> Runner<A> {
         self.step(Input::Returned(Returned::Err(failure)));
     }
 
-    /// The message in progress has failed. Keeps an asker who waits for the next delivery, and gives back one who learns of the failure.
+    /// The message in progress has failed. Keeps an asker who waits for the next delivery, and returns any other asker, who
+    /// must be told of the failure.
     ///
     /// Rule 19.5.
     #[inline]
@@ -345,7 +346,7 @@ impl<A: Actor> Runner<A> {
         None
     }
 
-    /// The askers of the slots that the code has dropped learn why.
+    /// Tells the askers of the slots that the code has dropped why it did.
     pub(super) fn settle_replies(&self, why: impl FnOnce(&EffectRunner<A>) -> AskError) {
         if A::KEEPS_REPLIES {
             reply::settle(|| why(&self.effects));

@@ -1,0 +1,203 @@
+//! What the registry gets: three packages that can be published, with the licences of everything they bring along.
+
+use std::collections::{HashMap, HashSet};
+use std::process::Command;
+
+use serde::Deserialize;
+
+/// Licences that a service may link without asking anybody.
+const ALLOWED_LICENCES: [&str; 8] = [
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "MIT",
+    "Unicode-3.0",
+    "Zlib",
+];
+
+/// The packages that are published, each with the name of its library.
+const PUBLISHED: [(&str, &str); 3] = [
+    ("supervise-core", "supervise_core"),
+    ("supervise-macros", "supervise_macros"),
+    ("supervise-actors", "supervise"),
+];
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    version: String,
+    license: Option<String>,
+    description: Option<String>,
+    documentation: Option<String>,
+    keywords: Vec<String>,
+    categories: Vec<String>,
+    rust_version: Option<String>,
+    publish: Option<Vec<String>>,
+    targets: Vec<Target>,
+    dependencies: Vec<Dependency>,
+    source: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    req: String,
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Edge>,
+}
+
+#[derive(Deserialize)]
+struct Edge {
+    pkg: String,
+    dep_kinds: Vec<EdgeKind>,
+}
+
+#[derive(Deserialize)]
+struct EdgeKind {
+    kind: Option<String>,
+}
+
+fn cargo(arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .output()
+        .expect("cargo starts");
+    assert!(output.status.success(), "cargo {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+fn metadata() -> Metadata {
+    let json = cargo(&["metadata", "--format-version", "1", "--locked", "--all-features"]);
+    serde_json::from_slice(&json).expect("cargo metadata prints JSON of this shape")
+}
+
+impl Metadata {
+    fn ours(&self, name: &str) -> &Package {
+        let ours = self.packages.iter().find(|package| package.name == name && package.source.is_none());
+        ours.unwrap_or_else(|| panic!("the workspace has no package `{name}`"))
+    }
+}
+
+#[test]
+fn exactly_the_three_crates_are_published() {
+    let metadata = metadata();
+    let ours = metadata.packages.iter().filter(|package| package.source.is_none());
+    let published: HashSet<_> =
+        ours.filter(|package| package.publish.is_none()).map(|package| package.name.as_str()).collect();
+    assert_eq!(published, PUBLISHED.iter().map(|(package, _)| *package).collect());
+}
+
+#[test]
+fn each_package_says_what_the_registry_needs() {
+    let metadata = metadata();
+    let facade = metadata.ours("supervise-actors");
+    for (name, library) in PUBLISHED {
+        let package = metadata.ours(name);
+        let is_library = |target: &Target| target.kind.iter().any(|kind| kind == "lib" || kind == "proc-macro");
+        assert!(
+            package.targets.iter().any(|target| is_library(target) && target.name == library),
+            "{name}: {library}"
+        );
+        assert!(package.description.is_some(), "{name} has no description");
+        assert_eq!(package.license.as_deref(), Some("MIT OR Apache-2.0"), "{name}");
+        assert_eq!(package.documentation, Some(format!("https://docs.rs/{name}")));
+        // The registry refuses a sixth.
+        assert!(
+            (1..=5).contains(&package.keywords.len()) && (1..=5).contains(&package.categories.len()),
+            "{name}"
+        );
+        assert_eq!((&package.version, &package.rust_version), (&facade.version, &facade.rust_version), "{name}");
+    }
+}
+
+#[test]
+fn a_package_requires_the_version_of_the_others_that_it_was_built_with() {
+    let metadata = metadata();
+    for (name, _) in PUBLISHED {
+        let inner = metadata.ours(name).dependencies.iter().filter(|dependency| {
+            dependency.kind.is_none() && PUBLISHED.iter().any(|(other, _)| *other == dependency.name)
+        });
+        for dependency in inner {
+            let version = &metadata.ours(&dependency.name).version;
+            assert_eq!(dependency.req, format!("^{version}"), "{name} requires {}", dependency.name);
+        }
+    }
+}
+
+#[test]
+fn each_package_carries_its_licences() {
+    for (name, _) in PUBLISHED {
+        let list = cargo(&["package", "--list", "--allow-dirty", "--package", name]);
+        let list = String::from_utf8(list).expect("file names in UTF-8");
+        for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            assert!(list.lines().any(|line| line == file), "{name} lacks {file}");
+        }
+    }
+}
+
+#[test]
+fn every_dependency_has_a_licence_that_a_service_may_use() {
+    let metadata = metadata();
+    let packages: HashMap<_, _> = metadata.packages.iter().map(|package| (package.id.as_str(), package)).collect();
+    let nodes: HashMap<_, _> = metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
+    let mut open: Vec<&str> = PUBLISHED.iter().map(|(name, _)| metadata.ours(name).id.as_str()).collect();
+    let mut seen = HashSet::new();
+    let mut refused = Vec::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let package = packages[id];
+        if !package.license.as_deref().is_some_and(is_allowed) {
+            refused.push(format!("{} {}: {:?}", package.name, package.version, package.license));
+        }
+        // A program that depends on ours does not build what only our tests need.
+        let needed = nodes[id]
+            .deps
+            .iter()
+            .filter(|edge| edge.dep_kinds.iter().any(|edge| edge.kind.as_deref() != Some("dev")));
+        open.extend(needed.map(|edge| edge.pkg.as_str()));
+    }
+    assert!(seen.len() > 20, "{} packages were looked at", seen.len());
+    assert!(refused.is_empty(), "licences to look at: {refused:#?}");
+}
+
+/// Whether an SPDX expression allows the use: of alternatives one is enough. Where licences apply together, all that are named have to be
+/// allowed.
+fn is_allowed(expression: &str) -> bool {
+    let expression = expression.replace(['(', ')'], "").replace('/', " OR ");
+    let mut alternatives = expression
+        .split(" OR ")
+        .map(|alternative| alternative.split(" AND ").all(|licence| ALLOWED_LICENCES.contains(&licence.trim())));
+    if expression.contains(" AND ") {
+        alternatives.all(|allowed| allowed)
+    } else {
+        alternatives.any(|allowed| allowed)
+    }
+}
