@@ -26,7 +26,6 @@ pub struct Glimpse {
     state: NodeState,
     parked: bool,
     vitals: Vitals,
-    last_failure: Option<LastFailure>,
     by_parent: ByParent,
 }
 
@@ -159,8 +158,9 @@ impl Glimpse {
 
     /// Its last failure, if the log or a subscriber received it, and if the actor is among the last 4096 that
     /// failed.
-    pub fn last_failure(&self) -> Option<&LastFailure> {
-        self.last_failure.as_ref()
+    pub fn last_failure(&self) -> Option<LastFailure> {
+        let core = self.actor.core();
+        core.system.observer().last_failure(core.uid)
     }
 }
 
@@ -244,10 +244,13 @@ impl ActorSystem {
         let mut next = Some((self.core().root(), ByParent::default()));
         loop {
             if let Some((actor, by_parent)) = next.take()
-                && let Some(glimpse) = self.glimpse(actor.clone(), levels.len(), by_parent)
+                && let Some((glimpse, has_children)) = glimpse(actor, levels.len(), by_parent)
             {
                 look(&glimpse);
-                levels.push(Level::below(actor));
+                // Most actors have none.
+                if has_children {
+                    levels.push(Level::below(glimpse.actor));
+                }
             }
             let Some(level) = levels.last_mut() else { return };
             next = level.next_child(now);
@@ -256,20 +259,19 @@ impl ActorSystem {
             }
         }
     }
+}
 
-    /// `None` if it has ended.
-    fn glimpse(&self, actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<Glimpse> {
-        let (state, parked) = {
-            let protocol = actor.core().protocol();
-            if protocol.has_ended() {
-                return None;
-            }
-            (NodeState::of(&protocol), protocol.handler_is_parked())
-        };
-        let vitals = actor.0.vitals();
-        let last_failure = self.core().observer().last_failure(actor.core().uid);
-        Some(Glimpse { actor, depth, state, parked, vitals, last_failure, by_parent })
-    }
+/// What is seen of an actor, and whether it has children. `None` if it has ended.
+fn glimpse(actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<(Glimpse, bool)> {
+    let (state, parked, has_children) = {
+        let protocol = actor.core().protocol();
+        if protocol.has_ended() {
+            return None;
+        }
+        (NodeState::of(&protocol), protocol.handler_is_parked(), protocol.children().next().is_some())
+    };
+    let vitals = actor.0.vitals();
+    Some((Glimpse { actor, depth, state, parked, vitals, by_parent }, has_children))
 }
 
 #[cfg(test)]

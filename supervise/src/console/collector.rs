@@ -163,9 +163,10 @@ impl Look<'_> {
                 _ => long,
             },
             oldest: oldest.map(|age| age.at_least),
-            waits_for: waits.targets(sight.key).next().map(|(_, link)| Arc::clone(&link.path)),
+            // Who is idle waits for nobody. Most actors are idle.
+            waits_for: mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path)),
         };
-        let is_root = !waits.waits_for_another(sight.key);
+        let is_root = shown.waits_for.is_none();
         match kind {
             // Who waits for another one that is stuck is told with that one, and those of a circle together.
             Some(Kind::Deadlock) => self.hand.ill += 1,
@@ -178,7 +179,7 @@ impl Look<'_> {
             None => {}
         }
         let since = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
-        if let (Some(since), None) = (since, kind) {
+        if let (Some(since), None, true) = (since, kind, is_root) {
             self.mention(sight.handler, since);
         }
         let path = if self.path.is_empty() { "/" } else { &self.path };

@@ -76,11 +76,6 @@ impl Waits {
         self.of.get(&key)
     }
 
-    /// Whether it waits for an actor that is a link itself, so that it is not the root of what holds it up.
-    pub(super) fn waits_for_another(&self, key: u64) -> bool {
-        self.targets(key).next().is_some()
-    }
-
     pub(super) fn is_awaited(&self, key: u64) -> bool {
         self.get(key).is_some_and(|link| !link.askers.is_empty())
     }
@@ -227,7 +222,7 @@ mod tests {
     fn con_08_a_chain_has_a_root_and_counts_who_is_behind() {
         let waits = waits(&[(1, &[2]), (2, &[3]), (3, &[]), (4, &[3]), (5, &[9])]);
         assert!(waits.circles.is_empty());
-        assert!(waits.waits_for_another(1) && !waits.waits_for_another(3) && !waits.waits_for_another(5));
+        assert_eq!([1, 3, 5].map(|key| waits.targets(key).count()), [1, 0, 0]);
         assert!(waits.is_awaited(3) && !waits.is_awaited(1));
         let Behind { actors, messages, chain } = waits.behind(3);
         assert_eq!((actors, messages), (3, 4));
