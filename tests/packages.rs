@@ -1,11 +1,12 @@
-//! What the registry gets: three packages that can be published, with the licences of everything they bring along.
+//! Checks what the registry gets: three packages that can be published, and the licences of everything they depend
+//! on.
 
 use std::collections::{HashMap, HashSet};
 use std::process::Command;
 
 use serde::Deserialize;
 
-/// Licences that a service may link without asking anybody.
+/// Licences that a service may link without further permission.
 const ALLOWED_LICENCES: [&str; 8] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -188,8 +189,8 @@ fn every_dependency_has_a_licence_that_a_service_may_use() {
     assert!(refused.is_empty(), "licences to look at: {refused:#?}");
 }
 
-/// Whether an SPDX expression allows the use: of alternatives one is enough. Where licences apply together, all that are named have to be
-/// allowed.
+/// Whether an SPDX expression allows the use. Of alternatives, one must be allowed. If licences apply together, all of them
+/// must be allowed.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace(['(', ')'], "").replace('/', " OR ");
     let mut alternatives = expression

@@ -1,11 +1,13 @@
-//! What things cost, counted rather than timed: heap allocations per operation, and, under valgrind, instructions.
+//! The cost of operations, counted rather than timed: heap allocations per operation, and, under valgrind,
+//! instructions.
 //!
 //! ```sh
 //! cargo bench -p supervise-core --bench costs                    # allocations
 //! cargo bench -p supervise-core --bench costs -- --instructions  # instructions too, if valgrind is installed
 //! ```
 //!
-//! It fails where a figure is beyond its limit. Instructions are the difference between two runs of different length, so that what happens once does not count.
+//! It fails if a figure exceeds its limit. Instructions are the difference between two runs of different length, so that what
+//! happens once does not count.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -23,13 +25,13 @@ const OPERATIONS: u32 = 2_000;
 /// How many actors are idle at a time.
 const IDLE: u32 = 1_000_000;
 
-/// What an idle actor may hold of the heap: its cell, its task, its factory, and, at the moment when they
+/// How many bytes of the heap an idle actor may hold: its cell, its task, its factory, and, when these tables
 /// grow, its place in the table of its siblings and in this program's own.
 const IDLE_BYTES: f64 = 855.0;
 
 struct Workload {
     name: &'static str,
-    /// None for what is there to compare with.
+    /// `None` for a row that is only there for comparison.
     limits: Option<Limits>,
 }
 
@@ -58,7 +60,7 @@ const WORKLOADS: [Workload; 15] = [
     ours("ask, inline handler", 1.0, 1_285),
     raw("raw ping-pong"),
     ours("ping-pong", 0.0, 667),
-    // Beside its allocations, its part of those that grow its parent's tables.
+    // Apart from its own allocations, its share of those that grow its parent's tables.
     ours("spawn", 2.0, 5_690),
     raw("raw spawn and stop"),
     ours("spawn and stop", 2.0, 5_745),
@@ -94,7 +96,7 @@ fn usage(mistake: &str) -> Result<(), Box<dyn Error>> {
     Err(format!("{mistake}\nusage: costs [--instructions | WORKLOAD OPERATIONS]").into())
 }
 
-/// Prints all figures. An error, if one is beyond its limit.
+/// Prints all figures. Returns an error if one exceeds its limit.
 fn report(with_instructions: bool) -> Result<(), Box<dyn Error>> {
     let mut too_much = Vec::new();
     println!(
@@ -199,7 +201,7 @@ async fn tell(system: &ActorSystem, operations: u32, work: fn() -> Work) {
     assert_eq!(total(&worker).await.expect("an answer"), operations);
 }
 
-/// Waits for room, a little more seldom than once in so many messages.
+/// Waits for room, slightly less often than once per this many messages.
 const ROOM: usize = 256;
 
 async fn send(system: &ActorSystem, operations: u32) {

@@ -1,10 +1,12 @@
-//! One million keyed children beside a hand-written map of refs: bytes for each key, and the time of a look-up.
+//! One million keyed children, in comparison with a hand-written map of refs: bytes for each key, and the time
+//! of a look-up.
 //!
 //! ```sh
 //! cargo bench -p supervise-core --bench keyed
 //! ```
 //!
-//! Look-ups go through all keys in the same random order, in rounds by turns, so that a busy machine is busy for all of them.
+//! Look-ups go through all keys in the same random order, in alternating rounds, so that other load on the machine affects
+//! all of them.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -37,7 +39,7 @@ impl Actor for Session {
 impl<P> FailuresDecidedBy<P> for Session {}
 impl<P> EscalationsDecidedBy<P> for Session {}
 
-/// Has its sessions in one way or the other.
+/// Keeps its sessions in one of the two ways.
 struct Shop;
 
 enum ShopMessage {

@@ -57,12 +57,12 @@ pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
     Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen, Configuration,
     Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DeclarationDecidedBy, Declare,
-    DefaultTable, EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, HasOneRuleFor,
-    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, ProtocolRef, RefOf,
-    Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
-    SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
-    TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
-    WorkId,
+    DefaultTable, EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, GivesProps,
+    HasOneRuleFor, InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props,
+    ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason,
+    SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable,
+    Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild,
+    WatchableBy, Watches, WatchesAny, Work, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};

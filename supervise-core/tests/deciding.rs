@@ -1,4 +1,4 @@
-//! Who decides about a failure, how often and on whose turn, where the supervisors are written by hand.
+//! Which hand-written supervisor decides about a failure, how often, and on whose turn.
 
 use std::future::{Future, IntoFuture};
 use std::pin::pin;
@@ -21,14 +21,14 @@ tokio::task_local! {
 struct Question {
     /// The level of the child that failed.
     about: usize,
-    /// Whether the supervisor was idle otherwise: neither in its turn nor waiting in a handler.
+    /// Whether the supervisor was otherwise idle: neither in its turn nor waiting in a handler.
     supervisor_is_free: bool,
     asker: Option<&'static str>,
 }
 
 /// What a test and its chain of nodes share.
 struct Shared {
-    /// What is decided about the node of each level. The top is the level that is missing here.
+    /// The decision about the node of each level. The top level has none.
     verdicts: Vec<Directive>,
     nodes: Mutex<Vec<Option<ActorRef<Node>>>>,
     questions: Mutex<Vec<Question>>,
@@ -36,7 +36,7 @@ struct Shared {
     leaf_started: Notify,
 }
 
-/// Fails the leaf, and leads the deciders to the test.
+/// Makes the leaf fail, and gives the deciders access to the test.
 #[derive(thiserror::Error)]
 #[error("as told")]
 struct AsTold(Arc<Shared>);
@@ -138,7 +138,7 @@ async fn chain(system: &ActorSystem, verdicts: &[Directive]) -> (Arc<Shared>, Ve
     (shared, nodes)
 }
 
-/// Until nobody passes the failure on any more.
+/// Until no node passes the failure on.
 async fn decided(events: &mut Events) {
     let last = |event: &Event| matches!(event, Event::Decided { outcome, .. } if *outcome != Outcome::Escalated);
     while !last(&events.recv().await.expect("a running system")) {}

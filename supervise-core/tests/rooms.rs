@@ -1,7 +1,7 @@
 //! Every room of the crate uses only rooms below its own, in the order that the table in `src/lib.rs` states.
 //!
-//! A room is a folder of `src`. What counts is every path that begins with `crate::`, in a `use` or elsewhere, in tests too;
-//! comments do not. So does a path that leaves its room by as many `super::` as lead to the crate's root.
+//! A room is a folder of `src`. Every path that begins with `crate::` counts, in a `use` or elsewhere, in tests too, but not
+//! in comments. A path also counts if it leaves its room by as many `super::` as lead to the crate's root.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! A signal runs the coordinated shutdown. Alone in its process, which gets the signal.
+//! A signal runs the coordinated shutdown. This is the only test in its process, because the process gets the
+//! signal.
 
 #![cfg(unix)]
 

@@ -1,4 +1,5 @@
-//! Turns on each kind of runtime, in programs small enough for Miri, which looks for undefined behaviour in what is below us.
+//! Turns on each kind of runtime, in programs small enough for Miri, which looks for undefined behaviour in the crates below
+//! this one.
 
 use supervise_core::{
     Actor, ActorRef, ActorSystem, AskError, Context, Failure, ReplyTo, Request, Supervisor, generated,

@@ -133,7 +133,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::vec(change(), 0..5)
 }
 
-/// Changes the stream at one place, groups included. Gives up silently where there is nothing to change.
+/// Changes the stream at one place, groups included. Does nothing if there is nothing to change.
 fn apply(tokens: TokenStream, change: &Change) -> TokenStream {
     let count = size(&tokens);
     if count == 0 {
@@ -210,7 +210,7 @@ fn mutated(seeds: &'static [&'static str]) -> impl Strategy<Value = TokenText> {
 #[derive(Debug, Clone)]
 struct TokenText(String);
 
-/// Runs a macro on pairs of inputs and looks at what comes out.
+/// Runs a macro on pairs of inputs and checks the output.
 fn hold(
     arguments: impl Strategy<Value = TokenText>,
     items: impl Strategy<Value = TokenText>,
@@ -223,7 +223,7 @@ fn hold(
     }
 }
 
-/// Runs a macro on one pair of inputs and looks at what comes out.
+/// Runs a macro on one pair of inputs and checks the output.
 fn check(
     arguments: &str,
     item: &str,
@@ -333,7 +333,7 @@ fn protocols_hold() {
     });
 }
 
-/// Only our own macros call this one, so that it must not panic, whatever else it says.
+/// Only our own macros call this one, so it must not panic, but its errors may point anywhere.
 #[cfg(feature = "protocol")]
 #[test]
 fn joining_holds() {

@@ -75,7 +75,11 @@ impl Setting {
                 let mut value = TokenStream::new();
                 value.extend(tokens);
                 if value.is_empty() {
-                    let message = format!("the value is missing: write it after `{}`", written(whole));
+                    let mut message = format!("the value is missing: write it after `{}`", written(whole));
+                    if arguments.is_some() {
+                        let rule = format!(", `{} Restart` (or another directive)", written(whole));
+                        message.push_str(&rule);
+                    }
                     return Err(syn::Error::new(punct.span(), message));
                 }
                 Some(value)
@@ -200,5 +204,7 @@ pub(crate) fn written(tokens: &dyn ToTokens) -> String {
     ] {
         text = text.replace(*printed, written);
     }
-    text
+    // rustc breaks long lines.
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    joined(&lines, " ")
 }

@@ -87,7 +87,7 @@ fn an_unfinished_body_is_not_an_error() {
     for body in ["self.", "let x =", "if", "match x { A => }", "ctx.spawn(\"feed\", ||)", "for"] {
         let file = crate::expand_actor(
             TokenStream::new(),
-            &format!("impl Feed {{ #[handler] fn fetch(&mut self) -> u8 {{ {body} }} }}")
+            &format!("impl Feed {{ #[handler] fn fetch(&mut self, ctx: &mut Context<Self>) -> u8 {{ {body} }} }}")
                 .parse()
                 .expect("it lexes"),
         );

@@ -36,6 +36,8 @@ pub mod docs {
     pub mod cookbook {
         #[doc = include_str!("../docs/cookbook/service.md")]
         pub mod service {}
+        #[doc = include_str!("../docs/cookbook/http.md")]
+        pub mod http {}
         #[doc = include_str!("../docs/cookbook/tasks.md")]
         pub mod tasks {}
         #[doc = include_str!("../docs/cookbook/registry.md")]
@@ -168,8 +170,8 @@ pub mod docs {
 ///   ([rule 14.4](docs::semantics#rule-14.4)).
 /// - Under `all_for_one` and `rest_for_one` the affected declared children run `pre_restart` in reverse order and start in
 ///   order, one after another. If one of these starts fails, the table decides about it as a new failure. The children after it
-///   stay down, with their messages waiting, until the failure is resolved. The parent handles messages in the meantime ([rule
-///   14.3](docs::semantics#rule-14.3)).
+///   stay down, with their messages waiting, until the failure is resolved. The parent handles messages in the meantime
+///   ([rule 14.3](docs::semantics#rule-14.3)).
 /// - A child that somebody stopped through its ref stays down, whatever its restart type ([rule 14.2](docs::semantics#rule-14.2)).
 ///
 /// # On an impl block
@@ -263,8 +265,8 @@ pub use supervise_macros::actor;
 ///
 /// A child does not compile if it can fail with an error that no rule decides. Three points are special:
 ///
-/// - `Panic`, `Killed` and `DeathPact` need no rule: without one, and without `on(_)`, they escalate ([rule
-///   3.2](docs::semantics#rule-3.2)).
+/// - `Panic`, `Killed` and `DeathPact` need no rule: without one, and without `on(_)`, they escalate
+///   ([rule 3.2](docs::semantics#rule-3.2)).
 /// - Errors that the runtime itself raises need a rule like any other error. The parent of an actor with declared children also
 ///   needs a rule for `InitializationFailed` ([rule 3.9](docs::semantics#rule-3.9)).
 /// - `decider = path` counts as `on(_)`, because the compiler does not see what the function decides.

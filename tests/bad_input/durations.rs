@@ -1,4 +1,4 @@
-//! No time at all, and all the time there is.
+//! Durations of zero and of the maximum.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Actors that have ended, are ending, or are of another type than somebody takes them for.
+//! Actors that have ended, are ending, or have another type than the caller expects.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ async fn an_actor_that_ends_spawns_nobody(system: &TestSystem) {
     );
 }
 
-/// One that handles a message for ever, and has another one in its mailbox, which is full with that.
+/// An actor that handles a message for ever, and whose mailbox is full with one other message.
 async fn full(system: &TestSystem, overflow: Overflow) -> (ModestRef, Answer<u64>) {
     system.allow_dead_letters();
     let kind = MailboxKind::Bounded { capacity: 1, overflow };

@@ -1,11 +1,11 @@
-//! What nobody should write, or nobody expects in such numbers: each gives a clear error or works. None panics, overflows
-//! the stack or takes time out of proportion.
+//! Invalid input and unexpectedly large input. Each case works or gives a clear error. None panics, overflows the stack
+//! or takes disproportionate time.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `text.rs` | names, paths, selections |
-//! | `durations.rs` | no time at all, and all the time there is |
-//! | `endings.rs` | actors that have ended, are ending, or are of another type |
+//! | `durations.rs` | durations of zero and of the maximum |
+//! | `endings.rs` | actors that have ended, are ending, or are of a wrong type |
 //! | `scale.rs` | many children, deep paths |
 
 mod durations;

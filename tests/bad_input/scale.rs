@@ -1,7 +1,7 @@
-//! Many children, deep paths. Times are compared with each other, never with a clock: four times as much may take twelve
-//! times as long, where what is quadratic takes sixteen.
+//! Many children, deep paths. The tests compare times with each other, never with a fixed limit. Four times the input
+//! may take twelve times as long; quadratic code would take sixteen times as long.
 //!
-//! At length: `BAD_INPUT_CHILDREN=1_000_000`, `BAD_INPUT_DEPTH=10_000`.
+//! For a long run: `BAD_INPUT_CHILDREN=1_000_000`, `BAD_INPUT_DEPTH=10_000`.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ fn run<T>(what: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(what)
 }
 
-/// Has as many children as it is told.
+/// Has as many children as it is told to have.
 #[actor]
 struct Crowd;
 

@@ -1,4 +1,6 @@
-//! Names, paths and selections that are none.
+//! Invalid names, paths and selections.
+
+use std::time::Duration;
 
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
@@ -48,7 +50,7 @@ async fn a_taken_name_is_refused_and_free_again_after_the_end(system: &TestSyste
     system.spawn("one", Modest::new).unwrap();
 }
 
-/// Text made of the pieces that mean something in paths and selections.
+/// Text made of the pieces that have a meaning in paths and selections.
 fn gibberish(rng: &mut fastrand::Rng) -> String {
     const PIECES: [&str; 22] = [
         "supervise://",
@@ -132,4 +134,35 @@ async fn a_selection_of_many_stars_is_no_trap(system: &TestSystem) {
 fn an_error_about_a_name_says_what_is_wrong_with_it() {
     let error = "supervise://s/user".parse::<ActorPath>().unwrap().child("a/b").unwrap_err();
     assert!(matches!(error, InvalidName::Character { found: '/', at: 1, .. }), "{error}");
+}
+
+/// A value of a table that is longer than a line of rustc's.
+#[actor]
+#[supervise(
+    one_for_one(
+        max_retries = 3,
+        within = self.seconds_of_the_longest_shift_that_anyone_here_has_ever_worked.saturating_sub(
+            self.seconds_of_the_longest_break_that_anyone_here_has_ever_taken.saturating_mul(self.breaks_in_the_longest_shift),
+        ),
+    ),
+    on(_) = Restart,
+)]
+struct Factory {
+    seconds_of_the_longest_shift_that_anyone_here_has_ever_worked: Duration,
+    seconds_of_the_longest_break_that_anyone_here_has_ever_taken: Duration,
+    breaks_in_the_longest_shift: u32,
+}
+
+#[actor]
+impl Factory {}
+
+#[test]
+fn a_setting_that_is_refused_is_named_in_one_line() {
+    let factory = Factory {
+        seconds_of_the_longest_shift_that_anyone_here_has_ever_worked: Duration::ZERO,
+        seconds_of_the_longest_break_that_anyone_here_has_ever_taken: Duration::ZERO,
+        breaks_in_the_longest_shift: 2,
+    };
+    let error = factory.configure().expect_err("the window is zero").to_string();
+    assert_eq!(error.lines().count(), 1, "{error}");
 }

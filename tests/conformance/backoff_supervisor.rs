@@ -1,5 +1,5 @@
-//! BKS, BKF: supervisors that start their child anew after a delay. `on_stop` after any end of the child, `on_failure`
-//! after a failure that is decided with Restart.
+//! BKS, BKF: supervisors that start their child again after a delay. `on_stop` does so after any end of the child,
+//! `on_failure` after a failure for which the decision is `Restart`.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ enum Seen {
     Heard(&'static str),
 }
 
-/// Tells the probe what it hears, and its supervisor that it is well.
+/// Tells the probe which messages it gets, and tells its supervisor that it is well.
 #[actor]
 struct Child {
     probe: ProbeHandle<Seen>,
@@ -109,7 +109,7 @@ async fn count(supervisor: &SupervisorRef) -> u32 {
     supervisor.actor_ref().restart_count().await.unwrap()
 }
 
-/// Fails the child, whose supervisor stops it.
+/// Makes the child fail, so that its supervisor stops it.
 async fn fail(system: &TestSystem, supervisor: &SupervisorRef, bang: Bang) {
     let child = child(supervisor).await;
     supervisor.fail(bang).tell().unwrap();
@@ -324,7 +324,7 @@ async fn bkf_10_a_failure_decided_with_stop_ends_the_supervisor(system: &TestSys
     system.expect_terminated(&supervisor).await;
 }
 
-/// Keeps a child behind a backoff supervisor, and hears from it by its own ref.
+/// Has a child behind a backoff supervisor. The child sends it messages through its own ref.
 #[actor]
 #[supervise(on(Panic) = Stop, on(_) = Stop)]
 struct Parent {
@@ -408,7 +408,7 @@ async fn bkf_13_lim_16_the_sixth_failure_in_a_row_is_the_last(system: &TestSyste
 async fn bkf_14_bkf_16_lim_17_the_retries_count_within_their_window(system: &TestSystem) {
     let probe = system.probe();
     let shortest = Duration::from_millis(300);
-    // As Akka's by default.
+    // As in Akka by default.
     let delays = Backoff::exponential(shortest, Duration::from_secs(10)).reset_after(shortest);
     let options =
         BackoffSupervisor::on_failure("c1", making(&probe), delays).max_retries(3).within(Duration::from_secs(1));

@@ -94,7 +94,7 @@ fn every_rule_has_its_anchor_and_every_link_to_one_names_a_rule() {
     }
 }
 
-/// The rules whose numbers stand behind `mark`.
+/// The rules whose numbers come after `mark`.
 fn pairs_behind(mark: &str, text: &str) -> Vec<Rule> {
     text.split(mark).skip(1).filter_map(number_pair).map(|(rule, _)| rule).collect()
 }

@@ -1,5 +1,5 @@
-//! S and A: what the rules imply and no suite asks. A name begins with a section and its clause; `README.md` lists the
-//! sections.
+//! S and A: behaviour that the rules imply and that no suite tests. A name begins with a section and its clause;
+//! `README.md` lists the sections.
 
 mod asks;
 mod bounds;
@@ -20,7 +20,8 @@ use supervise::testkit::ProbeHandle;
 
 use crate::fixture::{Boom, Job, Stage};
 
-/// Works for as long as it is told to, reports when it begins and ends, and keeps its children over a restart.
+/// Works for as long as it is told to, reports when it begins and ends, and keeps its children across a
+/// restart.
 #[actor]
 struct Worker {
     name: &'static str,

@@ -207,6 +207,8 @@ async fn cfg_04_a_value_that_is_not_allowed_fails_the_start(system: &TestSystem)
         assert!(decision.failure.is_initialization());
         assert!(decision.failure.downcast_ref::<InvalidSettings>().is_some(), "{:?}", decision.failure);
         assert!(decision.failure.to_string().contains(said), "{}", decision.failure);
+        // `/user` would try again.
+        service.actor_ref().stop();
         system.ended(&service).await;
     }
 }
@@ -222,6 +224,7 @@ async fn cfg_05_settings_that_panic_fail_the_start(system: &TestSystem) {
         "{:?}",
         decision.failure
     );
+    service.actor_ref().stop();
     system.ended(&service).await;
 }
 
@@ -311,7 +314,7 @@ async fn cfg_08_constants_are_values_of_a_table(system: &TestSystem) {
     assert_eq!(after_db(system, &worker).await, REFUSED);
 }
 
-/// A map shows the values as the attribute writes them: it is one of the type.
+/// A map of the declared tree shows the values as the attribute writes them, because it knows only the type.
 ///
 /// Rule 7.12.
 #[test]

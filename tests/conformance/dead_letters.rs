@@ -1,4 +1,4 @@
-//! DLT: messages that reach nobody.
+//! DLT: messages that reach no handler.
 
 use supervise::prelude::*;
 use supervise::testkit::{self, TestSystem};
@@ -16,7 +16,7 @@ async fn ended(system: &TestSystem) -> PingPongRef {
     actor
 }
 
-/// Suppressed is what the runtime itself sends: that a poison pill or a stop request finds nobody is no loss.
+/// A poison pill or a stop request that reaches nobody is not a dead letter, because nothing is lost.
 /// Rule 10.1.
 #[supervise::test]
 async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSystem) {
@@ -37,8 +37,8 @@ async fn dlt_01_what_the_runtime_sends_itself_is_no_dead_letter(system: &TestSys
     assert_eq!(messages, [("Ping", DeadLetterReason::Stopped), ("Kill", DeadLetterReason::Stopped)]);
 }
 
-/// There is no sender to name, so the line says recipient, message and reason. An asker gets an answer instead of a line.
-/// Rules 1.7, 10.1, 10.4.
+/// There is no sender to name, so the line names the recipient, the message and the reason. An asker gets an error
+/// instead of a line. Rules 1.7, 10.1, 10.4.
 #[supervise::test]
 async fn dlt_03_dlt_04_a_dead_letter_is_logged_as_information(system: &TestSystem) {
     let log = Log::open();
@@ -84,15 +84,14 @@ async fn s24_ten_dead_letters_have_a_line_and_the_others_are_counted(system: &Te
     assert_eq!(reached_nobody(&log, Level::INFO).len(), 11);
     let [_, missed] = &summaries(&log)[..] else { panic!("{:?}", summaries(&log)) };
     assert!(missed.contains("1000 dead letters"), "{missed}");
-    // The event stream has one each.
+    // The event stream has one event for each.
     let letters = system.take_all(|event| matches!(event, Event::DeadLetter(_))).await;
     assert_eq!(letters.len(), 9 + 1_000 + 1 + 1);
     system.terminate().await;
     assert_eq!(summaries(&log).len(), 2, "nothing is left to be said");
 }
 
-/// One that is left in a mailbox is like one that comes too late.
-/// Rule 10.4.
+/// A message that is left in a mailbox counts like one that comes too late. Rule 10.4.
 #[supervise::test]
 async fn s24_an_ask_that_is_answered_by_its_actors_end_has_no_line(system: &TestSystem) {
     let log = Log::open();
@@ -108,7 +107,7 @@ async fn s24_an_ask_that_is_answered_by_its_actors_end_has_no_line(system: &Test
     system.allow_dead_letters();
 }
 
-/// Takes its time to end, so that others are gone before the system is.
+/// Takes some time to end, so that others end before the system does.
 #[actor]
 struct Slow;
 

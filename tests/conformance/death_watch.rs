@@ -1,4 +1,4 @@
-//! DW: the news of an actor's end.
+//! DW: the notification of an actor's end.
 
 use std::sync::Arc;
 
@@ -97,8 +97,7 @@ async fn dw_04_only_those_who_still_watch_are_told(system: &TestSystem) {
     assert_eq!(scene.news.all().await, vec![Scene::gone(HowEnded::Graceful); 2]);
 }
 
-/// Unwatching takes back news that waits in the mailbox already.
-/// Rule 8.3.
+/// Unwatching cancels a notification that already waits in the mailbox. Rule 8.3.
 #[supervise::test]
 async fn dw_04_news_that_is_queued_is_taken_back(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -146,7 +145,7 @@ impl Sleeper {
     }
 }
 
-/// Makes a "kid" that ends at once, watches it, and does it again when told of its end.
+/// Spawns a "kid" that ends at once, watches it, and does so again when it is told of its end.
 #[actor]
 struct Recycler {
     rounds: u32,
@@ -191,8 +190,7 @@ async fn dw_07_a_child_of_the_same_name_is_watched_anew(system: &TestSystem) {
     assert_eq!(probe.all().await, ["GREEN", "GREEN"]);
 }
 
-/// Nobody can forge the news from outside, so this is asked of the protocol itself.
-/// Rule 8.1.
+/// Code outside cannot forge the notification, so this tests the protocol itself. Rule 8.1.
 #[test]
 fn dw_08_news_of_an_actor_that_is_not_watched_is_ignored() {
     let mut watcher = Protocol::<u32, Failure>::new(0);
@@ -315,7 +313,7 @@ async fn dw_16_watch_tables_do_not_grow(system: &TestSystem) {
         voice.all().await;
         system.take_all(|_| true).await;
     }
-    // Those that a restart stops are not heard of, and their messages are not kept.
+    // The actor is not told of children that a restart stops, and their messages are not kept.
     tokens.fail().tell().unwrap();
     system.settle().await;
     assert_eq!(heard.all().await.len(), 0);

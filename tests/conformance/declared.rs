@@ -17,13 +17,13 @@ use supervise::testkit::{ProbeHandle, TestProbe, TestSystem};
 /// What a worker notes: its name, and what it does.
 type Step = (&'static str, &'static str);
 
-/// What a test tells the workers apart from their messages.
+/// What a test tells the workers, besides their messages.
 #[derive(Clone)]
 struct Plan {
     steps: ProbeHandle<Step>,
     /// Workers of this name cannot start.
     broken: Arc<Mutex<Option<&'static str>>>,
-    /// Workers of this name are never done with their start.
+    /// Workers of this name never complete their start.
     stuck: Arc<Mutex<Option<&'static str>>>,
 }
 
@@ -47,7 +47,7 @@ impl Plan {
     }
 }
 
-/// Tells when it starts and ends, and does what it is told.
+/// Reports when it starts and ends, and does what it is told.
 #[actor]
 struct Worker {
     name: &'static str,
@@ -70,7 +70,7 @@ impl Worker {
 impl Worker {
     #[pre_start]
     async fn open(&mut self) -> io::Result<()> {
-        // So that a start that is not awaited shows.
+        // So that the test notices a start that nobody awaits.
         tokio::time::sleep(Duration::from_millis(1)).await;
         if *self.plan.broken.lock().unwrap() == Some(self.name) {
             self.note("broken");
@@ -175,7 +175,7 @@ use supervisor;
 #[derive(Clone, Copy)]
 enum End {
     ByItself,
-    /// By itself too, in other words.
+    /// Also by itself, in another way.
     StoppingItself,
     Stopped,
     Poisoned,

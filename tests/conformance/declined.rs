@@ -1,5 +1,5 @@
-//! OTP-02 to OTP-07, OTP-10: actors that decline to be started. What OTP's start function says with `ignore`, an actor says by
-//! stopping itself in `pre_start`.
+//! OTP-02 to OTP-07, OTP-10: actors that decline to be started. OTP's start function returns `ignore`; here an actor stops
+//! itself in `pre_start`.
 
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};

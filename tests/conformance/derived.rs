@@ -1,4 +1,4 @@
-//! Z: cases that no suite has, from reading how the references work.
+//! Z: cases that no suite has, found by reading the sources of the reference systems.
 
 mod creation;
 mod deferral;
@@ -14,7 +14,7 @@ use supervise::testkit::{ProbeHandle, TestSystem};
 
 use crate::fixture::{Boom, PingPongRef, Witness};
 
-/// Lets an actor fail and gives what came of it.
+/// Makes an actor fail, and returns the result.
 async fn failing(system: &TestSystem, actor: &PingPongRef) -> Outcome {
     actor.die("boom").tell().expect("it lives");
     system.expect_decision(actor).await.outcome

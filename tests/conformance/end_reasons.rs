@@ -1,4 +1,4 @@
-//! END: why an actor ended, and what its askers learn of it.
+//! END: why an actor ended, and what its askers get.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn mourner_of<R: TypedRef>(system: &TestSystem, actor: &R) -> TestProbe<(H
     news
 }
 
-/// Why an actor ended, in words. Its ref says the same as the news of its end.
+/// Why an actor ended, in words. Its ref says the same as the notification of its end.
 async fn why<R: TypedRef>(system: &TestSystem, actor: &R) -> String {
     let news = mourner_of(system, actor).await;
     let (_, told) = news.next().await;
@@ -174,8 +174,8 @@ async fn end_02_somebody_stops_an_actor(system: &TestSystem) {
     assert_eq!(why(system, &parent).await, stopped);
 }
 
-/// The message that fails is told so; the others, that the actor is gone for that reason.
-/// Rules 1.5, 8.8.
+/// The asker of the failing message gets the failure. The others get the error that the actor has ended
+/// because of it. Rules 1.5, 8.8.
 #[supervise::test]
 async fn end_03_a_decision_stops_an_actor_that_failed(system: &TestSystem) {
     system.allow_failures();
@@ -197,7 +197,7 @@ async fn end_03_a_decision_stops_an_actor_that_failed(system: &TestSystem) {
     let (how, reason) = news.next().await;
     assert_eq!(how, HowEnded::Graceful);
     assert!(matches!(&reason, EndReason::Failed(failure) if failure.downcast_ref() == Some(&Boom("broken"))));
-    // Also for who watches it now.
+    // Also for actors that watch it only now.
     let (how, reason) = mourner_of(system, &worker).await.next().await;
     assert_eq!((how, reason.to_string()), (HowEnded::AlreadyGone, "it failed: broken".to_owned()));
 }
@@ -269,11 +269,11 @@ async fn end_05_an_actor_cannot_start(system: &TestSystem) {
     system.allow_dead_letters();
     let probe = system.probe();
     let refs = probe.handle();
-    let alone = system.spawn("alone", move || Stillborn { refs: refs.clone() }).unwrap();
+    let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
+    let alone = child(&keeper, "alone", move || Stillborn { refs: refs.clone() }).await;
     cannot_start(system, probe.next().await).await;
     assert!(alone.actor_ref().has_ended());
     let refs = probe.handle();
-    let keeper = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
     let shop = child(&keeper, "shop", move || Shop { refs: refs.clone(), database: Child::default() }).await;
     let customer = shop.open().ask().unwrap();
     cannot_start(system, probe.next().await).await;
@@ -281,7 +281,7 @@ async fn end_05_an_actor_cannot_start(system: &TestSystem) {
     assert_eq!(why(system, &shop).await, "it could not start: no database");
 }
 
-/// Who failed, who passed the failure on, and who had nothing to do with it.
+/// The actor that failed, the actors that escalated the failure, and one that had nothing to do with it.
 /// Rules 3.6, 8.8.
 #[supervise::test]
 async fn end_06_an_escalation_ends_the_branch(system: &TestSystem) {
@@ -307,8 +307,7 @@ async fn end_06_an_escalation_ends_the_branch(system: &TestSystem) {
     assert_eq!(origin, Some(bad.actor_ref().path()));
 }
 
-/// What was mended is no reason any more.
-/// Rule 8.8.
+/// A failure that was answered by a resume or a restart is no longer the reason. Rule 8.8.
 #[supervise::test]
 async fn end_06_a_failure_that_was_answered_is_not_the_reason(system: &TestSystem) {
     system.allow_failures();
@@ -350,8 +349,7 @@ async fn end_06_a_child_ends_with_the_restart_that_its_failure_caused(system: &T
     assert!(middle.actor_ref().end_reason().is_none(), "restarted");
 }
 
-/// Whoever tells it to stop first is the reason.
-/// Rules 1.5, 8.8.
+/// The first request to stop is the reason. Rules 1.5, 8.8.
 #[supervise::test]
 async fn end_07_a_stop_comes_before_a_failure_or_a_restart(system: &TestSystem) {
     system.allow_failures();
@@ -386,8 +384,8 @@ async fn end_07_a_stop_comes_before_a_failure_or_a_restart(system: &TestSystem) 
     assert_eq!(why(system, &worker).await, "it was stopped");
 }
 
-/// A child that its backoff supervisor or pool replaces ended for its failure. A backoff supervisor that gives up ends for the last one.
-/// Rules 8.8, 13.4, 13.5.
+/// If a backoff supervisor or a pool replaces a child, the reason of the child's end is its failure. If a backoff supervisor
+/// gives up, the reason of its own end is the last failure. Rules 8.8, 13.4, 13.5.
 #[supervise::test]
 async fn end_08_the_children_of_patterns(system: &TestSystem) {
     system.allow_failures();
@@ -433,8 +431,8 @@ impl Desk {
     }
 }
 
-/// Who has a ref to a keyed child that was passivated sends to its successor; the child itself has ended.
-/// Rules 8.8, 18.4, 18.5.
+/// Messages through a ref to a keyed child that was passivated go to its successor; the child itself has
+/// ended. Rules 8.8, 18.4, 18.5.
 #[supervise::test]
 async fn end_08_keyed_children(system: &TestSystem) {
     system.allow_failures();
@@ -452,8 +450,7 @@ async fn end_08_keyed_children(system: &TestSystem) {
     assert_eq!(why(system, &bad).await, "it failed: ink");
 }
 
-/// Each of many watchers is told why, and all are told of one failure.
-/// Rules 8.1, 8.8.
+/// Each of many watchers is told why, and all get the same failure. Rules 8.1, 8.8.
 #[supervise::test]
 async fn end_09_many_watchers(system: &TestSystem) {
     system.allow_failures();
@@ -495,7 +492,7 @@ impl Heir {
     }
 }
 
-/// A child ends before its parent, so it is not told of its end. Others are that have the ref from it.
+/// A child ends before its parent, so it is not told of its end. Others that got the ref from it are told.
 /// Rules 6.2, 8.5, 20.6.
 #[supervise::test]
 async fn end_10_a_parent_is_watched(system: &TestSystem) {

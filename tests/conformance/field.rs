@@ -1,4 +1,4 @@
-//! Defects that other actor libraries had, which have no case id.
+//! Defects that other actor libraries had. They have no case id.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -279,7 +279,7 @@ async fn field_the_whole_subtree_waits_while_an_actor_is_failing(system: &TestSy
     system.expect_restarts(&leaf, 1).await;
 }
 
-/// Fails on a message that it is to see again, and says what `pre_restart` was told.
+/// Fails on a message that is delivered again, and reports what `pre_restart` got.
 #[actor]
 struct Candid {
     probe: ProbeHandle<(String, Option<String>)>,

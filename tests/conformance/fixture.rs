@@ -1,4 +1,4 @@
-//! Actors that many cases share. What only one case needs stands with that case.
+//! Actors that many cases share. An actor that only one case needs is next to that case.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Keeper {
         Self { report: None }
     }
 
-    /// One that reports what its hooks do.
+    /// A supervisor that reports what its hooks do.
     pub(crate) fn reporting(name: &str, probe: &ProbeHandle<String>) -> Self {
         Self { report: Some((name.to_owned(), probe.clone())) }
     }
@@ -115,7 +115,7 @@ impl Witness {
     }
 }
 
-/// Answers pings, counts, and fails when told to. Reports what it is restarted for.
+/// Answers pings, counts, and fails when told to. Reports the failure for which it is restarted.
 #[actor]
 pub(crate) struct PingPong {
     count: u32,
@@ -190,14 +190,14 @@ impl Stage for WitnessRef {
     }
 }
 
-/// Runs `work` on an actor's turn and gives what it came to.
+/// Runs `work` on an actor's turn and returns its result.
 pub(crate) async fn within<S: Stage, T: Send + 'static>(
     stage: &S,
     work: impl FnOnce(&mut Context<S::Actor>) -> T + Send + 'static,
 ) -> T {
     let (tell, told) = oneshot::channel();
     stage.give(Box::new(move |ctx| {
-        // Whoever does not wait any more does not want to know.
+        // If the caller no longer waits, the result is dropped.
         let _waiting = tell.send(work(ctx));
         Ok(())
     }));
@@ -226,7 +226,7 @@ pub(crate) async fn names_of_children<S: Stage>(parent: &S) -> Vec<String> {
     within(parent, |ctx| ctx.children().iter().map(|child| child.name().to_owned()).collect()).await
 }
 
-/// How an actor ended. It has.
+/// How an actor ended. The actor must have ended.
 pub(crate) async fn how_ended<R: TypedRef>(system: &TestSystem, actor: &R) -> HowEnded {
     let path = actor.actor_ref().path();
     system
@@ -256,7 +256,7 @@ pub(crate) fn keeper_deciding(
     system.spawn_with("keeper", keeping(strategy, decide)).expect("the first of this name")
 }
 
-/// The making of such a supervisor.
+/// How to make such a supervisor.
 pub(crate) fn keeping(
     strategy: Strategy,
     decide: impl Fn(&Failure) -> Directive + Send + 'static,
@@ -264,7 +264,7 @@ pub(crate) fn keeping(
     kept(Keeper::new(), strategy, decide)
 }
 
-/// The making of a supervisor like this one.
+/// How to make a supervisor like this one.
 pub(crate) fn kept(
     keeper: Keeper,
     strategy: Strategy,

@@ -123,7 +123,7 @@ fn grd_19_an_empty_system_name_is_refused() {
     assert_eq!(start_error(""), StartError::InvalidName(InvalidName::Empty));
 }
 
-/// Why a system of this name does not start outside a runtime. The name is looked at first.
+/// Why a system of this name does not start outside a runtime. The name is checked first.
 fn start_error(name: &str) -> StartError {
     ActorSystem::builder(name).start().expect_err("there is no runtime here")
 }

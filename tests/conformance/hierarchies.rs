@@ -13,7 +13,7 @@ use crate::fixture::{
 };
 use crate::log::Log;
 
-/// What a hook returns that fails in several ways.
+/// The results of a hook that fails in several ways.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Rules 3.6, 7.1.
@@ -210,7 +210,8 @@ async fn hie_08_a_restart_forgets_the_messages_for_children_and_keeps_the_others
     system.expect_restarts(&namer, 1).await;
 }
 
-/// Starts two slow children, or in its last life only the first of them; fails after that as often as told to.
+/// Starts two slow children, or only the first of them in its last life. Then it fails as often as it is told
+/// to.
 #[actor]
 struct Breeder {
     fails: bool,
@@ -303,7 +304,7 @@ async fn hie_11_a_failure_among_the_messages_that_waited_for_the_first_restart(s
     breeder.breed_another().tell().unwrap();
     breeder.fail().tell().unwrap();
     assert_eq!(breeder.children().await.unwrap(), ["child1"]);
-    // When a child starts is its own affair; that it has stopped before the next setup is not.
+    // It does not matter when a child starts, but it must have stopped before the next setup.
     let heard: Vec<_> = probe.all().await.into_iter().filter(|heard| !heard.ends_with("starts")).collect();
     let expected =
         ["setup", "replaced", "child1 stops", "setup", "replaced", "another stops", "child1 stops", "setup"];

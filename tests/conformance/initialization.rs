@@ -2,10 +2,10 @@
 
 use supervise::prelude::*;
 use supervise::testkit::{self, TestSystem};
-use supervise::{Directive, Event, FailureKind, Outcome, Stage, Strategy};
+use supervise::{Directive, Event, FailureKind, Outcome, Stage, StoppingTable, Strategy};
 use tokio::sync::mpsc;
 
-use crate::fixture::{Boom, Witness, child, keeper_deciding, within};
+use crate::fixture::{Boom, Witness, child, keeper, keeper_deciding, within};
 
 /// Fails to start in its first life.
 #[actor]
@@ -74,7 +74,7 @@ struct Outer {
     own: Fate,
 }
 
-/// What a factory or hook comes to.
+/// The outcome of a factory or hook.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Fine,
@@ -124,18 +124,19 @@ impl Outer {
 #[supervise::test]
 async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSystem) {
     use Fate::{Fails, Fine, Panics};
+    let keeper = keeper(system, Strategy::one_for_one());
     for inner in [Fine, Fails, Panics] {
         for factory in [Fine, Fails, Panics] {
             for own in [Fine, Fails, Panics] {
-                let outer = system
-                    .spawn("outer", move || factory.happen("factory").map(|()| Outer { inner, own }))
-                    .unwrap();
+                let outer =
+                    child(&keeper, "outer", move || factory.happen("factory").map(|()| Outer { inner, own }))
+                        .await;
                 system.settle().await;
                 let what = format!("inner {inner:?}, factory {factory:?}, own {own:?}");
                 let starts = factory == Fine && own == Fine;
                 assert_eq!(outer.actor_ref().has_ended(), !starts, "{what}");
                 let decided = system.take_all(|event| matches!(event, Event::Decided { .. })).await;
-                // The inner failure of an outer that ends is nobody's concern any more.
+                // If the outer actor ends, the failure of the inner one is dropped.
                 let expected = usize::from(!starts) + usize::from(starts && inner != Fine);
                 assert_eq!(decided.len(), expected, "{what}: {decided:?}");
                 for event in &decided {
@@ -165,24 +166,27 @@ async fn ini_02_failing_creations_at_two_levels_are_told_apart(system: &TestSyst
     }
 }
 
+/// Under a table that says so: without one, it is tried again (rule 9.1).
 /// Rule 5.1.
-#[supervise::test]
-async fn ini_04_a_top_level_actor_that_cannot_be_made_ends(system: &TestSystem) {
-    let log = crate::log::Log::open();
-    let probe = system.probe();
-    let handle = probe.handle();
-    let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
-    let broken = system.spawn("broken", || Err::<Inner, _>(Boom("no mailbox for you"))).unwrap();
-    let watched = broken.clone();
-    within(&watcher, move |ctx| ctx.watch(&watched)).await;
-    assert_eq!(probe.all().await, ["watcher starts", "watcher sees broken gone"]);
-    assert_eq!(log.errors().len(), 1, "{:?}", log.errors());
-    let decision = system.expect_decision(&broken).await;
-    assert_eq!((decision.failure.stage(), decision.directive), (Stage::Initialization, Directive::Stop));
-    assert_eq!(decision.failure.downcast_ref(), Some(&Boom("no mailbox for you")));
+#[test]
+fn ini_04_a_top_level_actor_that_cannot_be_made_ends() {
+    testkit::run_with(ActorSystem::builder("test").supervised_by::<StoppingTable>(), async |system| {
+        let log = crate::log::Log::open();
+        let probe = system.probe();
+        let handle = probe.handle();
+        let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
+        let broken = system.spawn("broken", || Err::<Inner, _>(Boom("no mailbox for you"))).unwrap();
+        let other = broken.clone();
+        within(&watcher, move |ctx| ctx.watch(&other)).await;
+        assert_eq!(probe.all().await, ["watcher starts", "watcher sees broken gone"]);
+        assert_eq!(log.errors().len(), 1, "{:?}", log.errors());
+        let decision = system.expect_decision(&broken).await;
+        assert_eq!((decision.failure.stage(), decision.directive), (Stage::Initialization, Directive::Stop));
+        assert_eq!(decision.failure.downcast_ref(), Some(&Boom("no mailbox for you")));
+    });
 }
 
-/// Wants a child that cannot be.
+/// Tries to spawn a child with an invalid name.
 #[actor]
 struct Misconfigured;
 
@@ -252,7 +256,7 @@ async fn ini_08_an_actor_made_while_another_starts_is_one_of_its_own(system: &Te
     assert_eq!(outer.relay().await.unwrap().unwrap(), "pong");
 }
 
-/// Makes a wave of actors, watches them, tells them to stop, and says when the last one is gone.
+/// Spawns a wave of actors, watches them, stops them, and reports when the last one has ended.
 #[actor]
 struct Surfer {
     left: u32,
@@ -330,7 +334,7 @@ async fn ini_11_stop_is_carried_out_when_an_actor_fails_to_start(system: &TestSy
     assert_eq!(system.expect_decision(&child).await.outcome, Outcome::Stopped { children: 1 });
 }
 
-/// Has a child that cannot start, and decides nothing about it.
+/// Has a child that cannot start, and no rule for it.
 #[actor]
 #[supervise(on(_) = Escalate)]
 struct Helpless;

@@ -1,4 +1,4 @@
-//! KEY: one child for each key, made when it is wanted and passivated when it is idle.
+//! KEY: one child for each key, created when it is needed and passivated when it is idle.
 //!
 //! Rules 18.1 to 18.8.
 
@@ -61,7 +61,7 @@ impl Plan {
 #[actor(stop_timeout = "30s")]
 struct Session {
     key: String,
-    /// Which instance it is, of all.
+    /// The number of the instance among all.
     number: u32,
     plan: Plan,
     /// Whether it sets orders aside.
@@ -70,7 +70,7 @@ struct Session {
 
 #[actor]
 impl Session {
-    /// Notes the order. Answers the number of the instance.
+    /// Notes the order, and replies with the number of the instance.
     #[handler]
     fn order(&self, order: u32) -> u32 {
         self.plan.probe.note(format!("{}.{} {order}", self.key, self.number));
@@ -616,7 +616,7 @@ async fn key_17_a_key_that_panics_or_changes_harms_nobody_else(system: &TestSyst
     bad.panics.store(false, Ordering::Relaxed);
     assert_eq!(child.order(2).await.unwrap(), 3);
 
-    // Found no more, and not made twice under one name.
+    // It is no longer found, and it is not created twice under one name.
     bad.hash.store(2, Ordering::Relaxed);
     assert_eq!(sessions.get(&bad), None);
     assert!(matches!(sessions.get_or_spawn(bad.clone()), Err(SpawnError::NameTaken { .. })));

@@ -1,4 +1,4 @@
-//! KEY: keyed children whose keys or whose owners do what they should not.
+//! KEY: keyed children whose keys or owners misbehave.
 
 use std::cell::Cell;
 use std::fmt;
@@ -58,14 +58,14 @@ impl<K: ChildKey> Owner<K> {
     }
 }
 
-/// The owner of children, and they.
+/// The owner, and its children.
 async fn owned<K: ChildKey>(system: &TestSystem) -> (OwnerRef<K>, Children<K, Slow>) {
     let owner = system.spawn("owner", || Owner { children: Children::default() }).unwrap();
     let children = owner.children().await.unwrap();
     (owner, children)
 }
 
-/// The children's parent has no instance then, and gets no other one.
+/// At that time the children's parent has no instance, and it does not get another one.
 ///
 /// Rules 1.5 and 18.8.
 #[supervise::test]
@@ -92,7 +92,7 @@ async fn key_20_an_owner_that_ends_during_a_restart_of_its_childrens_parent_leav
 }
 
 thread_local! {
-    /// What the next key that is shown does first.
+    /// What the next key does before it is shown.
     static BEFORE_SHOWN: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for Odd {
     }
 }
 
-/// Whoever comes second finds the successor, whatever the key says about itself.
+/// The second caller finds the successor, even if the key does not equal itself.
 ///
 /// Rule 18.4.
 #[supervise::test]

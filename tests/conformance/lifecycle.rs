@@ -162,7 +162,7 @@ async fn lif_04_a_failing_post_stop_is_logged_and_changes_nothing(system: &TestS
     assert!(system.take_all(|event| matches!(event, Event::Decided { .. })).await.is_empty());
 }
 
-/// What an actor does is its state; a behaviour is a variant.
+/// The behaviour of an actor is part of its state: each behaviour is a variant of an enum.
 #[actor]
 enum Chameleon {
     Initially,

@@ -8,7 +8,7 @@ use supervise::{FailureKind, Outcome, Strategy};
 
 use crate::fixture::{PingPong, PingPongRef, always_restart, child, keeper, keeper_deciding, ms, secs};
 
-/// One failure under `strategy`, and what came of it.
+/// One failure under `strategy`, and its outcome.
 async fn outcomes(system: &TestSystem, strategy: Strategy, pauses: &[Duration]) -> Vec<bool> {
     let probe = system.probe();
     let keeper = keeper(system, strategy);
@@ -207,9 +207,8 @@ async fn lim_14_dw_05_one_terminated_when_it_stops_none_when_it_restarts(system:
     )));
 }
 
-/// The rows that apply to us: what is not set is unlimited, zero retries grant none, fractions of a millisecond are
-/// kept, for each strategy. A zero window is refused rather than given a meaning.
-/// Rule 7.5.
+/// The rows that apply here: a setting that is missing means no limit, zero retries grant no restart, and fractions
+/// of a millisecond are kept, for each strategy. A window of zero is refused. Rule 7.5.
 #[test]
 fn lim_18_what_a_strategy_is_built_with_is_what_it_has() {
     for scope in [Strategy::one_for_one, Strategy::all_for_one, Strategy::rest_for_one] {

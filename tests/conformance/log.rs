@@ -16,7 +16,7 @@ thread_local! {
     static OPEN: RefCell<Option<Records>> = const { RefCell::new(None) };
 }
 
-/// The records since it was opened, until it is dropped. One at a time.
+/// The records from the moment it was opened until it is dropped. Only one can exist at a time.
 pub(crate) struct Log {
     records: Records,
 }
@@ -30,8 +30,8 @@ pub(crate) struct Record {
 
 impl Log {
     pub(crate) fn open() -> Self {
-        // One subscriber for all threads, which is asked each time. With one for each thread, what a callsite is wanted for
-        // depends on who comes and goes on the others.
+        // One subscriber for all threads, which decides each time. With one subscriber for each thread, the interest that
+        // tracing caches for a callsite would depend on the subscribers of other threads.
         static LISTEN: Once = Once::new();
         LISTEN.call_once(|| tracing::subscriber::set_global_default(Capture).expect("nobody else listens"));
         let records = Records::default();

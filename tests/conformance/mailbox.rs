@@ -30,7 +30,7 @@ impl Lonely {
     }
 }
 
-/// `threads` threads send `each` messages. How many were handled.
+/// Lets `threads` threads send `each` messages, and returns how many were handled.
 fn from_many_threads(threads: u32, each: u32) -> u32 {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let handled = Arc::new(AtomicU32::new(0));
@@ -81,7 +81,7 @@ enum How {
     Panicked,
 }
 
-/// Awaits a task that comes to no good.
+/// Awaits a task that fails.
 async fn come_to_no_good(when: When, how: How) -> Result<(), JoinError> {
     let task = tokio::spawn(async move {
         if let When::Later = when {

@@ -181,7 +181,7 @@ proptest! {
     }
 }
 
-/// A made-up name is a name like any other wherever it is read: in paths and in what is told about its actor.
+/// A made-up name is like any other name wherever it is read: in paths, and in events about its actor.
 /// Rule 16.1.
 #[supervise::test]
 async fn nam_12_a_made_up_name_is_part_of_a_path(system: &TestSystem) {

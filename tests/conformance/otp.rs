@@ -1,4 +1,4 @@
-//! OTP: what the supervisors of Erlang/OTP do, where strategies and limits can say it.
+//! OTP: the behaviour of Erlang/OTP's supervisors, as far as strategies and limits can express it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,8 +14,8 @@ use crate::fixture::{
 };
 use crate::log::Log;
 
-/// A supervisor of theirs: it counts the restarts of all its children together, and gives up where the limit is
-/// reached. Under a parent that lets it go.
+/// A supervisor as in OTP. It counts the restarts of all its children together, and gives up when the limit is
+/// reached. Its parent then stops it.
 async fn supervisor(system: &TestSystem, strategy: Strategy, intensity: u32) -> KeeperRef {
     let top = keeper_deciding(system, Strategy::one_for_one(), |_| Directive::Stop);
     let strategy = strategy
@@ -61,7 +61,7 @@ impl Misfit {
 /// Rule 5.1.
 #[supervise::test]
 async fn otp_08_a_supervisor_whose_start_fails_is_not_there(system: &TestSystem) {
-    let misfit = system.spawn("misfit", || Misfit).unwrap();
+    let misfit = child(&keeper(system, Strategy::one_for_one()), "misfit", || Misfit).await;
     system.expect_terminated(&misfit).await;
     let decision = system.expect_decision(&misfit).await;
     assert_eq!(decision.failure.stage(), When::Initialization);

@@ -251,7 +251,7 @@ async fn the_smallest_mailbox_is_that_of_a_worker_who_is_idle_and_well(system: &
 
 #[supervise::test]
 async fn a_message_that_can_be_cloned_goes_to_every_worker(system: &TestSystem) {
-    /// By hand, since a message that can be asked is no `Clone`.
+    /// By hand, because a message with a reply slot is not `Clone`.
     struct Listener(ProbeHandle<&'static str>);
 
     impl Supervisor for Listener {
@@ -305,7 +305,8 @@ async fn a_pool_grows_and_shrinks_and_loses_nothing(system: &TestSystem) {
     assert!(pool.work().await.is_ok());
 }
 
-/// A pool whose second worker is busy, has a failure and a piece of work before it, and is not wanted any more.
+/// A pool whose second worker is busy, has a failing message and a piece of work in its mailbox, and is no
+/// longer needed.
 async fn with_an_unwanted_worker<T>(
     system: &TestSystem,
     options: PoolProps<Worker, T>,
@@ -362,7 +363,7 @@ async fn an_unwanted_worker_that_restarts_does_so_alone_and_finishes_its_work(sy
     system.expect_restarts(&two, 1).await;
     system.expect_restarts(&one, 0).await;
     assert_eq!(probe.all().await.len(), 1, "it did the work it had been sent");
-    // The workers that are wanted have the limit to themselves.
+    // Only the workers that are still needed count against the limit.
     kill(system, &one).await;
     assert_eq!(members(&pool).await, [one]);
 }
@@ -484,7 +485,8 @@ async fn patterns_nest(system: &TestSystem) {
     assert_eq!(face.actor_ref().to_any().downcast::<Worker>(), Some(face.actor_ref().clone()));
 }
 
-/// A restart makes all workers anew, so what was put off for their predecessors is void. Rules 5.3, 13.8.
+/// A restart creates all workers again, so the delayed replacements of their predecessors are cancelled.
+/// Rules 5.3, 13.8.
 #[supervise::test]
 async fn z_a_restarted_pool_ignores_a_delayed_replacement_from_before(system: &TestSystem) {
     let probe = system.probe();

@@ -1,4 +1,4 @@
-//! PRO: what Proto.Actor and Phluxor do alike, and their strategy's arithmetic.
+//! PRO: behaviour that Proto.Actor and Phluxor share, and the arithmetic of their strategy.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn pro_07_ten_restarts_then_the_end() {
     });
 }
 
-/// Notes the stations of its life.
+/// Notes the steps of its life cycle.
 #[actor]
 struct Living {
     probe: ProbeHandle<&'static str>,
@@ -124,7 +124,7 @@ async fn pro_09_every_decision_is_an_event(system: &TestSystem) {
     }
 }
 
-/// The count that ten failures this long ago and one now come to, under a window of ten seconds.
+/// The count after ten failures this long ago and one now, under a window of ten seconds.
 fn counted(age: Duration) -> u32 {
     let backoff = Backoff::linear(secs(10), secs(1));
     let mut count = BackoffCount::default();
@@ -262,8 +262,7 @@ fn pro_26_failures_in_a_window() {
     assert_eq!(RestartStatistics::default().count(), 0);
 }
 
-/// Who decides for top-level actors is a setting of each system, so two strategies are two guardians.
-/// Rule 9.1.
+/// The table for top-level actors is a setting of each system, so two strategies need two systems. Rule 9.1.
 #[test]
 fn pro_28_each_system_has_a_guardian_of_its_own() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();

@@ -1,4 +1,4 @@
-//! Finding actors by path and selection (NAM), and what is sent to nobody through a selection (DLT-10).
+//! Finding actors by path and selection (NAM), and messages to a selection that matches no actor (DLT-10).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,7 +61,7 @@ async fn folder(parent: &FolderRef, name: &str) -> FolderRef {
     parent.make(name.to_owned()).await.unwrap().unwrap()
 }
 
-/// `/user/a` with `b1`, `b2`, `b2/c`, `b2/c/d`: what the reference's table looks into.
+/// `/user/a` with `b1`, `b2`, `b2/c`, `b2/c/d`: the tree in which the reference's table searches.
 async fn tree(system: &TestSystem) -> [FolderRef; 5] {
     let a = system.spawn("a", || Folder).unwrap();
     let b1 = folder(&a, "b1").await;
@@ -344,7 +344,7 @@ async fn the_last_ref_into_a_deep_tree_can_be_dropped() {
     let (system, bottom) = deep(DEEP).await;
     system.terminate().await;
     drop(system);
-    // All tasks are gone: this ref alone holds the chain of parents.
+    // All tasks have ended, so only this ref holds the chain of parents.
     tokio::task::yield_now().await;
     assert!(bottom.actor_ref().has_ended());
     drop(bottom);

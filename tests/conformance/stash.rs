@@ -1,4 +1,4 @@
-//! STA, and DW where it touches the stash: what `#[stash_while]` sets aside, and how it comes back.
+//! STA, and the DW cases about the stash: which messages `#[stash_while]` sets aside, and how they come back.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use supervise::{
 
 use crate::fixture::{Boom, PingPong, PingPongRef, child, keeper_deciding, secs};
 
-/// Parts only from whom it has met.
+/// Says goodbye only to guests that it has met.
 #[actor]
 struct Host {
     met: bool,
@@ -156,7 +156,7 @@ async fn sta_04_a_resumed_instance_keeps_what_it_set_aside(system: &TestSystem) 
     system.expect_decision(&host).await;
 }
 
-/// Each is told from the others when it is dropped.
+/// Each can be distinguished from the others when it is dropped.
 #[derive(Clone)]
 struct Ticket {
     number: u32,
@@ -177,7 +177,7 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// Lets in whoever has a ticket, once it is open.
+/// Lets in every guest with a ticket, once it is open.
 #[actor(stash = 10)]
 struct Theatre {
     open: bool,
@@ -351,7 +351,7 @@ async fn sta_12_the_same_where_the_capacity_is_declared_by_hand(system: &TestSys
     one_too_many(system, &barn, |ticket| barn.tell(ticket).unwrap()).await;
 }
 
-/// Watches and sets timers, and hears nothing of it until it wakes up.
+/// Watches and sets timers, but stashes their messages until it wakes up.
 #[actor]
 struct Dreamer {
     awake: bool,
@@ -518,7 +518,8 @@ async fn dw_13_the_news_itself_is_never_set_aside_and_moves_nothing_else(system:
     assert_eq!(heard.all().await, ["asked about set aside", "tick set aside"]);
 }
 
-/// Keeps everything for later until it is restarted, and overrides the hook that hands a stash back elsewhere.
+/// Stashes everything until it is restarted, and overrides the hook that returns the stash in other
+/// frameworks.
 #[actor]
 struct Stubborn {
     open: bool,

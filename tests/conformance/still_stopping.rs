@@ -1,4 +1,4 @@
-//! CSD: the log names the actors that hold up the end.
+//! CSD: the log names the actors that delay the end.
 //!
 //! Rules 6.1, 9.2 and 16.2.
 

@@ -234,7 +234,7 @@ async fn sup_15_killing_the_middle_restarts_what_is_below_and_nothing_above(syst
     system.expect_restarts(&head, 0).await;
 }
 
-/// Replaces its child "Robert" when that one ends, and tries to once more when it ends itself.
+/// Replaces its child "Robert" when it ends, and tries to do so once more when it ends itself.
 #[actor]
 struct Mourner {
     probe: ProbeHandle<PingPongRef>,
@@ -429,8 +429,8 @@ async fn sup_21_a_limit_stops_and_a_pause_resets_it(system: &TestSystem) {
     system.expect_restarts(&paused, 3).await;
 }
 
-/// Escalation reaches the next supervisor that decides, with the same cause, and what it decides reaches down again.
-/// Rule 3.6.
+/// Escalation reaches the next supervisor that decides, with the same cause, and its decision applies to the actors
+/// below. Rule 3.6.
 #[supervise::test]
 async fn sup_02_an_escalated_failure_restarts_the_middle_and_keeps_its_children(system: &TestSystem) {
     let probe = system.probe();

@@ -8,17 +8,17 @@ use supervise::testkit::{ProbeHandle, TestSystem};
 
 use crate::fixture::{Boom, always_restart, child, keeper_deciding, ms, secs};
 
-/// Tells when nothing came for a while.
+/// Reports when no message has come for a while.
 #[actor]
 struct Listener {
     said: ProbeHandle<Said>,
-    /// What it does besides when nothing came.
+    /// What else it does when no message has come.
     when_idle: WhenIdle,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
-    /// Nothing came for so long.
+    /// No message has come for this long.
     Idle(Duration),
     Stopped,
 }
@@ -250,7 +250,7 @@ async fn rto_09_and_although_a_timer_sends_them(system: &TestSystem) {
     assert_eq!(said.all().await.len(), 3);
 }
 
-/// Waits for silence only in its later lives.
+/// Sets a receive timeout only in its later lives.
 #[actor]
 struct OnceBitten {
     bitten: bool,

@@ -113,8 +113,7 @@ async fn doc_02_restart_loses_the_state(system: &TestSystem) {
     system.expect_restarts(&worker, 1).await;
 }
 
-/// The step between the two: a failure that the table stops.
-/// Rule 3.5.
+/// The step between the two: a failure for which the table says `Stop`. Rule 3.5.
 #[supervise::test]
 async fn doc_03_stop_ends_the_worker(system: &TestSystem) {
     let supervisor = system.spawn("supervisor", || Stopping).unwrap();
@@ -224,7 +223,7 @@ impl Counter {
 
     fn store(&self) {
         if let Some(storage) = &self.storage {
-            // A storage that is gone is said to be gone by the service.
+            // If the storage has ended, the service reports that it is unavailable.
             let _gone = storage.store(self.count).tell();
         }
     }
@@ -289,13 +288,13 @@ impl CounterService {
         let me = ctx.me();
         tokio::spawn(async move {
             tokio::time::sleep(secs(10)).await;
-            // A service that is gone needs no storage.
+            // A service that has ended needs no storage.
             let _gone = me.reconnect().tell();
         });
     }
 }
 
-/// Counts three times a turn, and says how far it is.
+/// Counts three times in a turn, and reports the progress.
 #[actor]
 #[supervise(one_for_one, on(ServiceUnavailable) = Stop, on(StorageError) = Stop, on(SpawnError) = Stop)]
 struct Clicker {
@@ -357,7 +356,7 @@ async fn doc_07_a_counter_stays_available_while_its_storage_fails(system: &TestS
     assert_eq!(first.actor_ref().path(), second.actor_ref().path());
     system.expect_restarts(&second, 0).await;
 
-    // 100 % are reached: whoever listens shuts the system down.
+    // At 100 %, the listener shuts the system down.
     system.terminate().await;
     assert!(clicker.actor_ref().has_ended() && second.actor_ref().has_ended());
     assert_eq!(database.lock().unwrap()[KEY], TOTAL);

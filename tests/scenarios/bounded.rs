@@ -1,13 +1,14 @@
-//! Bounded mailboxes: what takes up room, and who waits for it.
+//! Bounded mailboxes: what takes up room, and which senders wait for it.
 //!
 //! Rule 1.6.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use supervise::SendErrorReason;
+use supervise::pattern::Pool;
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
+use supervise::{MailboxKind, Overflow, Props, SendErrorReason};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -36,7 +37,7 @@ impl Desk {
         self.open = open;
     }
 
-    /// Shows itself as much as there is room for.
+    /// Tells itself as many messages as there is room for.
     #[handler]
     fn fill_up(&mut self, ctx: &mut Context<Self>) {
         let me = ctx.me();
@@ -156,4 +157,30 @@ async fn who_gives_up_leaves_its_place_to_the_next(system: &TestSystem) {
         probe.expect(what).await;
     }
     probe.expect_none().await;
+}
+
+/// Rule 1.6: where a capacity comes from the settings, it is given where the actor is made.
+#[supervise::test]
+async fn a_capacity_may_be_given_where_the_actor_is_made(system: &TestSystem) {
+    let capacity = "3".parse().expect("a number");
+    let mailbox = MailboxKind::Bounded { capacity, overflow: Overflow::Fail };
+    let gate = Arc::new(Notify::new());
+    let seen = system.probe();
+    let make = {
+        let (gate, seen) = (Arc::clone(&gate), seen.handle());
+        move || Desk { gate: Arc::clone(&gate), open: true, seen: seen.clone() }
+    };
+    let spawned = system.spawn_with("desk", Props::new(make.clone()).mailbox(mailbox)).unwrap();
+    let pool = Pool::round_robin(1, move || Props::new(make.clone()).mailbox(mailbox)).props();
+    let pool = system.spawn_with("pool", pool).unwrap();
+    let worker = pool.actor_ref().workers().await.unwrap().remove(0);
+    for desk in [&spawned, &worker] {
+        desk.wait().tell().unwrap();
+        system.settle().await;
+        let room = (0..10).take_while(|&what| desk.show(what).tell().is_ok()).count();
+        assert_eq!(room, 3);
+        gate.notify_one();
+        system.settle().await;
+        assert_eq!(seen.all().await, [0, 1, 2]);
+    }
 }

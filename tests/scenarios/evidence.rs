@@ -1,4 +1,4 @@
-//! What is left to see when something went wrong, and that looking at it changes nothing.
+//! What the log, events and the tree show after a failure, and that looking at them changes nothing.
 
 use std::fmt;
 use std::time::Duration;
@@ -109,7 +109,7 @@ async fn a_table_is_obeyed_whose_error_cannot_be_shown(system: &TestSystem) {
     assert!(errors.iter().any(names_its_type), "{errors:?}");
 }
 
-/// Who is told of an escalated failure has to find out where to look. Rule 10.2.
+/// The report of an escalated failure must name the actor that failed first. Rule 10.2.
 #[supervise::test]
 async fn an_escalated_failure_says_who_failed_first(system: &TestSystem) {
     system.allow_failures();
@@ -198,7 +198,7 @@ async fn delays_grow_though_each_start_takes_its_time_to_fail(system: &TestSyste
     assert_eq!(between, [350, 450, 650, 1050, 1850], "250 ms and the delay, which doubles");
 }
 
-/// A guard of the stash is handler code: what it does to a message is the message's failure. Rules 1.5, 15.3.
+/// The stash condition is handler code: if it fails on a message, that message has failed. Rules 1.5, 15.3.
 #[supervise::test]
 async fn an_asker_learns_that_the_stash_condition_failed(system: &TestSystem) {
     #[actor]
@@ -332,7 +332,7 @@ async fn a_message_that_failed_each_time_is_a_warning_with_its_failure(system: &
     }
 }
 
-/// Whoever writes events down can be waited for. Rule 10.3.
+/// A program can wait for the task that records events. Rule 10.3.
 #[tokio::test]
 async fn the_events_end_with_their_system() {
     let system = ActorSystem::new("short");

@@ -10,7 +10,7 @@ use supervise::testkit::TestSystem;
 
 const CHILDREN: usize = 4_000;
 
-/// An actor handles so many system messages in one turn.
+/// How many system messages an actor handles in one turn.
 const ONE_TURN: usize = 128;
 
 #[derive(Debug, thiserror::Error)]

@@ -55,7 +55,7 @@ impl Register {
     }
 }
 
-/// What an ask comes to in its first poll.
+/// The result of an ask in its first poll.
 fn at_once<A: Actor, T: Send + 'static>(request: Request<'_, A, T>) -> Option<Result<T, AskError>> {
     match pin!(request.into_future()).poll(&mut TaskContext::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),
@@ -144,10 +144,10 @@ fn an_inline_handler_runs_in_its_own_runtime_wherever_it_is_asked_from() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let system = runtime.block_on(async { ActorSystem::new("outside") });
     let register = system.spawn("register", Register::default).unwrap();
-    // Answered, so it has started.
+    // It has answered, so it has started.
     let _zero = runtime.block_on(async { register.sum_in_turn().await }).unwrap();
     let id = loop {
-        // On no runtime's thread; idle as soon as its last turn is over.
+        // Asked on a thread that belongs to no runtime. The actor is idle as soon as its last turn is over.
         if let Some(answer) = at_once(register.spawn_task()) {
             break answer.unwrap();
         }

@@ -232,7 +232,8 @@ async fn a_backoff_supervisor_answers_while_its_child_is_stopped(system: &TestSy
     system.allow_failures();
 }
 
-/// A reply of another type than the asker waits for is a mistake of the program, and the asker does not wait for ever.
+/// If a reply has another type than the one for which the asker waits, that is a bug of the program, and the asker
+/// does not wait for ever.
 #[supervise::test]
 async fn an_answer_of_the_wrong_type_panics_and_frees_the_asker(system: &TestSystem) {
     let probe = system.probe();
@@ -301,7 +302,7 @@ async fn messages_of_a_generic_actor_have_no_hidden_variants(system: &TestSystem
     assert_eq!(format!("{put:?}"), "Put { thing: 7 }");
 }
 
-/// What the ref of a user's own handler named `tell` does is the handler's.
+/// If a user has a handler named `tell`, the ref's `tell` is the method of that handler.
 #[actor]
 struct Teller;
 

@@ -1,11 +1,11 @@
-//! A handler that blocks its thread holds up nobody who could run on another one. Rule 1.10.
+//! A handler that blocks its thread does not hold up actors that could run on another one. Rule 1.10.
 //!
-//! The tests wait for events, never for times: a handler blocks until something else has happened, which cannot happen if that
-//! waits for the handler.
+//! The tests wait for events, never for times. A handler blocks until something else has happened, which could not happen if
+//! it waited for the handler.
 //!
-//! Each scene begins while the threads that it needs are asleep. A thread of tokio's that is just falling asleep can miss a task that
-//! another thread queues: it does not look once more, and tokio wakes only threads that sleep already. Until something else
-//! wakes it, that task waits for the other thread, and a task of plain tokio would wait too.
+//! Each scene begins while the threads that it needs are asleep. A tokio thread that is just falling asleep can miss a task
+//! that another thread queues: it does not look again, and tokio wakes only threads that already sleep. Until something
+//! else wakes it, that task waits for the other thread, and a task of plain tokio would wait too.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,7 +16,7 @@ use supervise::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::block_in_place;
 
-/// After so long a test has failed. It never takes this long when it passes.
+/// After this long, a test has failed. A test that passes never takes this long.
 const TOO_LONG: Duration = Duration::from_secs(20);
 
 /// Something that several threads wait for.
@@ -103,7 +103,7 @@ impl Boss {
         }
     }
 
-    /// The one that is told last may have to wait for this turn, as with a tokio task for each actor.
+    /// The actor that is told last may have to wait for this turn, as with a tokio task for each actor.
     #[handler]
     fn tell_all_and_block_until_all_but_one_are_done(&self) {
         let gate = Gate::new(self.workers.len() - 1);
@@ -161,7 +161,7 @@ fn runtime(threads: usize) -> Runtime {
     Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap()
 }
 
-/// Waits until at most so many threads of the runtime are awake.
+/// Waits until at most this many threads of the runtime are awake.
 fn until_awake(runtime: &Handle, threads: usize) {
     let metrics = runtime.metrics();
     // An odd number of steps into sleep and out of it: the thread sleeps.
@@ -174,7 +174,7 @@ fn until_awake(runtime: &Handle, threads: usize) {
     }
 }
 
-/// A boss of so many workers, which have all started.
+/// A boss with this many workers, which have all started.
 async fn boss(system: &ActorSystem, workers: usize) -> BossRef {
     let workers: Vec<_> = (0..workers).map(|_| system.spawn_anonymous(|| Worker).unwrap()).collect();
     for worker in &workers {
@@ -200,7 +200,7 @@ fn an_ask_does_not_wait_for_a_neighbour_that_blocks() {
     }
 }
 
-/// As many actors as there are threads meet, which they can only if each has a thread.
+/// As many actors as there are threads wait for each other, which works only if each has a thread.
 #[test]
 fn what_one_turn_tells_runs_on_all_threads() {
     for threads in [1, 2, 4, 8] {
@@ -244,7 +244,7 @@ fn an_ask_from_outside_does_not_wait_for_a_handler_that_blocks() {
             for gate in &gates {
                 busy.block(gate.clone()).tell().unwrap();
             }
-            // Of this thread, which is none of the runtime's, and of a task.
+            // From this thread, which does not belong to the runtime, and from a task.
             assert_eq!(runtime.block_on(async { within(idle.answer().into_future()).await }).unwrap().unwrap(), 7);
             let asking = runtime.spawn({
                 let idle = idle.clone();
@@ -310,7 +310,7 @@ fn any_number_of_handlers_may_block_in_place() {
     }
 }
 
-/// A plain task that blocks its thread, and what it has told before.
+/// A plain task blocks its thread after it has told an actor something.
 #[test]
 fn an_actor_does_not_wait_for_a_task_that_blocks() {
     let runtime = runtime(2);
@@ -323,7 +323,7 @@ fn an_actor_does_not_wait_for_a_task_that_blocks() {
         let task = runtime.spawn({
             let (workers, gate) = (workers.clone(), gate.clone());
             async move {
-                // The last one that a task wakes may have to wait for it, as with any other task.
+                // The last actor that a task wakes may have to wait for that task, as any other task may.
                 workers[0].come(gate.clone()).tell().unwrap();
                 workers[1].answer().tell().unwrap();
                 gate.block();
@@ -429,7 +429,7 @@ impl Door {
     }
 }
 
-/// Tells two, lets the other thread fall asleep, and goes on telling.
+/// Tells two actors, lets the other thread fall asleep, and then tells further ones.
 #[actor]
 struct Teller {
     workers: Vec<WorkerRef>,
@@ -453,7 +453,7 @@ impl Teller {
     }
 }
 
-/// The other thread misses the first two, because it is just falling asleep and tokio does not let it look once more.
+/// The other thread misses the first two, because it is just falling asleep and tokio does not let it look again.
 #[test]
 fn a_turn_that_goes_on_telling_wakes_a_thread_that_has_missed_what_it_told_first() {
     let (waking, falling_asleep) = (Door::new(), Door::new());
@@ -499,7 +499,8 @@ fn a_turn_that_goes_on_telling_wakes_a_thread_that_has_missed_what_it_told_first
             async move { done.come() }
         });
         waking.wait_for_one();
-        // So the first thread is not to look for work itself when it has done both tasks. It is held while it falls asleep.
+        // So the first thread must not look for work itself when it has done both tasks. The test holds it while it falls
+        // asleep.
         falling_asleep.close();
         over.come();
         done.block();

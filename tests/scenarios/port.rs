@@ -19,7 +19,7 @@ trait Port {
     async fn look_ups(&self) -> u32;
 }
 
-/// The first line goes down when it is used. Each tells when it is opened and closed.
+/// The first line fails when it is used. Each line reports when it is opened and closed.
 struct Line {
     number: u32,
     look_ups: u32,

@@ -1,4 +1,4 @@
-//! Actors behind protocols: traits whose refs hide who takes the messages.
+//! Actors behind protocols: traits whose refs hide the actor's type.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ trait Storage {
     }
 }
 
-/// Holds two rows at most; one more fails it, and it forgets all.
+/// Holds at most two rows. A third one makes it fail, and it forgets all.
 #[actor(mailbox = bounded(2))]
 #[derive(Default)]
 struct Database {
@@ -70,14 +70,14 @@ impl Database {
         self.rows.len()
     }
 
-    /// Not of the protocol.
+    /// Not part of the protocol.
     #[handler]
     fn rows(&self) -> usize {
         self.rows.len()
     }
 }
 
-/// Keeps nothing and answers with an error, which is no failure.
+/// Keeps nothing, and replies with an error, which is not a failure.
 #[actor]
 struct Wall {
     probe: ProbeHandle<String>,
@@ -102,7 +102,7 @@ impl Wall {
     }
 }
 
-/// What a test of somebody who uses a storage has in place of it.
+/// The storage in a test of an actor that uses one.
 #[derive(Debug, Default)]
 struct Fake {
     rows: Mutex<HashMap<String, u8>>,
@@ -169,7 +169,8 @@ async fn an_error_that_is_an_answer_fails_no_actor(system: &TestSystem) {
     system.expect_restarts(&wall, 0).await;
 }
 
-/// Rule 20.3. Otherwise `Stopped` would say of the wall what the wall says of somebody else.
+/// Rule 20.3. Otherwise `Stopped` would seem to be about the wall, although the wall reports it about another
+/// actor.
 #[supervise::test]
 async fn an_actor_that_fails_with_an_ask_error_has_failed(system: &TestSystem) {
     let probe = system.probe();
@@ -339,7 +340,7 @@ async fn a_pool_stands_behind_a_protocol(system: &TestSystem) {
     for key in ["a", "b", "c", "d"] {
         storage.put(key.to_owned(), 1).await.unwrap();
     }
-    // Each of the two has two rows, which is all that one can hold.
+    // Each of the two has two rows, which is the most that one can hold.
     system.allow_failures();
     assert_eq!(storage.put("e".to_owned(), 1).await, Err(PutError::Full));
 }

@@ -70,7 +70,7 @@ fn worker(seen: ProbeHandle<Seen>) -> impl FnMut() -> Worker + Send + 'static {
     let mut life = 0;
     move || {
         life += 1;
-        // Ready in the first life, so that a retry may find an actor that is not.
+        // Ready in its first life only, so that a retry may reach an actor that is not ready.
         Worker { life, ready: life == 1, seen: seen.clone() }
     }
 }
@@ -156,7 +156,7 @@ async fn a_retry_waits_while_the_new_instance_would_set_it_aside(system: &TestSy
     system.expect_restarts(&worker, 1).await;
 }
 
-/// Skips what fails.
+/// Skips a message that fails.
 #[actor]
 #[supervise(on(Attempt) = Resume)]
 struct Forgiving;
@@ -180,7 +180,7 @@ async fn a_resumed_actor_does_not_see_its_failed_message_again(system: &TestSyst
     system.expect_decision(&worker).await;
 }
 
-/// Gives up on what fails.
+/// Stops a child that fails.
 #[actor]
 #[supervise(on(Attempt) = Stop)]
 struct Strict;
@@ -205,7 +205,7 @@ async fn a_stopped_actor_puts_its_failed_message_into_quarantine(system: &TestSy
     assert_eq!((letter.reason, letter.failures.len()), (DeadLetterReason::Quarantined, 1));
 }
 
-/// Goes on whatever fails.
+/// Resumes a child that fails.
 #[actor]
 #[supervise(on(Attempt) = Resume)]
 struct Lenient;

@@ -2,6 +2,8 @@
 //!
 //! Section 19.
 
+mod abandoned;
+mod behind;
 mod circles;
 mod later;
 mod limits;
@@ -14,7 +16,7 @@ use supervise::prelude::*;
 #[error("the database is down")]
 struct Down;
 
-/// Takes orders, and answers them when it is told to.
+/// Collects orders, and answers them when it is told to.
 #[actor]
 #[derive(Default)]
 struct Orders {
@@ -47,7 +49,7 @@ impl Orders {
         self.waiting.push((order, reply));
     }
 
-    /// Answers all, or fails with all of them in its hand.
+    /// Answers all, or fails while it holds all slots.
     #[handler]
     async fn flush(&mut self, down: bool) -> Result<(), Down> {
         let batch = std::mem::take(&mut self.waiting);
@@ -100,7 +102,7 @@ impl Orders {
         reply.answer(0);
     }
 
-    /// Fails with its own slot in its hand.
+    /// Fails while it holds its own slot.
     #[handler]
     async fn try_to(&mut self, reply: ReplyTo<u32>) -> Result<(), Down> {
         tokio::task::yield_now().await;

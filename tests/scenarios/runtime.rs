@@ -1,4 +1,4 @@
-//! A runtime that goes away, or is not all there.
+//! A runtime that is shut down, or that lacks a part.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -97,8 +97,8 @@ fn nobody_waits_for_a_system_whose_runtime_is_gone() {
     }
 }
 
-/// A runtime is often dropped by a panic of the thread that owns it. That panic is not the system's own: nobody is told
-/// that the system ended as it should. Rule 6.6.
+/// A runtime is often dropped by a panic of the thread that owns it. Even then, the system must not report that it
+/// ended normally. Rule 6.6.
 #[test]
 fn a_runtime_that_a_panic_drops_is_gone_all_the_same() {
     for theirs in [current_thread, multi_thread] {
@@ -124,7 +124,8 @@ fn a_runtime_that_a_panic_drops_is_gone_all_the_same() {
     }
 }
 
-/// Callbacks run when the last actor has ended: the system has ended, however far they came. Rule 9.4.
+/// Callbacks run when the last actor has ended, so the system has ended even if they have not finished.
+/// Rule 9.4.
 #[test]
 fn a_runtime_that_goes_away_during_the_callbacks_ends_no_end() {
     let runtime = current_thread();
@@ -174,8 +175,8 @@ impl Link {
     }
 }
 
-/// Each actor that goes with the runtime leaves its asker without an answer, which wakes an actor that goes too. However many
-/// there are, the stack does not grow with them. Rules 1.5, 11.2.
+/// Each actor that is dropped with the runtime leaves its asker without an answer, which wakes another actor that is dropped.
+/// The stack does not grow with their number. Rules 1.5, 11.2.
 #[test]
 fn a_long_chain_of_asks_goes_with_its_runtime() {
     for theirs in [current_thread, multi_thread] {

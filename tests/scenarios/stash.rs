@@ -14,7 +14,7 @@ use supervise::{DeadLetterReason, StashOverflow};
 #[error("broken")]
 struct Broken;
 
-/// Lets nobody pass until it is open.
+/// Stashes all visitors until it is open.
 #[actor(stash = 3)]
 struct Gate {
     open: bool,
@@ -171,7 +171,7 @@ async fn what_is_set_aside_at_the_end_becomes_dead_letters_in_order(system: &Tes
     }
 }
 
-/// Lets somebody pass while others have opened it.
+/// A shared flag, which others set, decides who may pass.
 #[actor]
 struct Turnstile {
     open: Arc<AtomicBool>,

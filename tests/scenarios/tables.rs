@@ -1,12 +1,15 @@
 //! One supervision table in several places: an actor, a pool, a backoff supervisor, one actor among others, and the guardian.
 //! Rule 3.8.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use supervise::pattern::{BackoffSupervisor, Pool, TooManyReplacements};
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
-use supervise::{Backoff, DeciderTable, Props, SupervisionTable};
+use supervise::{Backoff, DeciderTable, Event, Props, SupervisionTable};
 
 #[derive(Debug, thiserror::Error)]
 #[error("the disk is full")]
@@ -16,7 +19,7 @@ struct DiskFull;
 #[error("the row is damaged")]
 struct Damaged;
 
-/// Replaces a writer whose disk is full, and lets one with a damaged row go on.
+/// Restarts a writer whose disk is full, and resumes one with a damaged row.
 #[supervise(all_for_one(max_retries = 2, within = "1m"), on(DiskFull) = Restart, on(Damaged) = Resume)]
 struct Storage;
 
@@ -193,8 +196,8 @@ async fn a_table_without_rules_is_the_default_table(system: &TestSystem) {
     probe.expect(Seen::Started).await;
 }
 
-/// A pool whose table decides all that its workers can fail with may live under a parent that decides nothing of that, only what the
-/// pool itself fails with. Rule 3.9.
+/// If a pool's table decides all failures of its workers, its parent only has to decide what the pool itself fails with.
+/// Rule 3.9.
 #[actor]
 #[supervise(on(TooManyReplacements) = Stop)]
 struct Strict {
@@ -258,4 +261,41 @@ impl Top {
     fn damage(&self) -> Result<(), Damaged> {
         Err(Damaged)
     }
+}
+
+/// Starts when the database is there.
+#[actor]
+struct Service {
+    database: Arc<AtomicBool>,
+}
+
+#[actor]
+impl Service {
+    #[pre_start]
+    fn connect(&mut self) -> io::Result<()> {
+        if self.database.load(Ordering::Relaxed) { Ok(()) } else { Err(io::Error::other("no database")) }
+    }
+
+    #[handler]
+    fn number(&self) -> u32 {
+        7
+    }
+}
+
+/// Rules 5.3, 9.1: nobody has said that it should end for good.
+#[supervise::test]
+async fn a_top_level_actor_that_cannot_start_is_tried_again(system: &TestSystem) {
+    system.allow_failures();
+    let database = Arc::new(AtomicBool::new(false));
+    let there = Arc::clone(&database);
+    let service = system.spawn("service", move || Service { database: Arc::clone(&there) }).unwrap();
+    let asked = service.number().ask().unwrap();
+    system.advance(Duration::from_secs(3600)).await;
+    let tries = system.take_all(|event| matches!(event, Event::Decided { .. })).await.len();
+    assert!((350..=370).contains(&tries), "{tries} tries, with delays from 100 ms to 10 s");
+    database.store(true, Ordering::Relaxed);
+    assert_eq!(asked.await.unwrap(), 7);
+    // A kill is meant.
+    service.actor_ref().kill();
+    system.ended(&service).await;
 }

@@ -1,4 +1,4 @@
-//! The testkit itself: a test that cannot come to an end fails and says why.
+//! The testkit itself: a test that cannot end fails and says why.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use supervise::testkit::{self, TestSystem};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What a test that must fail says.
+/// The message of a test that must fail.
 fn complaint(test: impl AsyncFnOnce(&TestSystem)) -> String {
     let payload = catch_unwind(AssertUnwindSafe(|| testkit::run(test))).expect_err("the test fails");
     match payload.downcast::<String>() {
@@ -25,7 +25,7 @@ async fn the_clock_can_be_moved_by_any_time(system: &TestSystem) {
         tokio::time::sleep(2 * HOUR).await;
         handle.note("late");
     });
-    // What waits meanwhile does not lose its patience: the test says that time passes.
+    // Waits that are in progress do not time out, because the test itself moves the clock.
     tokio::join!(system.advance(2 * HOUR), probe.expect("late"));
     system.advance(24 * HOUR).await;
     for _ in 0..100 {

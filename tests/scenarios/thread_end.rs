@@ -1,4 +1,4 @@
-//! A thread-local variable may hold what the runtime made until its thread ends, when other thread-local variables are gone.
+//! A thread-local variable may hold values of the runtime until its thread ends, when other thread-local variables are gone.
 //!
 //! A panic there aborts the process.
 
@@ -28,10 +28,10 @@ fn current_thread() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Runs `code` on a thread of its own. What it answers is dropped after the thread-local variables that it has used.
+/// Runs `code` on a thread of its own. Its result is dropped after the thread-local variables that it has used.
 fn kept_to_the_end<T: 'static>(code: impl FnOnce() -> T + Send + 'static) {
     thread::spawn(|| {
-        // Variables go in the opposite order of their first use: tokio's are left.
+        // Variables are destroyed in the reverse order of their first use, so tokio's still exist.
         drop(current_thread().enter());
         KEPT.with_borrow(|_| ());
         let value = code();

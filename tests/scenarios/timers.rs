@@ -13,7 +13,7 @@ struct Broken;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Sets timers on itself and tells which came.
+/// Sets timers, and reports which messages came.
 #[actor]
 struct Clock {
     ticks: ProbeHandle<u32>,
@@ -93,7 +93,7 @@ fn clock(ticks: ProbeHandle<u32>) -> impl FnMut() -> Clock + Send + 'static {
     move || Clock { ticks: ticks.clone() }
 }
 
-/// Lets its clock go on after a failure.
+/// Resumes its clock after a failure.
 #[actor]
 #[supervise(on(Broken) = Resume)]
 struct Forgiving;
@@ -228,7 +228,7 @@ async fn the_receive_timeout_comes_after_silence_and_again(system: &TestSystem) 
     assert_eq!(ticks.all().await, []);
 }
 
-/// An actor that nobody writes to is idle at once, but not all the time.
+/// A receive timeout of zero counts as one millisecond, so it does not fire without a pause.
 #[supervise::test]
 async fn a_receive_timeout_of_nothing_is_a_millisecond(system: &TestSystem) {
     let ticks = system.probe();

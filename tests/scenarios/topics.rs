@@ -142,7 +142,7 @@ async fn a_topic_forgets_subscribers_that_have_ended_even_if_nothing_is_publishe
         assert!(prices.subscribers() <= 16, "{} subscribers", prices.subscribers());
         prices.subscribe(&display, DisplayRef::price);
     }
-    // Nor does an event become a dead letter, which would fail this test.
+    // An event does not become a dead letter either; a dead letter would fail this test.
     assert_eq!(prices.publish(Price(1)), 0);
     assert_eq!(prices.subscribers(), 0);
 }
@@ -285,7 +285,7 @@ async fn a_permanent_worker_keeps_its_keys_until_it_is_replaced(system: &TestSys
     );
     let pool = system.spawn_with("pool", pool.restart(RestartType::Permanent).props()).unwrap();
     let (_, home) = pool.where_is(7).await.unwrap();
-    // The second replacement is put off.
+    // The second replacement is delayed.
     for _ in 0..2 {
         pool.end(7).tell().unwrap();
         system.settle().await;

@@ -52,7 +52,7 @@ struct Town {
     suburb: Child<Suburb>,
 }
 
-/// A type that leads back to the one that declares it.
+/// Declares a `Town`, which itself declares a `Suburb`.
 #[actor]
 struct Suburb {
     #[child(|_| || Library)]

@@ -1,6 +1,6 @@
 //! Futures, streams and blocking closures that an actor has running.
 //!
-//! Rules 17.1 to 17.6. Tasks as children are in `work/tasks.rs`, what strangers do to all of this in `work/hostile.rs`.
+//! Rules 17.1 to 17.6. `work/tasks.rs` tests tasks as children. `work/hostile.rs` tests work that misbehaves.
 
 mod hostile;
 mod streams;
@@ -24,7 +24,7 @@ pub(super) struct Broken;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     Built(u32),
-    /// The message of a piece of work: by which instance it was handled, and what it brought.
+    /// The message of a piece of work: which instance handled it, and the outcome.
     Got(u32, u32),
     /// A stream's end.
     End(u32),
@@ -34,7 +34,7 @@ pub(super) enum Seen {
     Dropped(u32),
 }
 
-/// Does what a test says.
+/// Does what a test tells it.
 #[actor]
 pub(super) struct Rig {
     life: u32,
@@ -128,7 +128,7 @@ impl Forgiving {
     }
 }
 
-/// A rig that has been built, and what it sees.
+/// A rig that has been built, and what it reports.
 pub(super) async fn rig(system: &TestSystem) -> (RigRef, TestProbe<Seen>) {
     let seen = system.probe();
     let rig = system.spawn("rig", Rig::factory(seen.handle(), None)).unwrap();
@@ -319,7 +319,7 @@ async fn the_end_of_an_actor_cancels_before_post_stop(system: &TestSystem) {
     assert_eq!(seen.all().await, []);
 }
 
-/// Rule 17.1: a hook may start work, for nobody.
+/// Rule 17.1: a hook may start work, but no instance gets its outcome.
 #[supervise::test]
 async fn what_a_last_hook_starts_is_cancelled_with_the_instance(system: &TestSystem) {
     #[actor]
@@ -517,7 +517,7 @@ impl Drop for Says {
     }
 }
 
-/// Has no probe: for runtimes of a test's own.
+/// Has no probe, for tests that make their own runtimes.
 #[actor]
 pub(super) struct Quiet;
 

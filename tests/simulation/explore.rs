@@ -9,7 +9,7 @@ use crate::plan::Choices;
 use crate::trace::{self, Ending, Move};
 use crate::world::{Action, Id, World};
 
-/// What was seen.
+/// The states that were visited.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) states: usize,
@@ -17,17 +17,17 @@ pub(crate) struct Seen {
     pub(crate) rests: u64,
 }
 
-/// How the explorer got to a state.
+/// How the explorer reached a state.
 struct Trail {
     before: Option<Rc<Trail>>,
     step: Move,
 }
 
-/// Who may be told, stopped and killed from outside.
+/// The cells that may be told, stopped and killed from outside.
 #[derive(Debug, Clone)]
 pub(crate) struct Injections(pub(crate) Vec<Action>);
 
-/// Explores all that can happen to `world`; panics with a short trace where an invariant breaks.
+/// Explores everything that can happen to `world`. Panics with a short trace if an invariant breaks.
 pub(crate) fn explore(name: &str, start: &World, injections: &Injections) -> Seen {
     let began = Instant::now();
     let mut seen = Seen::default();
@@ -92,7 +92,7 @@ fn give_up(name: &str, start: &World, trail: Option<&Rc<Trail>>, ending: Ending,
     trace::fail(name, start, moves, ending, violation)
 }
 
-/// Enumerates all picks of a move: each wheel stands for one pick, the last turns fastest.
+/// Enumerates all picks of a move. Each wheel stands for one pick, and the last wheel turns fastest.
 #[derive(Debug, Default)]
 struct Odometer {
     wheels: Vec<Wheel>,

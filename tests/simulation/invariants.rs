@@ -1,5 +1,5 @@
-//! What must hold, numbered and named. Checked from outside: a [`Watchdog`] per cell keeps its own account of what the
-//! cell was told and did, and never asks the protocol what the protocol itself keeps.
+//! The invariants, numbered and named. They are checked from outside: a [`Watchdog`] per cell keeps its own account of
+//! what the cell was told and what it did. It never asks the protocol about state that the protocol keeps itself.
 
 mod fields;
 
@@ -16,24 +16,25 @@ use fields::Fields;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invariant {
     /// I1. A decision about a report is carried out by exactly one answer: Resume, Restart now or later, Terminate, or
-    /// the supervisor's own report. Where an earlier one answers it too, at most one suspension is undone.
+    /// the supervisor's own report. If an earlier answer also answers this report, at most one suspension is
+    /// undone, apart from those that the supervisor's own resume undoes.
     OneAnswerPerReport = 1,
     /// I2. Every report is decided once, or dropped because its child is gone or its supervisor ends.
     EveryReportSettled,
-    /// I3. Nobody is resumed or recreated more often than suspended.
+    /// I3. No cell is resumed or restarted more often than it was suspended.
     NoAnswerTooMany,
-    /// I4. At rest nobody is suspended, defers anything, or holds back messages.
+    /// I4. At rest, no cell is suspended, defers anything, or holds back messages.
     AllWellAtRest,
     /// I5. No message is handled while suspended, while a hook is out, or without a started instance.
     NoHandlerWhileSuspended,
-    /// I6. Each instance is made once, and gets `pre_restart` and `post_stop` at most once, none after the other, and
-    /// only after it had started.
+    /// I6. Each instance is made once. It gets `pre_restart` or `post_stop` at most once, not both, and only after it
+    /// had started.
     HooksOncePerInstance,
     /// I7. The old instance is gone before the factory runs, and with it the children that had to stop.
     OldGoneBeforeNew,
-    /// I8. A parent's `post_stop` comes after the end of its last child.
+    /// I8. A parent's `post_stop` runs after the end of its last child.
     ChildrenEndFirst,
-    /// I9. The end of a watched actor is told exactly once per watch.
+    /// I9. The end of a watched actor is reported exactly once per watch.
     TerminatedOncePerWatch,
     /// I10. A name is free exactly from when the parent has processed the end of its last holder.
     NameFreeAfterEnd,
@@ -43,33 +44,35 @@ pub(crate) enum Invariant {
     EveryMessageAccounted,
     /// I13. Messages are handled in the order in which they were sent.
     MessagesInOrder,
-    /// I14. The end of the root is the end of everybody.
+    /// I14. When the root has ended, every cell has ended.
     NobodyForgotten,
     /// I15. At most one effect of a step is a call or a question, and it is the last.
     CallComesLast,
-    /// I16. A supervisor decides only while it is well.
+    /// I16. A supervisor decides only while it is running and not suspended.
     DecidesOnlyWhenWell,
     /// I17. An actor ends in this order: instance, messages, parent, watchers, late watchers; once.
     EndInOrder,
-    /// I18. Nobody waits for parked code without a limit once it has to restart or stop.
+    /// I18. A cell that must restart or stop does not wait for parked code without a limit.
     StopIsBounded,
     /// I19. The protocol does what the naive model does, and is in the state the model is in.
     AgreesWithModel,
-    /// I20. A failure that an earlier decision answers restarts, stops and suspends nobody.
+    /// I20. A failure that an earlier decision answers does not restart, stop or suspend any cell.
     AnsweredOnce,
-    /// I21. Fields start in their order, each when the one before has, and before the hook of the instance.
+    /// I21. Fields start in their order, each when the one before has started, and before the hook of the
+    /// instance.
     FieldsStartInOrder,
-    /// I22. Of fields that restart together the last one leaves its instance first; of fields that stop together the last
-    /// one ends first, and after all other children.
+    /// I22. If fields restart together, the last one drops its instance first. If fields stop together, the last one ends
+    /// first, but after all other children.
     FieldsGoInReverse,
-    /// I23. What is temporary never restarts. What has ended by itself comes back if it is permanent, and nobody's table
-    /// is asked about it.
+    /// I23. A temporary child never restarts. A permanent child that has ended by itself comes back, and no table
+    /// decides about it.
     RestartTypeKept,
-    /// I24. Nobody is told to restart with siblings again before it has said that its instance is replaced, and it does say so.
+    /// I24. A child that was told to restart with siblings reports that its instance is replaced. Until then, it is not told to
+    /// do so again.
     OneRestartAtATime,
 }
 
-/// An invariant that does not hold.
+/// An invariant that is broken.
 #[derive(Debug, Clone)]
 pub(crate) struct Violation {
     pub(crate) invariant: Invariant,
@@ -101,14 +104,14 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Messages and reports of which nothing has come yet.
+    /// Messages and reports without an outcome so far.
     pub(crate) fn outstanding(&self) -> (u32, u32) {
         let Self { told, handled, failed, aborted, dead, reported, settled } = self;
         (told.wrapping_sub(handled + failed + aborted + dead), reported.wrapping_sub(*settled))
     }
 }
 
-/// How far an instance got.
+/// How far an instance has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Life {
     None,
@@ -121,7 +124,7 @@ enum Life {
 /// The account of one cell.
 #[derive(Debug, Clone, Hash)]
 pub(crate) struct Watchdog {
-    /// Own reports and Suspends received, less the Resumes and Recreates received.
+    /// Own reports and received Suspends, minus the received Resumes and Restarts.
     balance: i64,
     life: Life,
     last_message: u32,
@@ -135,6 +138,8 @@ pub(crate) struct Watchdog {
     /// Children that were told to restart with siblings and have not said that they are replaced.
     replacing: BTreeSet<Id>,
     about: Option<Id>,
+    /// It was resumed, and has since done nothing but decide: its children may still have to be resumed.
+    resumed: bool,
     misnamed: Option<usize>,
     pub(crate) fields: Fields,
 }
@@ -152,6 +157,7 @@ impl Watchdog {
             stopping: BTreeSet::new(),
             replacing: BTreeSet::new(),
             about: None,
+            resumed: false,
             misnamed: None,
             fields: Fields::new(specs, scope),
         }
@@ -176,6 +182,7 @@ impl Watchdog {
             SystemMessage::Suspend => watchdog.balance += 1,
             SystemMessage::Resume(_) | SystemMessage::Restart(_) | SystemMessage::RestartTogether(_) => {
                 watchdog.balance -= 1;
+                watchdog.resumed = matches!(message, SystemMessage::Resume(_));
                 if watchdog.balance < 0 && !ends {
                     return broken(Invariant::NoAnswerTooMany, format!("{id} gets {message:?} while well"));
                 }
@@ -288,14 +295,14 @@ impl Watchdog {
         Self::may_renew(world, id, child)
     }
 
-    /// A permanent child is made anew: it has no suspension that would need an answer.
+    /// A permanent child is created again, so it has no suspension that would need an answer.
     pub(crate) fn may_renew(world: &mut World, id: Id, child: ChildId) -> Check {
         let cell = world.cell(id);
         if cell.watchdog.balance != 0 || cell.protocol.is_stopping() {
             return broken(Invariant::DecidesOnlyWhenWell, format!("{id} decides about {child:?}"));
         }
         let about = cell.protocol.children().find(|(other, _)| *other == child).map(|(_, target)| *target);
-        // What is made anew, or in its turn, has no answer at once.
+        // A child that is created again, or that waits for its turn, gets no immediate answer.
         world.cell_mut(id).watchdog.about = about.filter(|_| !cell.watchdog.was_field(child));
         Ok(())
     }
@@ -303,6 +310,7 @@ impl Watchdog {
     /// Looks at the effects of one step before they are performed.
     pub(crate) fn inspect(world: &mut World, id: Id, effects: &[Effect<Id, Fault>]) -> Check {
         let about = world.cell_mut(id).watchdog.about.take();
+        let resumed = world.cell_mut(id).watchdog.was_resumed(effects);
         let mut ending = 0;
         let restarts = effects.iter().any(|effect| matches!(effect, Effect::Note(Note::Restarted(_))));
         let owed_a_restart = if restarts { Self::survivors(world.cell(id)) } else { Vec::new() };
@@ -374,11 +382,13 @@ impl Watchdog {
         let is_answered = effects.iter().any(already);
         if let Some(culprit) = about {
             let dying = cell.watchdog.stopping.contains(&culprit) && answers == 0;
-            let undone = effects.iter().filter(|effect| is_bare_resume(effect)).count();
+            let undone = undone(effects);
+            let undone_at_most_once =
+                undone.iter().all(|(to, times)| *times <= u32::from(resumed) + u32::from(*to == culprit));
             if is_answered && (answers > 0 || effects.iter().any(reaches_somebody)) {
                 return broken(Invariant::AnsweredOnce, format!("{id}: {effects:?}"));
             }
-            if answers != 1 && !dying && !(is_answered && undone <= 1) {
+            if answers != 1 && !dying && !(is_answered && undone_at_most_once) {
                 return broken(
                     Invariant::OneAnswerPerReport,
                     format!("{id} answers {culprit} {answers} times: {effects:?}"),
@@ -399,6 +409,13 @@ impl Watchdog {
         Ok(())
     }
 
+    /// Whether this step may resume the children.
+    fn was_resumed(&mut self, effects: &[Effect<Id, Fault>]) -> bool {
+        let decides_next = matches!(effects.last(), Some(Effect::Decide(..) | Effect::RestartEnded(_)));
+        let goes_on = self.resumed && decides_next;
+        std::mem::replace(&mut self.resumed, goes_on)
+    }
+
     /// A child is told something.
     fn told(&mut self, child: Id, message: &Message) -> Check {
         match message {
@@ -413,7 +430,7 @@ impl Watchdog {
         Ok(())
     }
 
-    /// Whom a new instance restarts.
+    /// The children that a new instance restarts.
     fn survivors(cell: &Cell) -> Vec<Id> {
         let Self { survivors, fields, .. } = &cell.watchdog;
         let children: Vec<Id> = cell.protocol.children().map(|(_, child)| *child).collect();
@@ -506,8 +523,15 @@ fn reaches_somebody(effect: &Effect<Id, Fault>) -> bool {
     matches!(effect, Effect::Send(_, Suspend | Restart(_) | RestartTogether(_) | Terminate))
 }
 
-fn is_bare_resume(effect: &Effect<Id, Fault>) -> bool {
-    matches!(effect, Effect::Send(_, SystemMessage::Resume(None)))
+/// How many bare resumes each child gets.
+fn undone(effects: &[Effect<Id, Fault>]) -> BTreeMap<Id, u32> {
+    let mut undone = BTreeMap::new();
+    for effect in effects {
+        if let Effect::Send(to, SystemMessage::Resume(None)) = effect {
+            *undone.entry(*to).or_default() += 1;
+        }
+    }
+    undone
 }
 
 fn is_answer(message: &Message) -> bool {

@@ -1,5 +1,5 @@
-//! The supervision protocol over many cells, without a runtime: every interleaving of small worlds, long random runs of
-//! large ones. How to run it at length: `tests/README.md`.
+//! Runs the supervision protocol in many cells, without a runtime: every interleaving of small worlds, and long random
+//! runs of large ones. `tests/README.md` says how to run it for longer.
 
 mod explore;
 mod fault;
@@ -8,6 +8,7 @@ mod model;
 mod plan;
 mod random;
 mod small_worlds;
+mod storms;
 mod trace;
 mod world;
 

@@ -1,9 +1,9 @@
 //! A second opinion on the protocol: one actor's part in supervision, written from the rules alone (`docs::semantics`
-//! of `supervise`) as plainly as they can be. It shares no decision with the state machine, only the words of the vocabulary, and
-//! is asked the same in lock-step; what the two would do must agree.
+//! of `supervise`) as plainly as they can be. It shares only the vocabulary with the state machine, and no decisions. Both get
+//! the same inputs in lock-step, and what they would do must agree.
 //!
-//! What has to wait does so in the order in which it came, reports apart from the rest. After each event the model looks
-//! for something that may be handled now, until there is nothing. It forgets nothing it could work out again.
+//! Deferred inputs wait in the order in which they came; reports wait separately from the others. After each event the
+//! model handles deferred inputs until none can be handled. It does not cache values that it can compute again.
 
 mod agreement;
 mod children;
@@ -24,7 +24,7 @@ pub(crate) use agreement::agree;
 use children::Child;
 use fields::Fields;
 
-/// Who failed.
+/// The actor that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Culprit {
     Itself,
@@ -33,10 +33,10 @@ enum Culprit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instance {
-    /// None has ever started.
+    /// There is no instance, and none has ever started.
     Never,
     Ready,
-    /// The last restart failed, so there is none.
+    /// There is no instance, because the last restart failed.
     Broken,
 }
 
@@ -53,7 +53,7 @@ enum Stage {
     Ended,
 }
 
-/// User code that has begun and has not come back.
+/// User code that has begun and has not returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Code {
     Handler,
@@ -74,11 +74,12 @@ enum Patience {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Model {
     suspended: u32,
-    /// Whose failure this actor has not been answered for: its own, or that of a child.
+    /// The actor whose failure is not answered yet: this actor or a child.
     failed_by: Option<Culprit>,
-    /// How many restarts its parent has sent and it has taken up.
+    /// How many restarts of its parent it has begun.
     restarts_begun: u32,
-    /// How many times it was ready for messages after it was not, or after a failure of its own or of its children.
+    /// How many times it became ready for messages: after it was not ready, or after its own failure or that of a
+    /// child.
     runs: u8,
     /// Its parent waits to hear that the instance is replaced.
     says_when_replaced: bool,
@@ -93,7 +94,9 @@ pub(crate) struct Model {
     ends_aborted: bool,
     /// In start order.
     children: BTreeMap<ChildId, Child>,
-    /// Who was there before the factory ran.
+    /// The children that have not been told yet that this actor was resumed.
+    unresumed: BTreeSet<ChildId>,
+    /// The children that existed before the factory ran.
     survivors: BTreeSet<ChildId>,
     /// When restarts of any child were asked for.
     restarts: Vec<Time>,
@@ -102,19 +105,20 @@ pub(crate) struct Model {
     last_round: u64,
     deciding: Option<(ChildId, Fault, u32)>,
     queue: Vec<Message>,
-    /// Each with the restarts that its child had taken up, and its runs.
+    /// Each report has the number of restarts that its child had begun, and of its runs.
     reports: VecDeque<(ChildId, Fault, u32, u8)>,
     watching: BTreeMap<Id, (WatchKind, Option<HowEnded>)>,
     watchers: Vec<Id>,
     fields: Fields,
-    /// Fields that are to end, each when those before it have.
+    /// Fields that must end, each when the ones before it have ended.
     line: VecDeque<ChildId>,
     /// It is the child of a field, whose parent waits for it.
     is_field: bool,
     does: Effects,
 }
 
-/// A state of the protocol is explored once, with whatever model led there: it has to agree with every one of them.
+/// The explorer visits a state of the protocol once, whichever model led there. The protocol must agree with each
+/// such model.
 impl Hash for Model {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
@@ -136,6 +140,7 @@ impl Model {
             was_aborted: false,
             ends_aborted: false,
             children: BTreeMap::new(),
+            unresumed: BTreeSet::new(),
             survivors: BTreeSet::new(),
             restarts: Vec::new(),
             by_rule: BTreeMap::new(),
@@ -172,7 +177,7 @@ impl Model {
         self.suspended
     }
 
-    /// Whether the parked code is about to be dropped, so that no time runs for it any more.
+    /// Whether the parked code is about to be dropped, so that its timeout no longer runs.
     pub(crate) fn aborts(&self) -> bool {
         self.limit == Patience::Over
     }
@@ -203,7 +208,7 @@ impl Model {
 
     // ---- commands ------------------------------------------------------------------------------------------------
 
-    /// Whether the name may be had. If so, its holder is a child from now on, suspended as often as its parent.
+    /// Whether the name is free. If so, its holder is a child from now on, suspended as often as its parent.
     pub(crate) fn spawn(&mut self, name: usize, made: Option<(ChildId, Id)>) -> bool {
         let granted = !self.ends() && self.children.values().all(|child| child.name != Some(name));
         if let (true, Some((id, actor))) = (granted, made) {
@@ -220,6 +225,7 @@ impl Model {
                     delays,
                     runs: 0,
                     runs_counted: 0,
+                    failing_since: Time::ZERO,
                     waits: None,
                     restarts_sent: 0,
                     to_be_replaced: false,
@@ -334,10 +340,14 @@ impl Model {
                 break;
             }
         }
+        if self.deciding.is_none() {
+            self.resume_all();
+        }
         self.move_fields();
     }
 
-    /// Another restart has come. The last one answers it, as long as the instance has not been replaced; so does the end.
+    /// Another restart has come. The earlier restart answers it, as long as it has not replaced the instance; so does the
+    /// end.
     fn restart_came(&mut self, cause: Fault) {
         let waits =
             |message: &&Message| matches!(message, SystemMessage::Restart(_) | SystemMessage::PrepareRestart(_));
@@ -369,7 +379,7 @@ impl Model {
         self.suspended == 0 && self.stage == Stage::Living && !runs && self.deciding.is_none()
     }
 
-    /// Parked code may go on for its stop timeout once somebody waits for it.
+    /// When somebody begins to wait for parked code, the code may continue for its stop timeout.
     fn bound_code(&mut self) {
         if self.parked && self.limit == Patience::Endless {
             self.limit = Patience::Bounded;
@@ -399,7 +409,7 @@ impl Model {
             }
             SystemMessage::Resume(None) => {
                 self.suspended = self.suspended.saturating_sub(1);
-                self.send_all(&SystemMessage::Resume(None));
+                self.will_resume_all();
             }
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
             SystemMessage::Restart(cause) => {

@@ -16,20 +16,20 @@ pub(crate) enum Verdict {
     Fail,
 }
 
-/// What a piece of user code does in the end. The harmless outcome comes first.
+/// How a piece of user code ends. The harmless outcome comes first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Conduct {
     Succeed,
     /// Fails before it did anything else; where there is a factory, in the factory.
     FailEarly,
     FailLate,
-    /// Waits, then comes back.
+    /// Waits, then returns.
     Park,
     /// Waits until it is aborted.
     Hang,
 }
 
-/// What user code does on its way.
+/// What user code does before it ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Deed {
     Nothing,
@@ -69,7 +69,8 @@ pub(crate) struct Plan {
     pub(crate) backoff: Backoff,
 }
 
-/// How much may still be done to a world from outside. A parked, hanging or failing piece of user code counts too.
+/// How many more disturbances from outside are allowed. A parked, hanging or failing piece of user code counts
+/// too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Budget {
     pub(crate) messages: u32,

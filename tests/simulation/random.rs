@@ -1,4 +1,5 @@
-//! Large worlds by chance. A run is a function of its seed; a run that breaks an invariant is shrunk and told.
+//! Random large worlds. A run is a function of its seed. A run that breaks an invariant is shortened and
+//! printed.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -67,7 +68,7 @@ impl Choices for Picking {
     }
 }
 
-/// Runs worlds until they have taken `steps` steps altogether. Answers how many they took.
+/// Runs worlds until they have taken `steps` steps in total. Returns how many they took.
 pub(crate) fn run(seed: u64, steps: u64) -> u64 {
     let began = Instant::now();
     let mut taken = 0;
@@ -91,7 +92,8 @@ fn world(seed: u64, most: u64) -> u64 {
     };
     let plan = Rc::new(plan(&mut chance, size));
     let start = World::new(plan, Budget { messages: u32::MAX, stimuli: u32::MAX });
-    // In the largest worlds a single failure may concern everybody, so they take fewer steps for their size.
+    // In the largest worlds a single failure may affect all cells, so they take fewer steps in relation to
+    // their size.
     let shorter = if size == LARGEST { 10 } else { 1 };
     let steps = (u64::from(size) * (50 + u64::from(chance.below(150))) / shorter).min(most.max(1000));
     let ending = if chance.one_in(2) { Ending::Rest } else { Ending::Stop };
@@ -233,7 +235,8 @@ fn strategy(chance: &mut Chance) -> Strategy {
         _ => scope,
     };
     let delayed = if chance.one_in(4) {
-        counted.backoff(Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8)))
+        let backoff = Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8));
+        counted.backoff(if chance.one_in(2) { backoff.give_up_after(Duration::from_secs(20)) } else { backoff })
     } else {
         counted
     };
@@ -256,7 +259,7 @@ fn terms(chance: &mut Chance, rule: u16) -> Terms {
 }
 
 fn verdicts(chance: &mut Chance, of_root: bool) -> Vec<(Verdict, u32)> {
-    // The root's own failure is the end of its world.
+    // If the root itself fails, its world ends.
     let upward = u32::from(!of_root);
     vec![
         (Verdict::Restart, 30),

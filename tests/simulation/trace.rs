@@ -1,4 +1,4 @@
-//! What led to a violation: recorded moves, made again, made fewer, told.
+//! The moves that led to a violation: they are recorded, replayed, reduced and printed.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ pub(crate) struct Move {
 pub(crate) enum Ending {
     /// The world comes to rest, then its root is stopped.
     Rest,
-    /// The root is stopped in the midst of it; what hangs comes back only if it is aborted.
+    /// The root is stopped in the middle of the run. Hanging code returns only if it is aborted.
     Stop,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn finish(world: &mut World, ending: Ending) -> Result<u64, Violation
     Ok(steps)
 }
 
-/// Takes all turns there are, in an order that depends on nothing but the world.
+/// Takes all possible turns, in an order that depends only on the world.
 fn run_dry(world: &mut World) -> Result<u64, Violation> {
     let mut steps = 0;
     loop {
@@ -61,7 +61,7 @@ fn run_dry(world: &mut World) -> Result<u64, Violation> {
     }
 }
 
-/// Picks as recorded, and the harmless option where nothing is.
+/// Picks as recorded, or the harmless option if nothing is recorded.
 struct Recorded<'a> {
     picks: &'a [u8],
     at: usize,
@@ -94,7 +94,7 @@ fn replay(mut world: World, moves: &[Move], ending: Ending) -> Option<Violation>
     finish(&mut world, ending).err()
 }
 
-/// Panics with the shortest trace that can be found in a while.
+/// Panics with the shortest trace that it can find in a bounded time.
 pub(crate) fn fail(origin: &str, world: &World, moves: Vec<Move>, ending: Ending, violation: &Violation) -> ! {
     let broken = |moves: &[Move]| {
         replay(world.clone(), moves, ending).is_some_and(|found| found.invariant == violation.invariant)
@@ -107,7 +107,7 @@ pub(crate) fn fail(origin: &str, world: &World, moves: Vec<Move>, ending: Ending
     panic!("{origin}: {}", found.as_ref().unwrap_or(violation));
 }
 
-/// Leaves out what is not needed: ever smaller stretches of moves, then picks.
+/// Leaves out moves that are not needed, in smaller and smaller groups, and then picks.
 fn shrink(mut moves: Vec<Move>, broken: impl Fn(&[Move]) -> bool) -> Vec<Move> {
     let began = Instant::now();
     let mut again = true;

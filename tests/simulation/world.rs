@@ -1,8 +1,8 @@
 //! A world of cells: their queues, timers and user code in plain single-threaded code. The protocol decides, as in the
-//! real cell; what a runtime and users would do is an [`Action`] or a pick of [`Choices`].
+//! real cell. An [`Action`] or a pick of [`Choices`] stands for what a runtime and users would do.
 //!
-//! A cell takes its turn as `supervise-core/src/actor/cell/run.rs` does: a call that is due, then the system lane, then the
-//! user lane; while its code is parked, the system lane only.
+//! A cell takes its turn as in `supervise-core/src/actor/cell/run.rs`: first a call that is due, then the system lane, then
+//! the user lane. While its code is parked, it handles only the system lane.
 
 mod cell;
 mod effects;
@@ -41,7 +41,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) enum Action {
     /// A cell takes its turn.
     Turn(Id),
-    /// Parked code comes back.
+    /// Parked code returns.
     Return(Id),
     /// The earliest timer is due.
     Fire,
@@ -53,7 +53,7 @@ pub(crate) enum Action {
     Poison(Id),
     /// Let a cell stop itself, in its turn.
     Leave(Id),
-    /// Need not wait for its restart.
+    /// Ends the delay before its restart.
     Retry(Id),
 }
 
@@ -63,19 +63,20 @@ pub(crate) struct World {
     pub(crate) cells: Vec<Rc<Cell>>,
     pub(crate) now: Time,
     pub(crate) budget: Budget,
-    /// Nothing fails, parks or is done from outside any more; what is parked comes back.
+    /// Nothing fails, parks or happens from outside any more. Parked code returns.
     pub(crate) calm: bool,
     pub(crate) timers: BTreeSet<(Time, Id, Timer)>,
     pub(crate) ledger: Ledger,
-    /// Who may take a turn, and whose parked code may come back. Kept for schedulers that cannot look at all cells.
+    /// The cells that may take a turn, and those whose parked code may return. Kept for schedulers that cannot look
+    /// at all cells.
     pub(crate) ready: Index,
     pub(crate) waiting: Index,
     pub(crate) living: Index,
     next_message: u32,
     scratch: Effects,
-    /// A command that the model took otherwise.
+    /// A command about which the model disagrees.
     disagreement: Option<Violation>,
-    /// Tells each turn on standard error.
+    /// Prints each turn on standard error.
     pub(crate) loud: bool,
 }
 
@@ -142,7 +143,7 @@ impl World {
         Rc::make_mut(&mut self.cells[id as usize])
     }
 
-    /// All that can ever make a difference to what happens next.
+    /// All state that can affect what happens next.
     pub(crate) fn fingerprint(&self) -> u128 {
         let mut hasher = Fingerprint::default();
         for cell in &self.cells {
@@ -231,7 +232,7 @@ impl World {
         }
     }
 
-    /// As `AnyActorRef::stop`: through the parent, so that it knows whom it waits for.
+    /// Like `AnyActorRef::stop`: through the parent, so that it knows for which child it waits.
     pub(crate) fn stop(&mut self, id: Id) {
         match self.cell(id).parent {
             Some(parent) => {
@@ -473,7 +474,8 @@ impl World {
         Ok(())
     }
 
-    /// Asks the protocol and the model, which have to agree about what to do and how they are.
+    /// Gives the input to the protocol and to the model. Both must agree about the effects and about their
+    /// state.
     fn ask_both(cell: &mut Cell, input: Input<'_, Id, Fault>, effects: &mut Effects) -> Step {
         let aborts = cell.model.aborts();
         let expected = cell.model.step(&input);

@@ -1,4 +1,5 @@
-//! Everything fails at once, for a bounded number of operations, and nothing is lost, left or hung.
+//! Everything fails at once, for a bounded number of operations. Nothing is lost, nothing leaks, and nothing
+//! hangs.
 //!
 //! Eight threads tell, ask, stop, kill, poison and spawn. Handlers fail, panic, hang and spawn; so do factories and hooks;
 //! instances and messages panic when they are dropped; deciders panic. In the end:
@@ -33,10 +34,10 @@ static ALLOCATOR: Cap<std::alloc::System> = Cap::new(std::alloc::System, usize::
 
 const THREADS: u64 = 8;
 
-/// What the test harness may come to hold between two runs.
+/// How many bytes the test harness may allocate between two runs.
 const SLACK: usize = 1024;
 
-/// How many runs may leave something before it is a leak.
+/// How many runs may leave memory before that counts as a leak.
 const RUNS: usize = 3;
 
 fn setting(name: &str) -> Option<u64> {
@@ -50,10 +51,10 @@ fn nothing_hangs_leaks_or_gets_lost_in_chaos() {
     let seed = setting("SOAK_SEED").unwrap_or_else(|| fastrand::u64(..));
     let operations = setting("SOAK_OPERATIONS").unwrap_or(20_000);
     println!("SOAK_SEED={seed} SOAK_OPERATIONS={operations}");
-    // What is allocated once, thread by thread and type by type, is allocated by the first run.
+    // The first run makes the allocations that happen once for each thread or type.
     in_time(seed, (operations / 10).max(2_000));
-    // Not all of it: tokio's locks keep a table of the threads that ever waited, and it grows when many do at once. That
-    // shows in one run, a leak in every one.
+    // Not all of them: tokio's locks keep a table of the threads that ever waited, and it grows when many wait at once.
+    // That shows in a single run; a leak shows in every run.
     let mut left = Vec::new();
     while left.last().is_none_or(|bytes| *bytes > SLACK) {
         assert!(left.len() < RUNS, "{left:?} bytes are left by {RUNS} runs, seed {seed}");
@@ -63,7 +64,7 @@ fn nothing_hangs_leaks_or_gets_lost_in_chaos() {
     }
 }
 
-/// Panics that are part of the plan are not told.
+/// Panics that are part of the plan are not printed.
 fn silence_chaos() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -156,7 +157,7 @@ fn run(seed: u64, operations: u64) {
 /// One thing that happens from outside.
 fn operate(system: &ActorSystem, runtime: &Handle, world: &Arc<World>, rng: &mut fastrand::Rng) {
     let Some(victim) = world.any(rng) else {
-        // Those who are on their way have to be let on, though perhaps none arrives.
+        // Threads that are on their way must be able to continue, even if none arrives.
         let arrival = world.arrival.notified();
         spawn(system, world, rng);
         let _whatever = runtime.block_on(async { timeout(Duration::from_millis(1), arrival).await });
@@ -182,7 +183,8 @@ fn spawn(system: &ActorSystem, world: &Arc<World>, rng: &mut fastrand::Rng) {
     let _ = system.spawn_with(format!("top-{seat}"), props(world, seat, 0));
 }
 
-/// Sends. What a full mailbox refuses is no dead letter; what is dropped here may panic, because it is the user's.
+/// Sends a message. A message that a full mailbox refuses is not a dead letter. Dropping it here may panic,
+/// because it is the user's value.
 fn note<T>(world: &World, send: impl FnOnce() -> Result<T, SendError<Envelope<VictimMessage>>>) -> Option<T> {
     let attempt = catch_unwind(AssertUnwindSafe(|| {
         let result = send();
@@ -194,8 +196,8 @@ fn note<T>(world: &World, send: impl FnOnce() -> Result<T, SendError<Envelope<Vi
     attempt.ok().flatten()
 }
 
-/// Asks and waits, not for ever. An answer that the mailbox was full says nothing about a refusal: one that was taken
-/// and displaced later is a dead letter and has the same answer.
+/// Asks, and waits for a bounded time. `MailboxFull` does not prove a refusal: a message that was accepted and later
+/// displaced is a dead letter, and its asker gets the same error.
 fn wait(runtime: &Handle, world: &World, victim: &VictimRef, rng: &mut fastrand::Rng) {
     if let Some(answer) = note(world, || victim.work(Parcel::new(&world.told, rng)).ask()) {
         let _whatever = runtime.block_on(async { timeout(Duration::from_millis(2), answer).await });

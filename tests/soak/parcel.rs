@@ -1,4 +1,4 @@
-//! A message that knows what became of it.
+//! A message that counts its outcome.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use crate::victim::CHAOS;
 
-/// What became of all messages.
+/// The outcomes of all messages.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) sent: AtomicU64,

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::parcel::{Parcel, Told, assert_or_unwind};
 
-/// What planned panics say.
+/// The text of planned panics.
 pub(crate) const CHAOS: &str = "chaos";
 
 /// Actors without a parent of their kind.
@@ -51,7 +51,7 @@ impl World {
     pub(crate) fn any(&self, rng: &mut fastrand::Rng) -> Option<VictimRef> {
         let seat = rng.usize(..SEATS);
         let victim = self.seats[seat].lock().unwrap().clone();
-        // One who has ended gets messages too, but most go to those who live.
+        // Actors that have ended get messages too, but most messages go to living ones.
         victim.filter(|victim| !victim.actor_ref().has_ended() || rng.u32(..20) == 0)
     }
 
@@ -66,7 +66,7 @@ impl World {
         fastrand::Rng::with_seed(self.draws.fetch_add(0x9e37_79b9_7f4a_7c15, SeqCst))
     }
 
-    /// Fails in any way, once in so many times.
+    /// Fails in a random way, with a probability of one in this many.
     async fn blow(&self, once_in: u32) -> Result<(), Chaos> {
         let mut rng = self.rng();
         if rng.u32(..once_in) > 0 {
@@ -225,7 +225,7 @@ impl Victim {
     }
 }
 
-/// Does nothing, and is missed all the same.
+/// Does nothing, but its loss would be noticed.
 #[actor]
 struct Bystander;
 

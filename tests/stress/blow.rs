@@ -1,4 +1,4 @@
-//! A failure that brings along what is to be decided about it, and what else is to go wrong meanwhile.
+//! A failure that carries the decision about it, and the plan of further failures.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,15 @@ use supervise::Directive;
 
 use crate::plan::Plan;
 
-/// What a node fails with. Clones share what is left to go wrong, as all actors do that one failure reaches.
+/// The error of a node. Clones share the plan of further failures, because all actors that the failure
+/// reaches share it.
 #[derive(Clone, thiserror::Error)]
 pub(crate) struct Blow {
-    /// What the supervisor at depth 0 is to do.
+    /// What the supervisor at depth 0 must decide.
     pub(crate) directive: Box<Directive>,
-    /// Whether it is to stop the child instead, where it may.
+    /// Whether it must stop the child instead, if the plan allows that.
     pub(crate) stop: bool,
-    /// How many supervisors are to escalate it first.
+    /// How many supervisors must escalate it first.
     pub(crate) depth: u32,
     /// How many of the next factory calls fail.
     pub(crate) fail_constr: u32,
@@ -24,14 +25,14 @@ pub(crate) struct Blow {
     left: Arc<Left>,
 }
 
-/// How often hooks are still to fail.
+/// How often hooks must still fail.
 struct Left {
     pre: AtomicU32,
     post: AtomicU32,
 }
 
 impl Blow {
-    /// What the plan has in store.
+    /// The planned failures.
     pub(crate) fn draw(plan: &Plan, rng: &mut fastrand::Rng) -> Self {
         Self {
             directive: Box::new(plan.directives.draw(rng)),
@@ -57,27 +58,27 @@ impl Blow {
         Self { left: Arc::new(Left { pre, post }), ..self.clone() }
     }
 
-    /// What a supervisor that escalates it fails with.
+    /// The error of a supervisor that escalates it.
     pub(crate) fn escalated(&self) -> Self {
         Self { depth: self.depth - 1, ..self.copy() }
     }
 
-    /// What is left of it after a factory call failed with it.
+    /// The remaining plan after a factory call failed with it.
     pub(crate) fn constr_failed(&self) -> Self {
         Self { fail_constr: self.fail_constr - 1, ..self.copy() }
     }
 
-    /// Whether this `pre_restart` is to fail.
+    /// Whether this `pre_restart` must fail.
     pub(crate) fn take_pre(&self) -> bool {
         take(&self.left.pre)
     }
 
-    /// Whether this `post_restart` is to fail.
+    /// Whether this `post_restart` must fail.
     pub(crate) fn take_post(&self) -> bool {
         take(&self.left.post)
     }
 
-    /// How many more are to.
+    /// How many more of them must fail.
     pub(crate) fn fails_post(&self) -> u32 {
         self.left.post.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Drives a run: hands out jobs, keeps book of who is there, and sees to an orderly end.
+//! Drives a run: hands out jobs, tracks which nodes exist, and ends the run in order.
 //!
 //! ```text
 //!   grow ──all ready──► stress ──no jobs left──► finish ──all answered, all well──► fell ──head gone──► done
@@ -18,13 +18,13 @@ use crate::node::{NodeRef, Top, TopRef};
 use crate::plan::Plan;
 use crate::world::{Phase, Place, Report, World, is_within};
 
-/// How long nothing at all may happen.
+/// How long the driver waits for any report before it fails the run.
 const PATIENCE: Duration = Duration::from_secs(45);
 
 /// The name of the uppermost node.
 const HEAD: &str = "head";
 
-/// Why a run failed: where, and what was seen.
+/// Why a run failed: the place, and what the driver observed.
 struct Defect {
     place: Place,
     what: String,
@@ -35,13 +35,13 @@ struct Driver {
     reports: mpsc::UnboundedReceiver<Report>,
     rng: fastrand::Rng,
     known: HashMap<Place, Known>,
-    /// Those who have no ping to answer.
+    /// The nodes without an unanswered ping.
     idle: Vec<Place>,
     /// All.
     active: Vec<Place>,
     /// Pings that are not answered yet.
     outstanding: usize,
-    /// Whoever answers now is not asked again.
+    /// A node that answers now is not asked again.
     last_round: bool,
     ever: Vec<NodeRef>,
     pings: u64,
@@ -148,7 +148,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Everybody answers once more, and then nobody is owed anything (I6).
+    /// Every node answers once more, and then no ping is open (I6).
     async fn finish(&mut self) -> Result<(), Defect> {
         while self.outstanding > 0 {
             self.note_next().await?;
@@ -209,11 +209,11 @@ impl Driver {
         known.sent += 1;
         self.blows += 1;
         let blow = Blow::draw(&self.world.plan, &mut self.rng);
-        // One that has ended is struck from the list when its parent says so.
+        // A node that has ended is removed from the list when its parent reports that.
         let _ended = known.node.suffer(known.sent, blow).tell();
     }
 
-    /// No node suspended, none with something to do later, none ended.
+    /// No node is suspended, none has deferred anything, and none has ended.
     fn all_are_well(&self) -> bool {
         self.known.values().all(|known| {
             testkit::suspensions(&known.node) == 0
@@ -231,7 +231,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits for a report. Answers whether the head is gone.
+    /// Waits for a report. Returns whether the head has ended.
     async fn note_next(&mut self) -> Result<bool, Defect> {
         match tokio::time::timeout(PATIENCE, self.reports.recv()).await {
             Ok(Some(report)) => self.note(report),
@@ -240,7 +240,7 @@ impl Driver {
         }
     }
 
-    /// Gives the nodes time, and notes what comes meanwhile.
+    /// Gives the nodes time, and handles the reports that come meanwhile.
     async fn pause(&mut self) -> Result<(), Defect> {
         match tokio::time::timeout(Duration::from_millis(5), self.reports.recv()).await {
             Ok(Some(report)) => self.note(report).map(|_| ()),
@@ -276,7 +276,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Forgets a node and all below it.
+    /// Forgets a node and all nodes below it.
     fn strike(&mut self, dead: &Place) {
         let known = &mut self.known;
         self.active.retain(|place| {
@@ -354,7 +354,7 @@ impl Driver {
     }
 }
 
-/// Waits for the end of all tasks, but not for ever. The runtime counts them and tells nobody.
+/// Waits for the end of all tasks, but not for ever. The runtime counts them, but does not report the count.
 async fn tasks_end() -> bool {
     let tasks = tokio::runtime::Handle::current().metrics();
     let none = async {

@@ -1,5 +1,5 @@
-//! Keyed children that are passivated, restarted and asked for at random while many senders send to them: every message is
-//! handled once, in order for each sender and key, and no two children of a key are there at once.
+//! Keyed children are passivated, restarted and requested at random while many senders send to them. Every message is
+//! handled once, in order for each sender and key, and a key never has two children at once.
 //!
 //! Rules 18.2, 18.3, 18.4 and 18.5.
 
@@ -17,10 +17,10 @@ const KEYS: usize = 24;
 const SENDERS: usize = 6;
 const MESSAGES: u64 = 3_000;
 
-/// So short that some are idle now and then.
+/// So short that some accounts are idle from time to time.
 const OFTEN_IDLE: Duration = Duration::from_millis(4);
 
-/// What a key knows whoever has it.
+/// State that outlives the children of a key.
 struct Book {
     there: AtomicBool,
     /// The last number handled, and how many were, for each sender.

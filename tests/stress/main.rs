@@ -1,23 +1,23 @@
 //! A tree of supervisors under random failures, on real threads and the real clock (section S of the cases).
 //!
-//! Each node knows what it is owed after a failure and checks it before each message; the driver knows who must be
-//! there. What is checked:
+//! Each node knows what must happen after a failure, and checks it before each message. The driver knows which
+//! nodes must exist. The invariants:
 //!
 //! | | |
 //! |---|---|
 //! | I1 | no message is handled while a restart or resume is due, or while suspended |
 //! | I2 | actors run on their system's runtime |
-//! | I3 | `pre_restart` runs at most once on an instance, `post_stop` too, and no two instances or handlers at once |
+//! | I3 | `pre_restart` and `post_stop` run at most once on an instance; a node never has two instances, or two running handlers |
 //! | I4 | after a restart a node has the children it had |
 //! | I5 | a restart or resume that is due comes |
 //! | I6 | every ping is answered, unless its node ended |
-//! | I7 | there are no extra nodes: one at each place, as many in the end as in the beginning |
-//! | I8 | the tree ends from its leaves up, and nobody is left |
+//! | I7 | there are no extra nodes: one at each place, and as many at the end as at the beginning |
+//! | I8 | the tree ends from its leaves up, and no node is left |
 //! | I9 | what is above the tree is never restarted |
 //! | I10 | each node gets all messages of the driver, in order, across restarts |
-//! | I11 | in the end nobody is suspended and nothing is deferred; tasks and instances are gone |
+//! | I11 | at the end no node is suspended and nothing is deferred; tasks and instances are gone |
 //!
-//! Beside it, [`producers`] counts what becomes of the messages of many threads to few actors.
+//! [`producers`] counts the outcomes of messages from many threads to few actors.
 //!
 //! `README.md` beside this directory says how to run it longer, and again with the same seed.
 
@@ -37,7 +37,7 @@ use supervise::{Backoff, Strategy};
 use driver::run;
 use plan::{Directives, Draw, Plan};
 
-/// Without a delay between attempts to start, as a limit that is never reached makes them.
+/// A limit that is never reached, so that attempts to start follow each other without a delay.
 fn at_once(strategy: Strategy) -> Strategy {
     strategy.max_retries(u32::MAX)
 }
@@ -46,7 +46,7 @@ fn reference() -> Plan {
     Plan { strategy: at_once(Strategy::one_for_one()), ..Plan::reference() }
 }
 
-/// Where a failure of the head takes most failures under way along, with few of them under way.
+/// A failure of the head answers most other failures, so few are under way at once.
 fn one_by_one() -> Plan {
     let plan = reference();
     Plan { keeps_idle: plan.size - plan.size / 20, ..plan }

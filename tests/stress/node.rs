@@ -1,4 +1,4 @@
-//! A node of the tree: supervises its children, fails as it is told, and notices when it is treated against the rules.
+//! A node of the tree. It supervises its children, fails as it is told, and detects violations of the rules.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -70,7 +70,7 @@ impl Seat {
     }
 }
 
-/// User code that runs. No other may meanwhile.
+/// User code that runs. No other user code of this node may run meanwhile.
 struct Turn(Arc<Seat>);
 
 impl Turn {
@@ -126,7 +126,7 @@ pub(crate) struct Node {
     replaced: bool,
     /// Its `post_stop` ran.
     stopped: bool,
-    /// How many children have yet to say that they end.
+    /// How many children have not reported their end yet.
     farewells: usize,
 }
 
@@ -162,7 +162,7 @@ impl Node {
         Ok(Self { seat: Arc::clone(seat), rng, started: false, replaced: false, stopped: false, farewells: 0 })
     }
 
-    /// Before each message: everything that was due has come (I1, I5).
+    /// Checks before each message that everything that was due has happened (I1, I5).
     fn check(&self, ctx: &Context<Self>) -> Turn {
         let seat = &self.seat;
         seat.suspended.store(false, Ordering::SeqCst);
@@ -179,7 +179,7 @@ impl Node {
         Turn::begin(seat)
     }
 
-    /// The driver numbers what it sends: all of it comes, in order, across restarts.
+    /// The driver numbers its messages. All of them arrive, in order, across restarts.
     fn check_number(&self, number: u64) {
         let expected = self.seat.received.fetch_add(1, Ordering::SeqCst) + 1;
         if number != expected {
@@ -187,7 +187,7 @@ impl Node {
         }
     }
 
-    /// Waits now and then, where the plan says so.
+    /// Waits from time to time, if the plan says so.
     async fn pause(&mut self) {
         if self.seat.world.plan.waits {
             match self.rng.f64() {
@@ -226,7 +226,7 @@ impl Node {
     async fn start(&mut self, ctx: &mut Context<Self>) {
         let _turn = Turn::begin(&self.seat);
         let world = Arc::clone(&self.seat.world);
-        // Those of an attempt to start that failed.
+        // The children of an attempt to start that failed.
         for (name, _) in self.kids() {
             self.died(&name);
         }
@@ -312,7 +312,7 @@ impl Node {
             seat.violation("post_stop once too often");
         }
         let due = seat.failed.load(Ordering::SeqCst) || seat.suspended.load(Ordering::SeqCst);
-        // Whoever is stopped in mid-flight may be owed an answer.
+        // A node that is stopped in the middle of a failure may still wait for an answer.
         if due && seat.world.phase() == Phase::Dying {
             seat.violation("stops, and the resume or restart that is due has not come (I5)");
         }
@@ -400,7 +400,7 @@ impl Node {
     }
 }
 
-/// Code that waits for a timer, as users' code does: time is real here, since the threads are.
+/// Code that waits for a timer, like users' code. The clock is real here, because the threads are.
 async fn nap() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }

@@ -12,7 +12,7 @@ pub(crate) struct Plan {
     pub(crate) breadth: usize,
     /// How many jobs.
     pub(crate) items: usize,
-    /// No job is given before so many nodes are idle: the fewer, the more failures are under way at once.
+    /// No job is given before this many nodes are idle. The fewer, the more failures are under way at once.
     pub(crate) keeps_idle: usize,
     /// Nodes above this level stop nobody, so that the tree does not shrink to its head.
     pub(crate) stops_below: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(crate) fail_constr: Draw,
     /// 0 stops none, 1 some, 2 all.
     pub(crate) stop_kids: Draw,
-    /// Of all nodes.
+    /// The mailbox of all nodes.
     pub(crate) strategy: Strategy,
     /// Whether `pre_restart` stops all children, as it does by default.
     pub(crate) clears: bool,

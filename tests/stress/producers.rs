@@ -1,11 +1,12 @@
-//! Many producers, few actors, and every message accounted for.
+//! Many producers send to few actors, and the test accounts for every message.
 //!
-//! Threads send to actors with mailboxes of every kind, as fast as they can. Handlers fail, panic and wait; actors are
-//! stopped, poisoned and killed, and others take their places. In the end:
+//! Threads send to actors with mailboxes of every kind, as fast as they can. Handlers fail, panic and wait. Actors are
+//! stopped, poisoned and killed, and other actors replace them. In the end:
 //!
-//! 1. Every message was handled, was dropped by the handler that failed on it, or was opened by nobody.
-//! 2. Each that nobody opened is one dead letter, or was refused by a full mailbox.
-//! 3. What one producer sent to one actor was opened in that order, across restarts.
+//! 1. Every message was handled, was dropped by the handler that failed on it, or was never opened.
+//! 2. Each message that was never opened is one dead letter, or was refused by a full mailbox.
+//! 3. The messages of one producer to one actor were opened in the order in which they were sent, across
+//!    restarts.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -21,13 +22,13 @@ use crate::plan::from_env;
 const PRODUCERS: usize = 8;
 const COUNTERS: usize = 10;
 
-/// How many messages may be on their way, and how many dead letters untold, before producers wait.
+/// How many messages may be on their way, and how many dead letters unread, before producers wait.
 const UNDER_WAY: u64 = 1 << 13;
 
-/// How long the whole may take for each message, and besides.
+/// How long the run may take: a fixed time, and a time for each message.
 const PATIENCE: (Duration, Duration) = (Duration::from_micros(100), Duration::from_secs(30));
 
-/// What became of all messages.
+/// The outcomes of all messages.
 #[derive(Default)]
 struct Told {
     sent: AtomicU64,
@@ -37,7 +38,7 @@ struct Told {
     unopened: AtomicU64,
     /// Of these, given back because the mailbox was full.
     refused: AtomicU64,
-    /// Dead letters that were heard of.
+    /// Dead letters that the event stream reported.
     letters: AtomicU64,
     out_of_order: AtomicU64,
 }
@@ -53,7 +54,7 @@ impl Told {
     }
 }
 
-/// Knows what became of it.
+/// Counts its outcome.
 struct Parcel {
     told: Arc<Told>,
     producer: usize,
@@ -109,7 +110,7 @@ impl Counter {
     }
 }
 
-/// Whom producers send to. Who has ended is replaced by whoever ended it.
+/// The actors to which producers send. A producer that ends an actor replaces it.
 struct Counters(Vec<RwLock<CounterRef>>);
 
 impl Counters {
@@ -139,7 +140,7 @@ fn hire(system: &ActorSystem, at: usize) -> CounterRef {
     system.spawn_with(format!("counter-{at}-{}", fastrand::u64(..)), props).unwrap()
 }
 
-/// Sends its share, and ends an actor now and then.
+/// Sends its share, and ends an actor from time to time.
 fn produce(told: &Arc<Told>, counters: &Counters, system: &ActorSystem, producer: usize, share: u64, seed: u64) {
     let runtime = Handle::current();
     let mut rng = fastrand::Rng::with_seed(seed.wrapping_add(producer as u64));
@@ -165,7 +166,7 @@ fn produce(told: &Arc<Told>, counters: &Counters, system: &ActorSystem, producer
     }
 }
 
-/// What a full mailbox refuses is no dead letter.
+/// A message that a full mailbox refuses is not a dead letter.
 fn note(told: &Told, sent: Result<(), SendError<Envelope<CounterMessage>>>) {
     if sent.is_err_and(|error| error.reason() == SendErrorReason::MailboxFull) {
         told.refused.fetch_add(1, SeqCst);
@@ -222,7 +223,7 @@ pub(crate) fn run(messages: u64) {
         }
     };
     let in_time = runtime.block_on(async { tokio::time::timeout(patience, run).await });
-    // A producer that hangs would hold up the news of it.
+    // A producer that hangs would delay the error message.
     runtime.shutdown_background();
     let [sent, handled, broken, unopened, refused, letters, out_of_order] = [
         &told.sent,

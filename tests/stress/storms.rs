@@ -1,7 +1,8 @@
-//! Many children that fail at once, beside a task that wants to run every millisecond.
+//! Many children fail at once, while another task wants to run every millisecond.
 //!
-//! Rule 7.10: those that failed before a restart of their group reached them restart once. A mailbox survives a restart, so a child that
-//! had not handled its message yet fails after the restart, which is another failure. The runtime goes on meanwhile.
+//! Rule 7.10: children that failed before a restart of their group reached them restart once. A mailbox survives a restart, so
+//! a child that had not handled its message yet fails after the restart, which is another failure. Meanwhile the runtime
+//! continues to run other tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -53,16 +54,16 @@ impl Parent {
     }
 }
 
-/// What was seen of a storm.
+/// The observations of one storm.
 #[derive(Debug)]
 struct Seen {
     restarts: u64,
-    /// The longest time between two turns of the task that wants one every millisecond.
+    /// The longest time between two turns of the task that wants a turn every millisecond.
     gap: Duration,
     took: Duration,
 }
 
-/// Wants a turn every millisecond until it is told that all is done, and once more. Gives the longest time it waited.
+/// Wants a turn every millisecond until the storm is over, and one more. Returns the longest time that it waited.
 async fn tick(done: Arc<AtomicBool>) -> Duration {
     let (mut gap, mut last) = (Duration::ZERO, Instant::now());
     loop {
@@ -83,7 +84,7 @@ enum Order {
     LastFirst,
 }
 
-/// Lets all children fail at once until each is well again or has ended.
+/// Lets all children fail at once, and waits until each has recovered or ended.
 async fn storm(children: usize, order: Order, strategy: Strategy, directive: Directive) -> Seen {
     let system = ActorSystem::new("storm");
     let props = Props::new(|| Parent).supervision_unchecked(strategy, move |_, _| Ok(directive));
@@ -99,7 +100,7 @@ async fn storm(children: usize, order: Order, strategy: Strategy, directive: Dir
     tokio::task::yield_now().await;
     let begun = Instant::now();
     let fail = |child: &ChildRef| {
-        // Others run already where there are several workers, and a limit may have stopped it.
+        // With several workers, other children already run, and a limit may have stopped this one.
         let _stopped = child.fail().tell();
     };
     match order {
@@ -124,7 +125,7 @@ async fn storm(children: usize, order: Order, strategy: Strategy, directive: Dir
     Seen { restarts: starts.load(Relaxed) - before, gap, took }
 }
 
-/// How often a storm is tried where the ticker waits too long.
+/// How often a storm is repeated if the ticker waits too long.
 const TRIES: usize = 5;
 
 /// Compares storms of groups with one that takes each child alone.
@@ -150,10 +151,10 @@ fn run(workers: usize, children: usize, order: Order, most_restarts: u64) {
         (rest.backoff(backoff), Directive::Restart),
     ] {
         if (order, strategy.scope) == (Order::LastFirst, Scope::RestForOne) && strategy.backoff.is_some() {
-            // Each failure takes over the delays of all that have failed before it, which takes its time.
+            // Each failure takes over the delays of all earlier ones, which takes time.
             continue;
         }
-        // Other processes may take the processor away in the middle of a storm, so a long gap counts only if each try has one.
+        // Other processes may use the processor in the middle of a storm, so a long gap counts only if every try has one.
         let long_gaps: Vec<_> = (0..TRIES)
             .map_while(|_| {
                 let seen = storm(strategy, directive);

@@ -1,4 +1,5 @@
-//! What outlives the nodes: the state they keep outside themselves, their logs, and the way to the driver.
+//! State that outlives the nodes: what they keep outside themselves, their logs, and the channel to the
+//! driver.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -30,11 +31,11 @@ pub(crate) enum Report {
     Violation(Place, String),
 }
 
-/// How far the run is.
+/// The phase of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     Stressing,
-    /// Factories fail no more.
+    /// Factories no longer fail.
     Finishing,
     /// Nodes are on their way to an orderly end.
     Dying,
@@ -53,7 +54,7 @@ pub(crate) struct World {
     began: Instant,
 }
 
-/// What happened how often.
+/// Counts of what happened.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) suffered: AtomicU64,
@@ -70,7 +71,7 @@ impl Counts {
     }
 }
 
-/// What is kept of a node.
+/// What is stored about a node.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// Its children's names and sizes.
@@ -106,7 +107,7 @@ impl World {
     }
 
     pub(crate) fn report(&self, report: Report) {
-        // A driver that found a violation listens no more.
+        // A driver that found a violation no longer listens.
         let _heard = self.reports.send(report);
     }
 
@@ -129,7 +130,7 @@ impl World {
         log.push_back((at, what.into()));
     }
 
-    /// Looks at what is kept of a node, or changes it.
+    /// Reads or changes what is stored about a node.
     pub(crate) fn of<T>(&self, place: &Place, look: impl FnOnce(&mut Kept) -> T) -> T {
         look(self.kept().entry(Arc::clone(place)).or_default())
     }

@@ -67,8 +67,8 @@ impl<A> ActorRef<A> {
     /// Stops the actor when it has handled the messages that wait, and refuses further messages: a sender is told at once that
     /// the actor has stopped. In contrast, after [`poison`](Self::poison) the actor accepts messages until its end, and they
     /// become dead letters. If a timer is due or the outcome of a future arrives in the meantime, the actor handles it if it
-    /// comes before the last waiting message. Like [`stop`](Self::stop), this is a stop by request (rule
-    /// [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// comes before the last waiting message. Like [`stop`](Self::stop), this is a stop by request
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
     ///
     /// A [pattern](crate::pattern) has handled a message when it has passed it on. So its children may have waiting
     /// messages when they stop, and these become dead letters, as after `stop`.
@@ -78,8 +78,8 @@ impl<A> ActorRef<A> {
 
     /// Ends the delay after which this actor would be restarted, and restarts it now. Does nothing if the actor does not wait
     /// for a restart. Under a group strategy, the siblings that wait for the same restart are restarted too. The restart was
-    /// counted when it was decided, and happens once: the limit and the next delay are as if the actor had waited (rule
-    /// [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
+    /// counted when it was decided, and happens once: the limit and the next delay are as if the actor had waited
+    /// (rule [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
     pub fn retry_now(&self) {
         self.to_any().retry_now();
     }
@@ -486,8 +486,18 @@ impl AnyActorRef {
 
     /// Puts a message on the system lane. If the actor has ended, a watcher gets its answer here.
     pub(crate) fn send_system(&self, message: System) {
-        if let Err(message) = self.0.push_system(message) {
-            self.answer_for_the_dead(message);
+        let _waits = self.send_system_unless_undone(message);
+    }
+
+    /// As [`send_system`](Self::send_system). Returns whether the message reaches the actor, if it has not ended: it does not if it and
+    /// the one that waited last undo each other.
+    pub(crate) fn send_system_unless_undone(&self, message: System) -> bool {
+        match self.0.push_system(message) {
+            Ok(waits) => waits,
+            Err(message) => {
+                self.answer_for_the_dead(message);
+                true
+            }
         }
     }
 

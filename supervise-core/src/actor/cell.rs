@@ -25,6 +25,7 @@ mod redelivery;
 mod run;
 mod seat;
 mod spawn;
+mod undo;
 mod user_code;
 mod visit;
 
@@ -45,9 +46,9 @@ use crate::actor::end_reason::EndReason;
 use crate::actor::reply::drop_because;
 use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
-use crate::base::{ActorName, ActorPath, Hold, Uid};
+use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
-use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
+use crate::mailbox::{Lane, Mailbox, MailboxKind, SystemPushed, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
@@ -136,13 +137,16 @@ pub(crate) struct Core {
 pub(crate) trait AnyCell: Any + Send + Sync {
     fn core(&self) -> &Core;
     fn core_mut(&mut self) -> &mut Core;
-    fn push_system(&self, message: System) -> Result<(), System>;
+    /// Whether it waits now. If not, it and the message that waited last undo each other.
+    fn push_system(&self, message: System) -> Result<bool, System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     /// Refuses messages from now on, and puts `last` behind those that wait.
     fn drain(&self, last: Control);
     fn has_ended(&self) -> bool;
     /// How many messages wait. Also a hint.
     fn waiting(&self) -> usize;
+    /// How many messages wait or are being handled. Also a hint.
+    fn pending(&self) -> usize;
     /// What the mailbox is like now.
     fn vitals(&self) -> Vitals;
     /// Parks the task after a turn, or returns it if there is more to do.
@@ -159,8 +163,19 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
         &mut self.core
     }
 
-    fn push_system(&self, message: System) -> Result<(), System> {
-        self.mailbox.push_system(message).map(|task| self.core.run(task))
+    fn push_system(&self, message: System) -> Result<bool, System> {
+        match self.mailbox.push_system_unless(message, undo::undoes) {
+            SystemPushed::Taken(task) => {
+                self.core.run(task);
+                Ok(true)
+            }
+            // The last ref to a failure may be in there.
+            SystemPushed::Undone(message, last) => {
+                drop_contained((message, last));
+                Ok(false)
+            }
+            SystemPushed::Closed(message) => Err(message),
+        }
     }
 
     fn push_control(&self, control: Control) -> Result<(), Control> {
@@ -181,6 +196,10 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
 
     fn waiting(&self) -> usize {
         self.mailbox.waiting()
+    }
+
+    fn pending(&self) -> usize {
+        self.mailbox.pending()
     }
 
     fn vitals(&self) -> Vitals {
@@ -270,7 +289,7 @@ impl<M: Send + 'static> Cell<M> {
 
 /// The cell's own code panicked, which is a bug in this crate. Its instance was dropped without hooks. Its parent and
 /// its watchers are told that it ended, so that they can continue, and its children are stopped.
-fn broke(me: &AnyActorRef, known: &CellProtocol) {
+fn broke<'a>(me: &AnyActorRef, known: &CellProtocol, watchers: impl Iterator<Item = &'a AnyActorRef>) {
     let core = me.core();
     for (_, child) in known.children() {
         child.send_system(System::Terminate);
@@ -280,16 +299,16 @@ fn broke(me: &AnyActorRef, known: &CellProtocol) {
         Some(parent) => parent.send_system(System::Ended { subject: me.clone(), child: Some(core.id), how }),
         None => core.system.root_ended(),
     }
-    for watcher in known.watchers().filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
+    for watcher in watchers.filter(|watcher| core.parent.as_ref() != Some(*watcher)) {
         watcher.send_system(System::Ended { subject: me.clone(), child: None, how });
     }
 }
 
 /// The runtime goes away, so the actors of this system need not be told anything. The actors of other systems continue
 /// to run, and are told.
-fn gone_with_its_runtime(me: &AnyActorRef, known: &CellProtocol) {
+fn gone_with_its_runtime<'a>(me: &AnyActorRef, watchers: impl Iterator<Item = &'a AnyActorRef>) {
     let system = &me.core().system;
-    for watcher in known.watchers().filter(|watcher| !Arc::ptr_eq(&watcher.core().system, system)) {
+    for watcher in watchers.filter(|watcher| !Arc::ptr_eq(&watcher.core().system, system)) {
         watcher.send_system(System::Ended { subject: me.clone(), child: None, how: HowEnded::Aborted });
     }
 }

@@ -104,6 +104,24 @@ pub fn exponential(setting: &'static str, min: Duration, max: Duration) -> Resul
     Ok(Backoff::exponential(min, max))
 }
 
+/// A backoff that gives a child up.
+///
+/// # Errors
+///
+/// If `limit` is not longer than its longest delay and its quiet time.
+pub fn give_up_after(
+    setting: &'static str,
+    backoff: Backoff,
+    limit: Duration,
+) -> Result<Backoff, InvalidSettings> {
+    if backoff.may_give_up_after(limit) {
+        return Ok(backoff.give_up_after(limit));
+    }
+    let value = format_args!("one that gives up after {limit:?}").to_string();
+    let reason = "its `give_up_after` must be longer than its `max` and its `reset_after`";
+    Err(InvalidSettings::new(setting, value, reason))
+}
+
 /// A backoff that grows by the same step.
 ///
 /// # Errors
@@ -134,6 +152,11 @@ mod tests {
         for (min, max) in [(ZERO, second), (2 * second, second), (LONG, second), (ZERO, ZERO)] {
             assert!(of(exponential("backoff(..)", min, max)).contains("at most as long as its `max`"));
         }
+        let delays = Backoff::exponential(second, second).reset_after(2 * second);
+        for limit in [ZERO, second, 2 * second] {
+            assert!(of(give_up_after("backoff(..)", delays, limit)).contains("must be longer than its `max`"));
+        }
+        assert_eq!(give_up_after("x", delays, 3 * second), Ok(delays.give_up_after(3 * second)));
         assert!(of(linear("linear_backoff(..)", ZERO, second)).contains("longer than zero"));
         assert!(of(linear("linear_backoff(..)", second, ZERO)).contains("longer than zero"));
     }

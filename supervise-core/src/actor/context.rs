@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::actor::actor_ref::{ActorRef, AnyActorRef, TypedRef};
@@ -11,14 +11,13 @@ use crate::actor::actor_timers::{ActorTimers, TimerKey};
 use crate::actor::cell::{Cell, NewName, SpawnError, System};
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
-use crate::actor::death_watch::AnyActor;
 use crate::actor::definition::{
     Actor, Built, DecidedBy, EscalationsDecidedBy, FailuresDecidedBy, NeverRestarts, RefOf, SupervisedBy,
-    WatchableBy, Watches,
+    WatchableBy, WatchesAny,
 };
 use crate::actor::envelope::MessageFor;
 use crate::actor::factory::Factory;
-use crate::actor::props::Props;
+use crate::actor::props::{GivesProps, Props};
 use crate::actor::reply::{BatchSlot, ErasedSlot};
 use crate::actor::request::AskError;
 use crate::actor::system::ActorSystem;
@@ -48,7 +47,7 @@ struct Rare<A: Actor> {
     /// What the table of this instance takes from its settings.
     configuration: Option<Arc<Configuration>>,
     /// The slot that the handler has taken, if its asker waits for the next delivery of a message that fails.
-    lent: Option<Arc<dyn ErasedSlot>>,
+    lent: Option<Weak<dyn ErasedSlot>>,
 }
 
 /// The message that an instance gets when a watched actor ends.
@@ -108,8 +107,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// Stops this actor when it has handled the messages that wait. It refuses further messages, even its own: the sender is
-    /// told at once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self) (rule
-    /// [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// told at once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
+    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
     pub fn stop_when_drained(&mut self) {
         self.me_any().0.drain(Control::StopSelf);
     }
@@ -124,8 +123,8 @@ impl<A: Actor> Context<A> {
 
     /// Waits until this actor is asked to stop. A handler that waits for a long time should also wait for this: after
     /// the stop request it has the stop timeout to finish, then its future is dropped. A restart that waits for the
-    /// handler does not complete this future (rule
-    /// [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
+    /// handler does not complete this future
+    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
     ///
     /// # Cancel safety
     ///
@@ -185,14 +184,14 @@ impl<A: Actor> Context<A> {
     pub fn spawn_with<C, E, T>(
         &mut self,
         name: impl AsRef<str>,
-        props: Props<C, E, T>,
+        props: impl GivesProps<Actor = C, Cause = E, Table = T>,
     ) -> Result<RefOf<C>, SpawnError>
     where
         C: Actor + FailuresDecidedBy<A>,
         T: EscalationsDecidedBy<A>,
         E: DecidedBy<A>,
     {
-        self.spawn_named(NewName::Given(name.as_ref()), props)
+        self.spawn_named(NewName::Given(name.as_ref()), props.props())
     }
 
     /// Spawns a child from an instance that cannot be built twice. This actor's table must never restart.
@@ -262,10 +261,11 @@ impl<A: Actor> Context<A> {
         self.timers().start_once(key.into(), delay, message.into_message());
     }
 
-    /// Sends this actor a message every `interval`, the first one after `interval`. Otherwise like
-    /// [`start_timer`](Self::start_timer). `message` is called for each tick, on this actor's turn, as in
-    /// `|| FeedMessage::Poll`. The next tick comes only when the last one has been handled. So an actor that is
-    /// slower than its timer, or suspended, skips ticks.
+    /// Sends this actor a message every `interval`, the first one after `interval`. An interval of less than
+    /// one millisecond counts as one millisecond. Otherwise like [`start_timer`](Self::start_timer). `message`
+    /// is called for each tick, on this actor's turn, as in `|| FeedMessage::Poll`. The next tick comes only
+    /// when the last one has been handled. So an actor that is slower than its timer, or suspended, skips
+    /// ticks.
     pub fn start_periodic_timer<M: MessageFor<A>>(
         &mut self,
         key: impl Into<TimerKey>,
@@ -377,7 +377,7 @@ impl<A: Actor> Context<A> {
     /// [`unwatch_any`](Self::unwatch_any) it first.
     pub fn watch_any(&self, subject: &AnyActorRef)
     where
-        A: Watches<AnyActor>,
+        A: WatchesAny,
     {
         self.watch_only_as(subject, WatchKind::Notify);
     }
@@ -451,7 +451,7 @@ impl<A: Actor> Context<A> {
     pub(crate) fn lend_held(&mut self) -> Option<Arc<dyn ErasedSlot>> {
         let held = self.held.take()?;
         if held.waits_for_retry(false) {
-            self.rare().lent = Some(Arc::clone(&held));
+            self.rare().lent = Some(Arc::downgrade(&held));
         }
         if waits_for::KNOWN {
             held.tie().leads_nowhere();
@@ -460,7 +460,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn take_lent(&mut self) -> Option<Arc<dyn ErasedSlot>> {
-        self.rare.as_mut()?.lent.take()
+        self.rare.as_mut()?.lent.take()?.upgrade()
     }
 
     /// Whether the end of a handler needs more work: an asker waits, or there are timers.

@@ -14,7 +14,7 @@ use crate::actor::batching::Batching;
 use crate::actor::child::Declare;
 use crate::actor::configuration::{Configuration, InvalidSettings};
 use crate::actor::context::Context;
-use crate::actor::death_watch::Terminated;
+use crate::actor::death_watch::{AnyActor, Terminated};
 use crate::actor::description::{ActorType, DeciderTable};
 use crate::actor::envelope::ReplySlot;
 use crate::failure::{During, Failure};
@@ -92,9 +92,9 @@ pub trait Supervisor: Sized + 'static {
         Ok(default_decider(failure))
     }
 
-    /// Decides like [`decide`](Self::decide), and also returns the place of the rule of [`TABLE`](Self::TABLE) that matched,
-    /// counted from
-    /// 0. `None` if no rule matched, or if the table has no rules. The runtime calls only this method.
+    /// Decides like [`decide`](Self::decide), and also returns the place of the rule of [`TABLE`](Self::TABLE) that matched.
+    /// The first rule has the place 0; `None` means that no rule matched, or that the table has no rules. The runtime calls
+    /// only this method.
     ///
     /// `#[supervise]` writes it from the rules, and `decide` follows from it, so each guard runs once.
     ///
@@ -281,6 +281,14 @@ pub trait Actor: Supervisor + Send {
         true
     }
 
+    /// Whether to drop `message` unhandled: its handler says `#[handler(skip_abandoned)]`, and its asker
+    /// [has given up](crate::ReplyTo::is_abandoned). Rule
+    /// [19.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.9).
+    fn is_skipped(message: &Self::Message) -> bool {
+        let _ = message;
+        false
+    }
+
     /// How often a restart may deliver `message` again after it failed: 0 unless its handler says
     /// `#[handler(redeliver = N)]`.
     fn redelivery(message: &Self::Message) -> u32 {
@@ -446,6 +454,17 @@ pub trait NeverRestarts {}
     note = "add `#[watch] fn gone(&mut self, gone: Terminated<{A}>) {{ .. }}` to `#[actor] impl {Self}`, or call `ctx.death_pact(&r)` to stop together with it"
 )]
 pub trait Watches<A> {}
+
+/// `Self` handles the end of actors of any type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` watches actors of any type but has no `#[watch]` handler for that",
+    label = "the end of the actor would go unhandled",
+    note = "add `#[watch] fn gone(&mut self, gone: Terminated) {{ .. }}`, with `Terminated` for any type, to `#[actor] impl {Self}`"
+)]
+pub trait WatchesAny {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Watches<AnyActor>> WatchesAny for T {}
 
 /// A ref whose end `P` can watch.
 pub trait WatchableBy<P>: TypedRef {}

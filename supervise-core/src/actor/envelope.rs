@@ -11,7 +11,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::actor::definition::Actor;
-use crate::actor::reply::{ErasedSlot, ReplyTo, answer, drop_unanswered};
+use crate::actor::reply::{ErasedSlot, ReplyTo, answer, drop_unanswered, is_abandoned};
 use crate::actor::request::Request;
 use crate::base::drop_contained;
 
@@ -34,6 +34,11 @@ impl<M> Envelope<M> {
     /// The message.
     pub const fn message(&self) -> &M {
         &self.message
+    }
+
+    /// Whether the message was asked and its asker waits no more, see [`ReplyTo::is_abandoned`](crate::ReplyTo::is_abandoned).
+    pub fn is_abandoned(&self) -> bool {
+        self.reply.is_abandoned()
     }
 
     /// The message without its asker. The asker gets [`AskError::Unanswered`](crate::AskError::Unanswered).
@@ -96,6 +101,11 @@ impl ReplySlot {
     /// Whether the message was asked. Also `true` if the asker has given up in the meantime.
     pub const fn is_asked(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Whether the message was asked and its asker waits no more, see [`ReplyTo::is_abandoned`](crate::ReplyTo::is_abandoned).
+    pub fn is_abandoned(&self) -> bool {
+        self.0.as_ref().is_some_and(is_abandoned)
     }
 
     /// Gives the reply to the asker, if there is one.

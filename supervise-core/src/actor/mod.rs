@@ -46,7 +46,7 @@ pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
     EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleFor, InitializationFailed, NeverFails,
-    NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches,
+    NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -54,11 +54,12 @@ pub use self::end_reason::EndReason;
 pub use self::envelope::{ByHand, ByRequest, Envelope, MessageFor, ReplySlot};
 pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
-pub use self::props::{Props, SpentInstance};
+pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
 pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
+pub(crate) use self::table::keeps_trying;
 pub use self::table::{DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked};
-pub use self::work::{Task, TaskOutput, WorkId};
+pub use self::work::{Task, TaskOutput, Work, WorkId};

@@ -46,6 +46,35 @@ pub(crate) struct Policy {
     pub(crate) decide: UserValue<Decider>,
 }
 
+/// What `spawn_with` takes: [`Props`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the props of an actor",
+    label = "this is not `Props`",
+    note = "a pool, a backoff supervisor or a circuit breaker gives its props: write `.props()` after it, `spawn_with(name, Pool::round_robin(4, || Worker).props())`",
+    note = "a factory is spawned with `spawn(name, || Worker)`"
+)]
+pub trait GivesProps {
+    /// The actor.
+    type Actor: Actor;
+    /// Stands for the errors of the factory.
+    type Cause;
+    /// The table by which the actor supervises its own children.
+    type Table;
+    /// The props.
+    fn props(self) -> Props<Self::Actor, Self::Cause, Self::Table>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Actor, C, T> GivesProps for Props<A, C, T> {
+    type Actor = A;
+    type Cause = C;
+    type Table = T;
+
+    fn props(self) -> Self {
+        self
+    }
+}
+
 impl<A: Actor, C> Props<A, C> {
     /// Makes props from a factory. It runs once for the first instance and once for each restart, on the actor's own
     /// turn.
@@ -57,15 +86,25 @@ impl<A: Actor, C> Props<A, C> {
     }
 
     pub(crate) fn from_factory(factory: AnyFactory<A>) -> Self {
-        Self { factory: UserValue::new(factory), mailbox: A::MAILBOX, settings: None, marks: PhantomData }
+        Self {
+            factory: UserValue::new(factory),
+            mailbox: const { A::MAILBOX.with_room() },
+            settings: None,
+            marks: PhantomData,
+        }
     }
 }
 
 impl<A: Actor, C, T> Props<A, C, T> {
     /// Sets the kind of the actor's mailbox.
+    ///
+    /// # Panics
+    ///
+    /// If the mailbox is bounded and its capacity is 0.
     #[must_use]
+    #[track_caller]
     pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
-        self.mailbox = mailbox;
+        self.mailbox = mailbox.with_room();
         self
     }
 
@@ -76,8 +115,8 @@ impl<A: Actor, C, T> Props<A, C, T> {
         self
     }
 
-    /// Sets how long asks of this actor wait for the reply, unless the asker sets a limit. Rule
-    /// [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Sets how long asks of this actor wait for the reply, unless the asker sets a limit.
+    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]
     pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
         self.settings.get_or_insert_default().ask_timeout = Some(ask_timeout);
@@ -168,5 +207,34 @@ impl<A: Actor, C, T> fmt::Debug for Props<A, C, T> {
             .field("mailbox", &self.mailbox)
             .field("stop_timeout", &self.settings.as_ref().and_then(|settings| settings.stop_timeout))
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::actor_ref::ActorRef;
+    use crate::actor::context::Context;
+    use crate::actor::definition::Supervisor;
+    use crate::mailbox::Overflow;
+
+    struct Feed;
+
+    impl Supervisor for Feed {
+        type Ref = ActorRef<Self>;
+    }
+
+    impl Actor for Feed {
+        type Message = ();
+
+        async fn handle(&mut self, (): (), _: &mut Context<Self>) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a mailbox needs room for at least 1 message")]
+    fn a_mailbox_without_room_is_refused() {
+        let _ = Props::new(|| Feed).mailbox(MailboxKind::Bounded { capacity: 0, overflow: Overflow::Fail });
     }
 }

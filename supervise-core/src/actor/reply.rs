@@ -1,6 +1,6 @@
 //! The reply slot of an ask.
 //!
-//! Rules 1.5, 1.7, 19.1 and 19.3.
+//! Rules 1.5, 1.7, 19.1, 19.3 and 19.8.
 
 mod batch;
 mod verdict;
@@ -89,8 +89,8 @@ pub struct Reply<T>(pub T);
 /// If it is dropped without a reply, the asker gets an error that says why. If a failing actor drops it, that
 /// is [`AskError::Failed`](crate::AskError::Failed) with the failure. If an actor that ends drops it, that is
 /// [`AskError::Stopped`](crate::AskError::Stopped). Otherwise it is
-/// [`AskError::Unanswered`](crate::AskError::Unanswered). Rules
-/// [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
+/// [`AskError::Unanswered`](crate::AskError::Unanswered).
+/// Rules [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
 /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
 #[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
@@ -105,6 +105,18 @@ impl<T> ReplyTo<T> {
     pub const fn is_asked(&self) -> bool {
         self.0.is_some()
     }
+
+    /// Whether the message was asked and its asker waits no more: its time was over, or the future of its ask was dropped. This does
+    /// not change back. A message that was told has no asker who could give up.
+    /// Rule [19.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.8).
+    pub fn is_abandoned(&self) -> bool {
+        self.0.as_ref().is_some_and(is_abandoned)
+    }
+}
+
+/// Whether nobody awaits what is put into a slot: its asker holds the only other reference.
+pub(crate) fn is_abandoned<S: ?Sized>(slot: &Arc<S>) -> bool {
+    Arc::strong_count(slot) == 1
 }
 
 impl<T: Send + 'static> ReplyTo<T> {
@@ -154,7 +166,7 @@ fn unanswered(somebody: bool) -> Dropped {
 /// Drops a slot whose reply type is erased.
 #[cold]
 pub(crate) fn drop_unanswered(slot: &Arc<dyn ErasedSlot>) {
-    slot.give_up(unanswered(Arc::strong_count(slot) > 1));
+    slot.give_up(unanswered(!is_abandoned(slot)));
 }
 
 thread_local! {
@@ -236,8 +248,7 @@ impl<T> Slot<T> {
 
     #[cold]
     fn dropped(self: Arc<Self>) {
-        // The asker holds the other reference.
-        self.give_up(unanswered(Arc::strong_count(&self) > 1));
+        self.give_up(unanswered(!is_abandoned(&self)));
     }
 
     /// Called when the slot was dropped unanswered.

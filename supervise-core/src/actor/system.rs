@@ -25,7 +25,7 @@ use crate::actor::end_reason::EndReason;
 use crate::actor::extensions::Extensions;
 use crate::actor::factory::Factory;
 use crate::actor::guardian::Guardian;
-use crate::actor::props::Props;
+use crate::actor::props::{GivesProps, Props};
 use crate::actor::table::{StoppingTable, SupervisionTable, TotalTable};
 use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_contained};
 use crate::failure::Failure;
@@ -146,9 +146,10 @@ impl ActorSystem {
     pub fn spawn_with<A: Actor, C, T>(
         &self,
         name: impl AsRef<str>,
-        props: Props<A, C, T>,
+        props: impl GivesProps<Actor = A, Cause = C, Table = T>,
     ) -> Result<RefOf<A>, SpawnError> {
-        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props.marked()).map(Into::into)
+        let props = props.props().marked();
+        Cell::spawn_under(&self.user_guardian(), NewName::Given(name.as_ref()), props).map(Into::into)
     }
 
     /// Spawns an internal actor of the runtime, a child of `/system`.
@@ -268,7 +269,8 @@ pub struct RuntimeGone {
 
 impl ActorSystemBuilder {
     /// Sets the table by which `/user` supervises the top-level actors. It must decide every failure, by an
-    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable).
+    /// `on(_)`. The default is [`DefaultTable`](crate::DefaultTable), except that an actor that could not start is tried again
+    /// after growing delays.
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system
@@ -531,7 +533,7 @@ impl SystemCore {
     }
 
     fn announce_end(&self) {
-        self.observer.dead_letters_end();
+        self.observer.end();
         // They may hold refs to actors, which hold the system.
         drop(self.extensions.take());
         let how = self.failure.get().cloned().map_or(Ok(()), Err);

@@ -5,7 +5,7 @@
 
 use crate::actor::definition::{Decides, DecidesAll, EscalationsDecidedBy, NeverRestarts, Ruled};
 use crate::actor::description::{DeciderTable, Rule};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, Stage};
 use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stopping_decider};
 
 /// A strategy and the rules that decide about failures.
@@ -19,7 +19,8 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a supervision table",
     label = "a table is a unit struct with `#[supervise(..)]` and without `#[actor]`",
-    note = "write a table as a unit struct: `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)] struct {Self};`"
+    note = "write `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)]` above a unit struct, and name that struct here",
+    note = "the table of an actor is the actor's alone: move it to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` on each actor that uses it"
 )]
 pub trait SupervisionTable: 'static {
     /// Which children a failure affects, and how many restarts are granted.
@@ -76,6 +77,20 @@ impl SupervisionTable for DefaultTable {
 impl<E: ?Sized> Decides<E> for DefaultTable {}
 impl DecidesAll for DefaultTable {}
 impl<P> EscalationsDecidedBy<P> for DefaultTable {}
+
+/// The table of `/user` and of a pool, if they were given none. The default table would stop an actor that cannot start, for
+/// example when a database is down for a moment. No code of the user supervises these actors and could start them again.
+///
+/// Rules 9.1 and 13.8.
+pub(crate) fn keeps_trying(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
+    match (failure.stage(), failure.kind()) {
+        (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
+            DefaultTable::rule(failure, child)
+        }
+        // Rule 5.3 delays it.
+        (Stage::Initialization | Stage::PostRestart, _) => Ok((Directive::Restart, None)),
+    }
+}
 
 /// The table that stops every child that fails. It decides every failure, and never escalates or restarts.
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,7 @@ use crate::supervision::{
 type Actor = Protocol<u32, Failure>;
 type Does = Effect<u32, Failure>;
 
-/// A stack on which nothing can recurse over a history.
+/// A stack that is too small for recursion over a history.
 const SMALL_STACK: usize = 128 * 1024;
 
 /// How many restarts fail in a row: a million, or what this variable says.
@@ -32,7 +32,7 @@ fn step(actor: &mut Actor, input: Input<'_, u32, Failure>) -> Vec<Does> {
     effects
 }
 
-/// The user code that is out comes back, and the parent reads the report.
+/// The user code that is out returns, and the parent reads the report.
 fn fails(actor: &mut Actor, with: Failure) -> Failure {
     let reports = step(actor, Input::Returned(Returned::Err(with))).into_iter();
     reports
@@ -56,7 +56,7 @@ fn restarting() -> Actor {
     actor
 }
 
-/// A long outage, and what its end finds. The memory of a failed restart is that of the one before.
+/// A long outage, and its end. A failed restart needs no more memory than the one before.
 fn outage_then(end: impl FnOnce(&mut Actor, Failure) + Send + 'static) {
     on_a_small_stack(move || {
         let mut actor = restarting();
@@ -97,7 +97,7 @@ fn an_outage_of_any_length_ends_with_a_stop() {
     });
 }
 
-/// A hook may fail with what it was told, and with what that one was told.
+/// A hook may fail with the failure that it was given, and this may be repeated.
 #[test]
 fn a_failure_that_is_passed_on_again_and_again_keeps_no_more_than_one_that_is_new() {
     on_a_small_stack(|| {
@@ -130,7 +130,7 @@ fn a_failure_of_no_restart_counts_none() {
     assert!(failure.original().is_same(&failure));
 }
 
-/// What a user wraps around what he was told grows by his own hand.
+/// If the user wraps the failure in each error, it grows because of the user's code.
 #[derive(Debug)]
 struct Wrapped(Failure);
 

@@ -50,11 +50,11 @@ hints! {
     HasFeatureSignal:
         "`shutdown_on_signal` needs the feature `signal` of `supervise`",
         "this feature is off",
-        "write `supervise = {{ version = \"..\", features = [\"signal\"] }}` in Cargo.toml";
+        "write `supervise-actors = {{ version = \"..\", features = [\"signal\"] }}` in Cargo.toml";
     HasFeatureStream:
         "the methods for streams need the feature `stream` of `supervise`",
         "this feature is off",
-        "write `supervise = {{ version = \"..\", features = [\"stream\"] }}` in Cargo.toml";
+        "write `supervise-actors = {{ version = \"..\", features = [\"stream\"] }}` in Cargo.toml";
 }
 
 /// Implemented by `#[actor]` for the ref it generates, and for no other: a ref that dereferences to a generated one keeps its

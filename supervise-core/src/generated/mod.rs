@@ -19,8 +19,8 @@ use std::marker::PhantomData;
 
 use crate::actor::{
     Actor, ActorRef, ActorType, Built, Child, Context, DecidedBy, Declare, Envelope, EscalationsDecidedBy,
-    Factory, FailuresDecidedBy, Guardian, Props, RefOf, ReplySlot, ReplyTo, Request, SupervisedBy, Supervisor,
-    TypedRef, answer, typed,
+    Factory, FailuresDecidedBy, GivesProps, Guardian, Props, RefOf, ReplySlot, ReplyTo, Request, SupervisedBy,
+    Supervisor, TypedRef, answer, typed,
 };
 use crate::base::drop_contained;
 use crate::failure::Failure;
@@ -65,6 +65,19 @@ pub fn reattach<M>(message: &mut Envelope<M>, reply: ReplySlot) {
 pub fn reply_to<A: Actor, T: Sendable>(ctx: &mut Context<A>) -> ReplyTo<T> {
     typed(ctx.lend_held())
 }
+
+/// What a handler that takes its reply slot may return.
+#[diagnostic::on_unimplemented(
+    message = "a handler that takes its reply slot cannot return a value",
+    label = "the slot brings the reply",
+    note = "return nothing, or a `Result<(), ..>` whose `Err` fails the actor"
+)]
+pub trait NothingBesideTheSlot {}
+
+impl NothingBesideTheSlot for () {}
+
+/// Requires that a `Result` under another name has no value. rustc reports the error at the return type.
+pub fn beside_the_slot<T: NothingBesideTheSlot>(_: T) {}
 
 /// Keeps the slot of a message that was written by hand with a [`ReplyTo`] in it, as [`open`] does.
 pub fn hold<A: Actor, T: Sendable>(ctx: &mut Context<A>, reply: ReplyTo<T>) {
@@ -222,7 +235,7 @@ where
 #[diagnostic::on_unimplemented(
     message = "an actor cannot fail with `{Self}`",
     label = "this is not an error that can be sent to the parent",
-    note = "an error implements `std::error::Error + Send + Sync + 'static`: derive it, for example with `thiserror::Error`",
+    note = "an error implements `std::error::Error + Send + Sync + 'static`: use one such as `std::io::Error`, or write a type of your own, `#[derive(Debug, thiserror::Error)] #[error(\"..\")] struct MyError;`",
     note = "a boxed error says so: write `Box<dyn Error + Send + Sync>` for `Box<dyn Error>`"
 )]
 pub trait ErrorValue: fmt::Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static {}
@@ -251,8 +264,20 @@ pub fn guard<E>(error: &E, guard: impl FnOnce(&E) -> bool) -> bool {
 )]
 pub const fn exponential_backoff() {}
 
+/// What the closure of a declared child returns.
+#[diagnostic::on_unimplemented(
+    message = "the closure of `#[child(..)]` must return a factory: another closure, which runs at each restart of the child",
+    label = "this does not return a closure, or one that can run only once",
+    note = "an actor is not a factory: write `#[child(|_| || Reader::new())]` for `#[child(|_| Reader::new())]`",
+    note = "a closure that moves a captured value into the actor can run only once: clone inside it, `|this| {{ let config = this.config.clone(); move || Reader {{ config: config.clone() }} }}`"
+)]
+pub trait ChildFactory: Factory {}
+
+#[diagnostic::do_not_recommend]
+impl<F: Factory> ChildFactory for F {}
+
 /// Runs the expression of a `#[child(..)]` attribute. rustc reports an expression that does not return a factory there.
-pub fn factory<P, F: Factory + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
+pub fn factory<P, F: ChildFactory + Send + 'static>(parent: &mut P, make: impl FnOnce(&mut P) -> F) -> F {
     make(parent)
 }
 
@@ -301,7 +326,7 @@ pub fn declare<P, B, F>(
 }
 
 /// Runs the expression of a `#[child(..)]` attribute on a pattern. rustc reports an expression that does not return props there.
-pub fn props<P, M: GivesProps>(
+pub fn props<P, M: ChildProps>(
     parent: &mut P,
     make: impl FnOnce(&mut P) -> M,
 ) -> Props<M::Actor, M::Cause, M::Table> {
@@ -314,27 +339,10 @@ pub fn props<P, M: GivesProps>(
     label = "this closure does not return `Props`",
     note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
 )]
-pub trait GivesProps {
-    /// The pattern.
-    type Actor: Actor;
-    /// Stands for the errors of its factory.
-    type Cause;
-    /// The table by which it supervises its own children.
-    type Table;
-    /// The props.
-    fn props(self) -> Props<Self::Actor, Self::Cause, Self::Table>;
-}
+pub trait ChildProps: GivesProps {}
 
 #[diagnostic::do_not_recommend]
-impl<A: Actor, C, T> GivesProps for Props<A, C, T> {
-    type Actor = A;
-    type Cause = C;
-    type Table = T;
-
-    fn props(self) -> Self {
-        self
-    }
-}
+impl<T: GivesProps> ChildProps for T {}
 
 /// Declares a pattern as the child of a field, as [`declare`] declares an actor.
 pub fn declare_with<P, A, C, T>(

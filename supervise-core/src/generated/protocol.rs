@@ -26,6 +26,18 @@ pub trait TellsAt<const AT: usize> {
     type Returned: Told;
 }
 
+/// A trait with `#[protocol]`, as a trait object.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a protocol, so an actor cannot say `implements(..)` of it",
+    label = "this trait has no `#[protocol]`",
+    note = "write `#[protocol]` above the trait, and `#[async_trait]` below that: `#[protocol] #[async_trait] trait Storage {{ .. }}`",
+    note = "to implement any other trait for the ref, write `impl Storage for FeedRef {{ .. }}`"
+)]
+pub trait IsProtocol {}
+
+/// Requires a protocol. rustc reports the error where `implements(..)` names the trait.
+pub const fn protocol<P: IsProtocol + ?Sized>() {}
+
 /// What an `async` method of a protocol may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot say that no answer came",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 
-pub use crate::actor::configuration::{exponential, linear, positive, share};
+pub use crate::actor::configuration::{exponential, give_up_after, linear, positive, share};
 
 /// A duration that must not be zero.
 #[track_caller]

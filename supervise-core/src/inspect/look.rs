@@ -236,8 +236,8 @@ impl ActorSystem {
     ///
     /// All actors continue to run. What a look shows is true for the moment at which that actor is looked at. An actor that
     /// starts or ends meanwhile may be left out. A look delays an actor by no more than the time to list 1024 children. It runs
-    /// no code of an actor, and sends no message (rule
-    /// [10.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.8)).
+    /// no code of an actor, and sends no message
+    /// (rule [10.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.8)).
     pub fn look(&self, mut look: impl FnMut(&Glimpse)) {
         let now = self.core().now();
         let mut levels: Vec<Level> = Vec::new();

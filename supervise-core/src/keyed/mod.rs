@@ -257,8 +257,13 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
     }
 
     /// Sets the kind of the children's mailboxes.
+    ///
+    /// # Panics
+    ///
+    /// If the mailbox is bounded and its capacity is 0.
+    #[track_caller]
     pub fn mailbox(mut self, mailbox: MailboxKind) -> Self {
-        self.mailbox = mailbox;
+        self.mailbox = mailbox.with_room();
         self
     }
 

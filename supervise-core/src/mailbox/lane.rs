@@ -98,12 +98,12 @@ impl<M, C> Lane<M, C> {
         self.between.as_mut()?.pop()
     }
 
-    /// Takes the first message, even if controls stand before it.
+    /// Takes the first message, even if controls are before it.
     pub(crate) fn pop_message(&mut self) -> Option<M> {
         if self.messages.is_empty() { None } else { Some(self.take_first()) }
     }
 
-    /// Takes the first message, even if controls stand before it.
+    /// Takes the first message, even if controls are before it.
     ///
     /// # Panics
     ///
@@ -164,7 +164,7 @@ mod tests {
         Kill,
     }
 
-    /// Letters for controls, which have to come out where they went in.
+    /// Uses letters for controls, which must come out in the place where they went in.
     fn drained(lane: &mut Lane<u32, Control>) -> String {
         let entries = std::iter::from_fn(|| lane.pop()).map(|entry| match entry {
             Entry::Message(message) => message.to_string(),

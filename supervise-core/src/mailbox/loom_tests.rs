@@ -1,8 +1,8 @@
 //! The races of a mailbox: each model is tried in every interleaving of its threads, up to a number of preemptions, and with
 //! every value that a relaxed load may see.
 //!
-//! Whoever is given the runner lets it run at once, in its own thread. Nobody waits and nobody comes by later, so that
-//! what nobody was told of is never handled.
+//! A thread that gets the runner runs it at once. No thread waits or looks again later, so a message about which no
+//! thread was told is never handled.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -16,7 +16,7 @@ use loom::thread;
 
 use super::{Entry, Lane, Mailbox, MailboxKind, Overflow, Pushed};
 
-/// What a message to the system lane wants.
+/// What a message in the system lane asks for.
 #[derive(Debug)]
 enum System {
     Nothing,
@@ -29,7 +29,7 @@ enum System {
 #[derive(Debug)]
 struct Control;
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Handled,
@@ -43,13 +43,13 @@ enum Fate {
     GivenUp,
 }
 
-/// A cell that is reduced to its mailbox, and those who send to it.
+/// A cell that is reduced to its mailbox, and its senders.
 struct Cell {
     mailbox: Mailbox<u32, Control, System, Runner>,
     /// Of std, so that it orders nothing in the model.
     ended_as: Mutex<Vec<(u32, Fate)>>,
     system_handled: Mutex<usize>,
-    /// What a timer or a future would be.
+    /// Stands for a timer or a future.
     due: AtomicBool,
     due_seen: Mutex<bool>,
 }
@@ -107,7 +107,7 @@ impl Cell {
 
     // ---- the runner ----------------------------------------------------------------------------------------------
 
-    /// Turns until there is nothing to do, as a worker lets it take them.
+    /// Takes turns until there is nothing to do, as under a worker.
     fn run(&self, mut runner: Runner) {
         loop {
             self.turn(&mut runner);
@@ -221,7 +221,7 @@ impl Cell {
         }
     }
 
-    // ---- what became of it ---------------------------------------------------------------------------------------
+    // ---- the outcome ---------------------------------------------------------------------------------------------
 
     fn note(&self, message: u32, fate: Fate) {
         noted(&self.ended_as).push((message, fate));
@@ -239,14 +239,14 @@ impl Cell {
         noted(&self.ended_as).iter().filter(|(_, ended)| *ended == fate).map(|(message, _)| *message).collect()
     }
 
-    /// Each of these messages came to one end.
+    /// Each of these messages has exactly one outcome.
     fn assert_each_once(&self, messages: &[u32]) {
         let mut seen: Vec<_> = noted(&self.ended_as).iter().map(|(message, _)| *message).collect();
         seen.sort_unstable();
         assert_eq!(seen, messages, "{:?}", noted(&self.ended_as));
     }
 
-    /// All threads are done, so it has to be where it waits.
+    /// All threads are done, so it must be in the place where it waits.
     fn assert_parked(&self) {
         assert!(self.mailbox.unpark().is_some(), "the runner is lost");
     }

@@ -43,11 +43,27 @@ pub enum MailboxKind {
     Unbounded,
     /// Holds at most `capacity` messages.
     Bounded {
-        /// How many messages may wait. At least 1.
+        /// How many messages may wait. At least 1: [`Props::mailbox`](crate::Props::mailbox) panics otherwise, and a type's own mailbox
+        /// does not compile.
         capacity: usize,
         /// What happens to a `tell` or an ask when it is full.
         overflow: Overflow,
     },
+}
+
+impl MailboxKind {
+    /// The kind itself.
+    ///
+    /// # Panics
+    ///
+    /// If it is bounded and has no room.
+    #[track_caller]
+    pub(crate) const fn with_room(self) -> Self {
+        if let Self::Bounded { capacity: 0, .. } = self {
+            panic!("a mailbox needs room for at least 1 message");
+        }
+        self
+    }
 }
 
 /// What happens when a bounded mailbox is full.
@@ -139,6 +155,17 @@ pub(crate) enum Pushed<M, R> {
     /// There is no room, and the sender gets the message back.
     Full(M),
     Closed(M),
+}
+
+/// The result of pushing a system message.
+#[derive(Debug)]
+#[must_use = "a runner that is returned has to run"]
+pub(crate) enum SystemPushed<S, R> {
+    /// The lane accepted it. Holds the runner if it was parked.
+    Taken(Option<R>),
+    /// It undoes the second one, which was taken back: neither needs to be processed.
+    Undone(S, S),
+    Closed(S),
 }
 
 impl<M, C, S, R> Mailbox<M, C, S, R> {
@@ -264,14 +291,34 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 
     /// Returns the runner if it was parked, or the message if the lane is closed.
+    #[cfg(all(test, supervise_loom))]
     pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
+        match self.push_system_unless(message, |_, _, _| false) {
+            SystemPushed::Taken(runner) => Ok(runner),
+            SystemPushed::Undone(message, _) | SystemPushed::Closed(message) => Err(message),
+        }
+    }
+
+    /// Pushes a message, unless it [undoes](SystemPushed::Undone) the last one that waits. `undoes` gets the message that waits last,
+    /// the one before that, and the new one.
+    pub(crate) fn push_system_unless(
+        &self,
+        message: S,
+        undoes: fn(&S, Option<&S>, &S) -> bool,
+    ) -> SystemPushed<S, R> {
         let mut lanes = self.lock();
         if lanes.closed.system() {
-            return Err(message);
+            return SystemPushed::Closed(message);
+        }
+        if lanes.system.last_two().is_some_and(|(last, before)| undoes(last, before, &message))
+            && let Some(last) = lanes.system.pop_last()
+        {
+            self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+            return SystemPushed::Undone(message, last);
         }
         lanes.system.push(message);
         self.system_waits.store(true, Ordering::Release);
-        Ok(lanes.runner.take())
+        SystemPushed::Taken(lanes.runner.take())
     }
 
     /// Calls the runner for another reason: returns it if it is parked, and otherwise prevents it from parking the next

@@ -31,7 +31,7 @@ pub(super) struct Waiting {
 
 impl Bound {
     pub(super) fn new(capacity: usize, overflow: Overflow) -> Self {
-        Self { capacity: capacity.max(1), overflow, waiting: VecDeque::new(), next_ticket: 0, let_in: 0 }
+        Self { capacity, overflow, waiting: VecDeque::new(), next_ticket: 0, let_in: 0 }
     }
 }
 

@@ -34,6 +34,23 @@ impl<S> SystemLane<S> {
         };
     }
 
+    /// The last message, and the one before it.
+    pub(super) fn last_two(&self) -> Option<(&S, Option<&S>)> {
+        match self {
+            Self::Empty => None,
+            Self::One(last) => Some((last, None)),
+            Self::Many(queue) => Some((queue.back()?, queue.iter().nth_back(1))),
+        }
+    }
+
+    /// Takes the last message.
+    pub(super) fn pop_last(&mut self) -> Option<S> {
+        match self {
+            Self::Many(queue) => queue.pop_back(),
+            Self::Empty | Self::One(_) => self.pop(),
+        }
+    }
+
     /// Takes the first message.
     pub(crate) fn pop(&mut self) -> Option<S> {
         if let Self::Many(queue) = self {

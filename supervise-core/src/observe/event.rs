@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, watch};
@@ -47,8 +48,8 @@ pub enum Event {
         rule: Option<&'static str>,
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
-        /// The number of this failure in its row, counted from 1 (rule
-        /// [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6)).
+        /// The number of this failure in its row, counted from 1
+        /// (rule [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6)).
         attempt: u32,
         /// How much of the restart limit is used after the decision. `None`: there is no limit.
         standing: Option<Standing>,
@@ -67,6 +68,9 @@ pub enum Event {
         limit: Limit,
         /// Whose restarts were counted.
         count: Count,
+        /// Set if the child was given up because it had been failing for this long
+        /// ([`Backoff::give_up_after`](crate::Backoff::give_up_after)). The limit of the number of restarts was not asked then.
+        gave_up_after: Option<Duration>,
     },
     /// A decider failed, so its supervisor fails.
     #[non_exhaustive]
@@ -166,8 +170,8 @@ impl EventStream {
     }
 
     /// Subscribes to some events from now on. An event without a subscriber costs nothing, so a subscriber to failures does not
-    /// make spawns more expensive (rule
-    /// [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
+    /// make spawns more expensive
+    /// (rule [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
     ///
     /// All subscribers share one buffer, so [`Event::Missed`] may count events that this one does not get.
     pub fn subscribe_to(&self, interest: Interest) -> Events {

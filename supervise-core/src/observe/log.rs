@@ -7,7 +7,8 @@ use tracing::level_filters::LevelFilter;
 use tracing::{Level, debug, enabled, error, info, trace, warn};
 
 use super::About;
-use super::dead_letter::{DeadLetter, MOST_LINES, WINDOW};
+use super::dead_letter::DeadLetter;
+use super::thinned::{Kind, MOST_LINES, OF_DEAD_LETTERS, OF_FAILURES};
 use crate::base::{ActorPath, TARGET};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
 use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Standing, Strategy};
@@ -49,8 +50,8 @@ pub(super) fn is_on_for(note: &Note<Failure>) -> bool {
     }
 }
 
-/// `text` is that of the failure, for a decision.
-pub(super) fn note(about: &About, note: &Note<Failure>, text: &str) {
+/// `text` is that of the failure, for a decision. `quietly`: too many like it have a line already.
+pub(super) fn note(about: &About, note: &Note<Failure>, text: &str, quietly: bool) {
     let actor = &about.actor;
     let child = about.child.as_ref().map(tracing::field::display);
     match note {
@@ -71,13 +72,14 @@ pub(super) fn note(about: &About, note: &Note<Failure>, text: &str) {
                 ($level:ident) => {
                     $level!(
                         target: TARGET, actor = %failed, uid = %about.uid, during, failure = cause.type_name(),
-                        rule = about.rule, outcome = name_of(outcome), delay, attempt = about.attempt, used,
+                        rule = about.rule, outcome = outcome.in_a_word(), delay, attempt = about.attempt, used,
                         supervisor = %actor, origin, "{line}"
                     )
                 };
             }
             match level_of(directive, *outcome, about) {
                 None => {}
+                Some(_) if quietly => say!(debug),
                 Some(LogLevel::Error) => say!(error),
                 Some(LogLevel::Warn) => say!(warn),
                 Some(LogLevel::Info) => say!(info),
@@ -147,7 +149,7 @@ pub(super) fn quiet_dead_letter(letter: &DeadLetter) {
 pub(super) fn dead_letters_pause() {
     info!(
         target: TARGET,
-        "{MOST_LINES} dead letters within {WINDOW:?}: for the rest of this time, further dead letters are counted and \
+        "{MOST_LINES} dead letters within {OF_DEAD_LETTERS:?}: for the rest of this time, further dead letters are counted and \
          logged at debug level only"
     );
 }
@@ -222,6 +224,37 @@ pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
     warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
 }
 
+/// The level of a decision's line, if it is above the debug level.
+pub(super) fn level_of_line(directive: &Directive, outcome: Outcome, about: &About) -> Option<LogLevel> {
+    level_of(directive, outcome, about).filter(|level| !matches!(level, LogLevel::Debug | LogLevel::Trace))
+}
+
+pub(super) fn failures_pause(supervisor: &ActorPath) {
+    info!(
+        target: TARGET, %supervisor,
+        "{MOST_LINES} failures of one kind below {} within {}: for the rest of this time, further ones are counted and logged at \
+         debug level only",
+        supervisor.name(), InWords(OF_FAILURES)
+    );
+}
+
+pub(super) fn failures_missed(kind: &Kind, missed: u64) {
+    let Kind { supervisor, failure, outcome, level } = kind;
+    macro_rules! say {
+        ($level:ident) => {
+            $level!(
+                target: TARGET, %supervisor, failure, outcome, missed,
+                "{missed} more failures of one kind below {} were logged at debug level only", supervisor.name()
+            )
+        };
+    }
+    match level {
+        LogLevel::Error => say!(error),
+        LogLevel::Warn => say!(warn),
+        _ => say!(info),
+    }
+}
+
 /// The level at which a decision is logged, or `None` if it is not logged.
 ///
 /// Rules 10.2 and 10.6.
@@ -243,23 +276,11 @@ fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<Lo
     }
 }
 
-/// What follows, in a word.
-fn name_of(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Resumed => "resume",
-        Outcome::Restarting { .. } => "restart",
-        Outcome::Stopped { .. } => "stop",
-        Outcome::LimitReached { .. } | Outcome::LimitEscalated => "limit",
-        Outcome::AlreadyAnswered => "answered",
-        Outcome::Escalated => "escalate",
-    }
-}
-
-/// What happened to whom, and what follows.
+/// Which actor failed, how, and what follows.
 struct Line<'a> {
     about: &'a About,
     cause: &'a Failure,
-    /// Of the failure and its causes.
+    /// The text of the failure and its causes.
     text: &'a str,
     outcome: &'a Outcome,
 }
@@ -293,7 +314,7 @@ struct Follows<'a> {
 
 impl Display for Follows<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let About { actor, strategy, .. } = self.about;
+        let About { actor, gave_up_after, .. } = self.about;
         let actors = |children: usize, verb: &str| match children {
             1 => format!("it {verb}s"),
             _ => format!("{children} actors {verb}"),
@@ -312,11 +333,15 @@ impl Display for Follows<'_> {
                 write!(f, "the system `{}` ends", actor.system())
             }
             Outcome::Stopped { children } => f.write_str(&actors(children, "stop")),
-            Outcome::LimitReached { children } => {
-                write!(f, "its restart limit is reached ({}): {}", Budget(strategy), actors(children, "stop"))
-            }
-            Outcome::LimitEscalated => {
-                write!(f, "its restart limit is reached ({}): {} fails too", Budget(strategy), actor.name())
+            Outcome::LimitReached { .. } | Outcome::LimitEscalated => {
+                match gave_up_after {
+                    Some(limit) => write!(f, "it has been failing for {} or longer: ", InWords(*limit))?,
+                    None => write!(f, "its restart limit is reached ({}): ", Budget(&self.about.strategy))?,
+                }
+                match *self.outcome {
+                    Outcome::LimitReached { children } => f.write_str(&actors(children, "stop")),
+                    _ => write!(f, "{} fails too", actor.name()),
+                }
             }
             Outcome::AlreadyAnswered => f.write_str("an earlier decision answers this failure too"),
             Outcome::Escalated => write!(f, "{} fails too", actor.name()),

@@ -3,7 +3,7 @@
 //! This module reports every event once. The only exception is the panic of a destructor, which the containment code
 //! logs itself.
 //!
-//! 1. (rule 10.3) A log subscriber is user code, and so is the `Display` of an error that is logged. A panic of theirs
+//! 1. (rule 10.3) A log subscriber is user code, and so is the `Display` of an error that is logged. A panic in either
 //!    is caught here and changes nothing else.
 
 mod dead_letter;
@@ -14,6 +14,7 @@ mod log;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
 mod recent;
+mod thinned;
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,6 @@ use tokio::sync::watch;
 
 pub(crate) use self::dead_letter::Lost;
 pub use self::dead_letter::{DeadLetter, DeadLetterReason};
-use self::dead_letter::{Line, LineCount};
 pub(crate) use self::event::End;
 pub use self::event::{Event, EventStream, Events};
 pub use self::interest::Interest;
@@ -31,6 +31,7 @@ pub use self::interest::Interest;
 use self::no_log as log;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
+use self::thinned::{Alike, Kind, Line, LineCount, OF_DEAD_LETTERS};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
 use crate::failure::{Failure, cut, text_of};
 use crate::supervision::{LogLevel, Note, Outcome, Standing, Strategy, Time};
@@ -40,22 +41,27 @@ pub(crate) struct Observer {
     events: EventStream,
     dead_letters: Mutex<LineCount>,
     failures: Mutex<Recent>,
+    alike: Mutex<Alike>,
 }
 
 /// What else is known about a note.
 pub(crate) struct About {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
-    /// Whom the note is about: the child if there is one, or else the actor.
+    /// The actor that the note is about: the child if there is one, or else the actor itself.
     pub(crate) uid: Uid,
     pub(crate) child: Option<ActorPath>,
-    /// By which a decision was carried out.
+    /// The strategy by which a decision was carried out.
     pub(crate) strategy: Strategy,
     /// The rule that matched.
     pub(crate) rule: Option<&'static str>,
     pub(crate) standing: Option<Standing>,
+    /// Set if the child was given up because it had been failing for this long.
+    pub(crate) gave_up_after: Option<Duration>,
     /// The number of this failure in its row.
     pub(crate) attempt: u32,
+    /// When it was decided.
+    pub(crate) now: Option<Time>,
 }
 
 impl Observer {
@@ -63,8 +69,9 @@ impl Observer {
     pub(crate) fn new(event_capacity: usize, end: watch::Sender<End>) -> Self {
         Self {
             events: EventStream::new(event_capacity, end),
-            dead_letters: Mutex::default(),
+            dead_letters: Mutex::new(LineCount::new(OF_DEAD_LETTERS)),
             failures: Mutex::default(),
+            alike: Mutex::default(),
         }
     }
 
@@ -90,7 +97,7 @@ impl Observer {
         wanted || contained(|| log::is_on_for(note)).unwrap_or(false)
     }
 
-    /// Tells what the protocol of an actor noted, if that [is heard](Self::hears).
+    /// Reports a note of an actor's protocol, if somebody [hears](Self::hears) it.
     pub(crate) fn note(&self, about: About, note: Note<Failure>) {
         let (text, kept) = match &note {
             Note::Decided { cause, outcome, .. } => {
@@ -107,8 +114,12 @@ impl Observer {
             }
             _ => (String::new(), None),
         };
-        if !told(|| log::note(&about, &note, &text)) {
+        let line = self.line(&about, &note);
+        if !told(|| log::note(&about, &note, &text, line == Line::Missed)) {
             told(|| log::unsaid(&about.actor, about.child.as_ref()));
+        }
+        if line == Line::Last {
+            told(|| log::failures_pause(&about.actor));
         }
         if !Interest::in_note(&note).is_some_and(|kind| self.events.hears(kind)) {
             return;
@@ -121,6 +132,7 @@ impl Observer {
                 failure: cause.clone(),
                 limit: about.strategy.limit,
                 count: about.strategy.count,
+                gave_up_after: about.gave_up_after,
             });
         }
         if let Some(event) = event_of(about, note, kept.unwrap_or_default()) {
@@ -128,7 +140,36 @@ impl Observer {
         }
     }
 
-    /// The last failure of an actor, if it is among the last that somebody was told of.
+    /// Whether a failure gets a line. Also logs how many others got none, if that is due.
+    ///
+    /// Rule 10.9.
+    fn line(&self, about: &About, note: &Note<Failure>) -> Line {
+        let mut line = Line::Own { missed: 0 };
+        let Some(now) = about.now.filter(|_| logs()) else { return line };
+        self.tell_missed(Some(now));
+        if let Note::Decided { cause, directive, outcome, .. } = note
+            && let Some(level) = log::level_of_line(directive, *outcome, about)
+        {
+            let supervisor = about.actor.clone();
+            let kind = Kind { supervisor, failure: cause.type_name(), outcome: outcome.in_a_word(), level };
+            line = self.alike().count(kind, now);
+        }
+        line
+    }
+
+    fn tell_missed(&self, now: Option<Time>) {
+        let over = self.alike().over(now);
+        for (kind, missed) in over {
+            told(|| log::failures_missed(&kind, missed));
+        }
+    }
+
+    /// Never locked while a line is logged.
+    fn alike(&self) -> MutexGuard<'_, Alike> {
+        self.alike.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last failure of an actor, if it is still kept.
     pub(crate) fn last_failure(&self, actor: Uid) -> Option<LastFailure> {
         self.failures().of(actor).cloned()
     }
@@ -172,7 +213,7 @@ impl Observer {
         if lost.reason == DeadLetterReason::Quarantined {
             return on(LogLevel::Warn).then_some(LogLevel::Warn);
         }
-        if lost.answered || !on(LogLevel::Info) {
+        if lost.answered || lost.reason == DeadLetterReason::Abandoned || !on(LogLevel::Info) {
             return quietly();
         }
         let Some(now) = now() else {
@@ -189,8 +230,9 @@ impl Observer {
         Some(LogLevel::Info)
     }
 
-    /// Reports, at the end of a system, how many dead letters got no line.
-    pub(crate) fn dead_letters_end(&self) {
+    /// Reports, at the end of a system, how many dead letters and failures got no line.
+    pub(crate) fn end(&self) {
+        self.tell_missed(None);
         let missed = self.dead_letters().take_missed();
         if missed > 0 {
             told(|| log::dead_letters_missed(missed));
@@ -205,7 +247,7 @@ impl Observer {
 
 /// The event for a note, with the text of its failure. `None`: only the log reports the note.
 fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> {
-    let About { actor, uid, child, rule, standing, attempt, strategy: _ } = about;
+    let About { actor, uid, child, rule, standing, attempt, strategy: _, gave_up_after: _, now: _ } = about;
     let unknown = || actor.clone();
     Some(match note {
         Note::Started { .. } => Event::Started { actor },
@@ -252,7 +294,7 @@ pub(crate) fn termination_callback_failed(failure: &Failure) {
     told(|| log::termination_callback_failed(failure));
 }
 
-/// Tells that the process ends now, in the middle of a shutdown.
+/// Reports that the process ends now, in the middle of a shutdown.
 #[cfg(feature = "signal")]
 pub(crate) fn second_signal(signal: &str) {
     told(|| log::second_signal(signal));
@@ -288,7 +330,7 @@ pub(crate) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[
     told(|| log::shutdown_phase_timed_out(phase, timeout, tasks));
 }
 
-/// Whether there is a log. Without any subscriber this asks nobody.
+/// Whether there is a log. Without any subscriber, this calls no other code.
 fn logs() -> bool {
     log::may_be_on() && contained(log::is_on).unwrap_or(false)
 }

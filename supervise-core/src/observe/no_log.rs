@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::About;
 use super::dead_letter::DeadLetter;
+use super::thinned::Kind;
 use crate::base::ActorPath;
 use crate::failure::Failure;
-use crate::supervision::{LogLevel, Note};
+use crate::supervision::{Directive, LogLevel, Note, Outcome};
 
 pub(super) fn may_be_on() -> bool {
     false
@@ -25,7 +26,15 @@ pub(super) fn is_on_for(_: &Note<Failure>) -> bool {
     false
 }
 
-pub(super) fn note(_: &About, _: &Note<Failure>, _: &str) {}
+pub(super) fn note(_: &About, _: &Note<Failure>, _: &str, _: bool) {}
+
+pub(super) fn level_of_line(_: &Directive, _: Outcome, _: &About) -> Option<LogLevel> {
+    None
+}
+
+pub(super) fn failures_pause(_: &ActorPath) {}
+
+pub(super) fn failures_missed(_: &Kind, _: u64) {}
 
 pub(super) fn unsaid(_: &ActorPath, _: Option<&ActorPath>) {}
 

@@ -208,8 +208,8 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     /// at an end of the child, and the next one at the first end after it has passed. Without
     /// [`max_retries`](Self::max_retries) it grants one start. If a window passes after the first end of a row without
     /// another end, a new row begins. So a window that is shorter than the shortest delay never reaches its limit, and
-    /// its delays do not grow (rule
-    /// [13.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.5)).
+    /// its delays do not grow
+    /// (rule [13.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.5)).
     ///
     /// # Panics
     ///
@@ -408,7 +408,9 @@ impl<C: Actor> BackoffSupervisor<C> {
         if in_a_row == 0 {
             self.count.reset();
         }
-        limit.max_retries.is_none_or(|most| in_a_row < most)
+        let start = did_not_start.then_some(0);
+        !self.count.gives_up(start, &self.plan.backoff, now)
+            && limit.max_retries.is_none_or(|most| in_a_row < most)
             && (limit.within.is_none() || self.ends.permit(limit, now))
     }
 
@@ -431,8 +433,8 @@ impl<C: Actor> BackoffSupervisor<C> {
             };
             self.start = Some(StartLater::new(delay, ctx));
         } else {
-            // If its child ended because of a failure, this failure is also the reason of its own end (rule
-            // 8.8).
+            // If its child ended because of a failure, this failure is also the reason of its own end
+            // (rule 8.8).
             if let Some(failure) = reason.failure() {
                 let reason = if again { EndReason::LimitReached(failure.clone()) } else { reason };
                 ctx.me().actor_ref().core().ends_because(reason);

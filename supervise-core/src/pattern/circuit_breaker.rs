@@ -39,7 +39,7 @@ use crate::actor::{
 use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::observe::DeadLetterReason;
-use crate::supervision::{Backoff, BackoffCount, ChildInfo, Directive, Strategy, Terms, Time};
+use crate::supervision::{Backoff, BackoffCount, ChildInfo, Directive, Growth, Strategy, Terms, Time};
 
 /// Stands in for one child, and refuses messages while the child is down.
 ///
@@ -201,7 +201,8 @@ impl<C: Actor> Plan<C> {
         state.circuit = Circuit::Open { until: now.saturating_add(delay) };
         drop(state);
         self.opened.notify_waiters();
-        Ok((after(Some(Backoff::exponential(delay, delay))), rule))
+        let growth = Growth::Exponential { min: delay, max: delay, jitter: 0.0 };
+        Ok((after(Some(Backoff { growth, ..delays })), rule))
     }
 
     /// Rule 23.7.

@@ -32,10 +32,10 @@ use super::{BlueprintUnder, Decider, decider, partial_decider, system_time};
 use crate::actor::{
     Actor, ActorRef, AskError, Context, DeciderTable, Decides, DecidesAll, DefaultTable, EscalationsDecidedBy,
     FailuresDecidedBy, NeverFails, Props, RefOf, Request, Ruled, SpawnError, SupervisionTable, Supervisor,
-    Terminated, Unchecked,
+    Terminated, Unchecked, keeps_trying,
 };
 use crate::base::ActorPath;
-use crate::failure::{Failure, FailureKind, Stage};
+use crate::failure::Failure;
 use crate::mailbox::MailboxKind;
 use crate::observe;
 use crate::supervision::{
@@ -48,8 +48,8 @@ use crate::supervision::{
 /// Its ref dereferences to a worker's own; see the [module](crate::pattern) for an example. It does not use the table of its
 /// parent. The [default table](crate::DefaultTable), or [another one](PoolProps::supervised_by) that the compiler checks,
 /// decides the failures of its workers. With the default table, there is one difference: if a worker cannot start, the pool
-/// does not stop it but tries again after growing delays (rule
-/// [13.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.8)).
+/// does not stop it but tries again after growing delays
+/// (rule [13.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.8)).
 ///
 /// A pool of one worker is useful if a parent restarts all its children together, but one child may fail without
 /// affecting the others.
@@ -282,18 +282,6 @@ impl<B: Blueprint, T> PoolProps<B, T> {
     }
 }
 
-/// The table of a pool that was given none. The default table would stop a worker that cannot start, for example when a
-/// database is down for a moment, and the pool would stop with its last worker.
-fn keeps_trying(failure: &Failure, worker: &ChildInfo) -> Result<Ruled, Failure> {
-    match (failure.stage(), failure.kind()) {
-        (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
-            DefaultTable::rule(failure, worker)
-        }
-        // Rule 5.3 delays it.
-        (Stage::Initialization | Stage::PostRestart, _) => Ok((Directive::Restart, None)),
-    }
-}
-
 fn assert_no_shutdown(strategy: &Strategy) {
     assert!(
         strategy.auto_shutdown == AutoShutdown::Never,
@@ -346,8 +334,8 @@ impl<C: Actor> ActorRef<Pool<C>> {
 
     /// Sets the number of workers, after the pool has routed all earlier messages. If there are too many, the youngest ones
     /// stop after they have handled their messages. If one of those fails before that, other workers are not affected,
-    /// whatever the strategy says (rule
-    /// [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
+    /// whatever the strategy says
+    /// (rule [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
     /// restores the original size.
     ///
     /// # Panics

@@ -91,7 +91,7 @@ struct Subscriber<T: 'static> {
     tell: UserValue<Box<dyn Fn(Option<T>) -> Told + Send + Sync>>,
 }
 
-/// What became of an event.
+/// The outcome of telling an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Delivered,

@@ -52,7 +52,8 @@ impl ActorSystem {
     }
 }
 
-/// On a thread and a runtime of its own, because the handlers that hold up the shutdown may block all others.
+/// Runs on a thread and a runtime of its own, because the handlers that delay the shutdown may block all
+/// others.
 fn exit_at_the_next(mut signals: Signals) {
     let wait = async move {
         let again = signals.next().await;

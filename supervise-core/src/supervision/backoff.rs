@@ -14,6 +14,8 @@ pub struct Backoff {
     pub growth: Growth,
     /// When the count of consecutive failures is reset.
     pub reset: Reset,
+    /// How long a child may go on failing before it is given up.
+    pub give_up_after: Option<Duration>,
 }
 
 /// How a delay grows.
@@ -59,7 +61,11 @@ impl Backoff {
     pub const fn exponential(min: Duration, max: Duration) -> Self {
         assert!(!min.is_zero(), "the shortest delay of a backoff must be longer than zero");
         assert!(min.as_nanos() <= max.as_nanos(), "the shortest delay of a backoff must not exceed the longest");
-        Self { growth: Growth::Exponential { min, max, jitter: 0.0 }, reset: Reset::After(max) }
+        Self {
+            growth: Growth::Exponential { min, max, jitter: 0.0 },
+            reset: Reset::After(max),
+            give_up_after: None,
+        }
     }
 
     /// A delay of `count · initial`, as in Proto.Actor. The count is cleared when the last failure is older than
@@ -71,7 +77,7 @@ impl Backoff {
     #[track_caller]
     pub const fn linear(window: Duration, initial: Duration) -> Self {
         assert!(!initial.is_zero() && !window.is_zero(), "a backoff's window and step must be longer than zero");
-        Self { growth: Growth::Linear { initial, window }, reset: Reset::After(window) }
+        Self { growth: Growth::Linear { initial, window }, reset: Reset::After(window), give_up_after: None }
     }
 
     /// Adds a random share of up to `jitter` to each delay.
@@ -90,9 +96,52 @@ impl Backoff {
     }
 
     /// Resets the count when the child has not failed for `quiet`.
+    ///
+    /// # Panics
+    ///
+    /// If the child is [given up](Self::give_up_after) sooner.
+    #[track_caller]
     pub const fn reset_after(mut self, quiet: Duration) -> Self {
         self.reset = Reset::After(quiet);
+        self.checked()
+    }
+
+    /// Gives a child up that goes on failing: a failure that comes `limit` or more after the first one of its row is not answered by a
+    /// restart, but as [`OnLimit`](crate::OnLimit) says. A quiet time ends the row. Limits of the number of restarts apply beside it.
+    ///
+    /// Rule [7.13](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.13).
+    ///
+    /// # Panics
+    ///
+    /// If `limit` is not longer than the longest delay and the quiet time, or the growth is linear.
+    #[track_caller]
+    pub const fn give_up_after(mut self, limit: Duration) -> Self {
+        self.give_up_after = Some(limit);
+        self.checked()
+    }
+
+    #[track_caller]
+    const fn checked(self) -> Self {
+        if let Some(limit) = self.give_up_after {
+            assert!(
+                self.may_give_up_after(limit),
+                "a backoff gives a child up after a time that is longer than its longest delay and its quiet time; a linear one does not"
+            );
+        }
         self
+    }
+
+    /// Whether this time is allowed. It must not be over when the child has its second chance at the longest delay, or was quiet.
+    pub(crate) const fn may_give_up_after(&self, limit: Duration) -> bool {
+        let longest = match self.growth {
+            Growth::Exponential { max, .. } => max,
+            Growth::Linear { .. } => return false,
+        };
+        let is_longer_than_quiet = match self.reset {
+            Reset::After(quiet) => limit.as_nanos() > quiet.as_nanos(),
+            Reset::Manual => true,
+        };
+        limit.as_nanos() > longest.as_nanos() && is_longer_than_quiet
     }
 
     /// Resets the count only when the child asks for it.
@@ -118,12 +167,16 @@ impl Backoff {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct BackoffCount {
     count: u32,
+    /// The time of the first of them.
+    began: Option<Time>,
     /// When the last delayed restart was due.
     last_due: Option<Time>,
     /// The time of the last failure.
     last_failure: Option<Time>,
     /// How many times the child had begun to run by the last failure.
     runs: u8,
+    /// Whether the child was given up at its last failure.
+    gave_up: bool,
 }
 
 impl BackoffCount {
@@ -144,16 +197,46 @@ impl BackoffCount {
     /// If it ran, the quiet time is at least the longest delay, because an actor below the child may have taken long to
     /// fail.
     pub fn failed_to_start(&mut self, runs: u8, backoff: &Backoff, now: Time, draw: f64) -> Duration {
-        let count = match backoff.growth {
-            Growth::Linear { .. } => self.count_at(backoff, now),
-            Growth::Exponential { .. } if runs == self.runs => self.count,
-            Growth::Exponential { max, .. } => self.count_after(max, backoff, now),
-        };
+        let count = self.count_of_starts(runs, backoff, now);
         self.runs = runs;
         self.failed_as(count, backoff, now, draw)
     }
 
+    /// As [`count_at`](Self::count_at), for a failed start of a child that has begun to run `runs` times.
+    fn count_of_starts(&self, runs: u8, backoff: &Backoff, now: Time) -> u32 {
+        match backoff.growth {
+            Growth::Linear { .. } => self.count_at(backoff, now),
+            Growth::Exponential { .. } if runs == self.runs => self.count,
+            Growth::Exponential { max, .. } => self.count_after(max, backoff, now),
+        }
+    }
+
+    /// Whether a failure at `now` comes when the child has been failing for too long. It is then not counted. For a failed start,
+    /// `start` says how many times the child has begun to run.
+    ///
+    /// Rule 7.13.
+    #[must_use]
+    pub fn gives_up(&mut self, start: Option<u8>, backoff: &Backoff, now: Time) -> bool {
+        let in_a_row = match start {
+            Some(runs) => self.count_of_starts(runs, backoff, now),
+            None => self.count_at(backoff, now),
+        };
+        self.gave_up = match (backoff.give_up_after, self.began) {
+            (Some(limit), Some(began)) => in_a_row > 0 && now.saturating_sub(began) >= limit,
+            _ => false,
+        };
+        self.gave_up
+    }
+
+    /// Whether the child was given up at its last failure.
+    pub(crate) fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
     fn failed_as(&mut self, count: u32, backoff: &Backoff, now: Time, draw: f64) -> Duration {
+        if count == 0 {
+            self.began = Some(now);
+        }
         self.count = count;
         let delay = backoff.delay(self.count, draw);
         self.count = self.count.saturating_add(1);
@@ -269,6 +352,50 @@ mod tests {
         assert_eq!(count.failed(&backoff, seconds(9), 0.0), seconds(1));
         // Restarted at 10, failed at 14: it is not.
         assert_eq!(count.failed(&backoff, seconds(14), 0.0), seconds(2));
+    }
+
+    /// Rule 7.13.
+    #[test]
+    fn a_child_that_goes_on_failing_is_given_up() {
+        let backoff = Backoff::exponential(seconds(1), seconds(8)).give_up_after(seconds(60));
+        let mut count = BackoffCount::default();
+        let mut now = seconds(5);
+        let mut failures = 0;
+        while !count.gives_up(None, &backoff, now) {
+            now += count.failed(&backoff, now, 0.0) + seconds(2);
+            failures += 1;
+            assert!(now < seconds(200), "it is never given up");
+        }
+        // The first failure was at 5, so the first one at 65 or later is refused: the delays are 1, 2, 4, 8, 8, 8, 8 and 8 s.
+        assert_eq!((now.as_secs(), failures), (68, 8));
+        assert!(count.gave_up());
+        // What was refused was not counted, so the child has been quiet since its last restart.
+        assert!(!count.gives_up(None, &backoff, now + seconds(8)));
+        assert!(!count.gave_up());
+    }
+
+    /// Rule 7.13: that a start takes its time to fail does not end the row.
+    #[test]
+    fn a_child_that_cannot_start_is_given_up() {
+        let backoff = Backoff::exponential(seconds(1), seconds(8)).give_up_after(seconds(60));
+        let mut count = BackoffCount::default();
+        let mut now = seconds(0);
+        while !count.gives_up(Some(0), &backoff, now) {
+            now += count.failed_to_start(0, &backoff, now, 0.0) + seconds(15);
+            assert!(now < seconds(200), "it is never given up");
+        }
+        assert_eq!(now.as_secs(), 16 + 17 + 19 + 23);
+        assert!(!count.gives_up(Some(1), &backoff, now), "it has run in between");
+    }
+
+    #[test]
+    fn a_time_after_which_a_child_is_given_up_leaves_room_for_its_delays() {
+        let backoff = Backoff::exponential(seconds(1), seconds(8));
+        assert!(!backoff.may_give_up_after(seconds(8)));
+        assert!(backoff.may_give_up_after(seconds(9)));
+        assert!(!backoff.reset_after(seconds(9)).may_give_up_after(seconds(9)));
+        assert!(backoff.manual_reset().may_give_up_after(seconds(9)));
+        assert!(!Backoff::linear(seconds(2), seconds(1)).may_give_up_after(seconds(60)));
     }
 
     #[test]

@@ -66,13 +66,13 @@ pub enum Log {
     /// Every decision at this level.
     At(LogLevel),
     /// Up to this many failures of a child in a row as warnings, if the child restarts or goes on, and the others as errors. `Stop` and
-    /// a limit that is reached are errors, `Escalate` is not logged. Rule
-    /// [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6).
+    /// a limit that is reached are errors, `Escalate` is not logged.
+    /// Rule [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6).
     ByAttempt(u32),
 }
 
 /// The levels of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LogLevel {
     /// Errors.
     Error,

@@ -318,6 +318,20 @@ pub enum Outcome {
     LimitEscalated,
 }
 
+impl Outcome {
+    /// What follows, in a word.
+    pub(crate) fn in_a_word(self) -> &'static str {
+        match self {
+            Self::Resumed => "resume",
+            Self::Restarting { .. } => "restart",
+            Self::Stopped { .. } => "stop",
+            Self::LimitReached { .. } | Self::LimitEscalated => "limit",
+            Self::AlreadyAnswered => "answered",
+            Self::Escalated => "escalate",
+        }
+    }
+}
+
 /// Something to report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note<C> {

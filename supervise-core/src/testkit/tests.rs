@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::actor::{Actor, ActorRef, Context, Supervisor};
 
-/// Waits for something that `std` brings.
+/// Waits for a message of a `std` channel.
 struct Blocking(Arc<Mutex<mpsc::Receiver<()>>>);
 
 impl Supervisor for Blocking {
@@ -23,7 +23,7 @@ impl Actor for Blocking {
     }
 }
 
-/// Is always busy, one way or the other.
+/// Is always busy, in one of several ways.
 struct Busy;
 
 impl Supervisor for Busy {
@@ -62,7 +62,7 @@ const PATIENT: Limits = Limits {
     blocked_looks: NEVER,
 };
 
-/// What a test that must fail under these limits says.
+/// The message of a test that must fail under these limits.
 fn complaint(limits: Limits, test: impl AsyncFnOnce(&TestSystem)) -> String {
     let blocked = |why: &str| panic!("{why}");
     let failed = contained(|| {
@@ -148,7 +148,7 @@ fn a_blocking_task_that_does_not_return_fails_the_test() {
     drop(release);
 }
 
-/// Runs a test that blocks its thread until `release` is dropped; answers what was said about it, once that contains `expected`.
+/// Runs a test that blocks its thread until `release` is dropped. Returns the report about it, once that contains `expected`.
 fn report(expected: &'static str, release: mpsc::Sender<()>, test: impl AsyncFnOnce(&TestSystem)) -> String {
     let (tell, told) = mpsc::channel();
     let mut release = Some(release);

@@ -1,6 +1,7 @@
 //! Reads `#[actor]` on an impl block into a [`Block`].
 
 pub(crate) mod batch;
+mod body;
 mod forgotten;
 pub(crate) mod handler;
 mod hook;
@@ -34,8 +35,11 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let implements = arguments.implements.value.unwrap_or_default();
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
-        let message = "`#[actor]` belongs on the actor's own impl block, `#[actor] impl Feed { .. }`, \
-                       not on the impl of a trait";
+        let actor = written(&item.self_ty);
+        let message = format!(
+            "`#[actor]` belongs on the actor's own impl block, not on the impl of a trait: write the handlers in \
+             `#[actor] impl {actor} {{ #[handler] fn .. }}`, and this impl without `#[actor]`"
+        );
         errors.at(of_trait, message);
         return None;
     }
@@ -71,7 +75,10 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     };
     for member in &mut members {
         match member {
-            Member::Method(method) => read_method(&mut block, method, errors),
+            Member::Method(method) => {
+                read_method(&mut block, method, errors);
+                body::check(&block.krate, method, errors);
+            }
             Member::Other(attrs, _) => {
                 for attribute in &attributes::take(attrs, &|attribute| role(attribute).is_some()) {
                     errors.at(attribute, format!("`#[{}]` belongs on a method", written(attribute.path())));
@@ -88,7 +95,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     }
     block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));
     refuse_watched_refs(&mut block, &members, errors);
-    own_type::check(&mut block, errors);
+    own_type::check(&mut block, &members, errors);
     block.check(errors);
     block.item.members = members;
     Some(block)
@@ -274,9 +281,17 @@ fn check_signature(role: &str, signature: &Signature, errors: &mut Errors) {
     if let syn::Safety::Unsafe(unsafety) = &signature.safety {
         errors.at(unsafety, format!("a {role} cannot be unsafe, because the runtime calls it"));
     }
-    if !signature.generics.params.is_empty() {
-        let message =
-            format!("a {role} cannot have generic parameters: put them on the impl block, or write the types out");
-        errors.at(&signature.generics, message);
+    let generics = &signature.generics;
+    if generics.params.is_empty() {
+        return;
     }
+    let message = if generics.lifetimes().count() == generics.params.len() {
+        format!(
+            "a {role} cannot borrow for a lifetime of its own: remove `{}`, and take owned values",
+            written(generics)
+        )
+    } else {
+        format!("a {role} cannot have generic parameters: put them on the impl block, or write the types out")
+    };
+    errors.at(generics, message);
 }

@@ -2,8 +2,8 @@
 
 mod child;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, DeriveInput, LitInt, Meta, Path};
 
@@ -31,6 +31,7 @@ pub(crate) fn declaration(arguments: TokenStream, mut item: DeriveInput, errors:
     if let Some(second) = attributes::take(&mut item.attrs, &|attribute| is(attribute, "actor")).first() {
         errors.at(second, "this type has an `#[actor]` already: remove the second one");
     }
+    refuse_ref_objects(&item.data, errors);
     let table = table_of(&tables, &item, errors);
     let children = child::children(&mut item.data, errors);
     let arguments = actor_arguments(arguments, errors);
@@ -67,6 +68,30 @@ fn check_type(item: &DeriveInput, errors: &mut Errors) {
         );
         errors.at(parameter, message);
     }
+}
+
+/// Refuses `dyn TypedRef` in a field, which rustc can only call not dyn compatible.
+fn refuse_ref_objects(data: &Data, errors: &mut Errors) {
+    let Data::Struct(data) = data else { return };
+    for field in &data.fields {
+        if is_ref_object(field.ty.to_token_stream()) {
+            let message = "refs of several actor types have no trait object: keep `supervise::AnyActorRef`s, which `r.actor_ref().to_any()` \
+                           gives, or the refs of a `#[protocol]` that the actors implement";
+            errors.at(&field.ty, message);
+        }
+    }
+}
+
+fn is_ref_object(tokens: TokenStream) -> bool {
+    let mut is_object = false;
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => {
+            is_object |= word == "dyn";
+            is_object && word == "TypedRef"
+        }
+        TokenTree::Group(group) => is_ref_object(group.stream()),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
 fn table_of(tables: &[Attribute], item: &DeriveInput, errors: &mut Errors) -> Option<Table> {
@@ -152,8 +177,7 @@ pub(crate) fn stash(setting: &Setting, example: &'static str, _: &mut Errors) ->
     let capacity = setting.value(LitInt::parse, example)?;
     match capacity.base10_parse()? {
         0 => {
-            let message =
-                "a stash needs room for at least 1 message: write `stash = 1` or more, or remove `#[stash_while]`";
+            let message = "a stash needs room for at least 1 message: write `stash = 100`, or remove `stash` and `#[stash_while]`";
             Err(syn::Error::new(capacity.span(), message))
         }
         capacity => Ok(capacity),
@@ -197,7 +221,7 @@ fn capacity(input: ParseStream<'_>) -> syn::Result<(usize, TokenStream)> {
     })?;
     let size = capacity.base10_parse()?;
     if size == 0 {
-        let message = "a mailbox needs room for at least 1 message";
+        let message = "a mailbox needs room for at least 1 message: write `bounded(1)` or more";
         return Err(syn::Error::new(capacity.span(), message));
     }
     if !input.is_empty() {

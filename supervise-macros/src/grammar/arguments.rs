@@ -67,6 +67,8 @@ arguments! {
             "Up to this many messages are handled in one call. The handler takes a `Vec` with an element for each message; the ref's method takes one element. The handler returns nothing, a `Vec` with one reply for each message in their order, or a `Result` of these. An `Err` fails the actor once, and all askers of the batch get it. Without `linger`, a batch consists of the messages that already wait. The messages of a sender keep their order, also between handlers.";
         "linger" => linger: Duration = duration, "linger = \"10ms\"",
             "How long a batch that is not full waits for more messages, after its first one. Default: not at all.";
+        "skip_abandoned" => skip_abandoned: () = flag, "skip_abandoned",
+            "If the asker has given up before the message is handled, the handler does not run. For questions whose answer nobody needs any more, not for commands.";
         "not_influencing" => not_influencing: () = flag, "not_influencing",
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",
@@ -99,6 +101,8 @@ arguments! {
             "A random share of up to this much on top of each delay, from 0.0 to 1.0. Default: 0.0.";
         "reset_after" => reset_after: Reset = reset_after, "reset_after = \"1m\"",
             "How long a restarted child must not fail before the delay starts again at `min`, or `manual`. Default: `max`.";
+        "give_up_after" => give_up_after: Value<Duration> = length, "give_up_after = \"10m\"",
+            "How long a child may go on failing. After that, its next failure is as at a limit: `on_limit` says what follows. Longer than `max` and `reset_after`. Default: for ever.";
     }
 
     /// The arguments of `linear_backoff(..)`.

@@ -18,6 +18,9 @@ pub(super) fn expand(protocol: &Protocol) -> TokenStream {
     let mut generated = Vec::new();
     if protocol.has_object {
         generated = reference(protocol);
+        let krate = &protocol.krate;
+        let of = quote_spanned!(Span::mixed_site()=> #krate::__private::IsProtocol);
+        generated.push(derivation(&item.generics, of, &object(protocol), TokenStream::new()));
         for (at, method) in protocol.methods.iter().enumerate() {
             generated.push(returned(protocol, at, method));
         }
@@ -44,7 +47,7 @@ fn reference(protocol: &Protocol) -> Vec<TokenStream> {
     let own = quote!(#reference #ty_generics);
     let inner = quote_spanned!(mixed=> #krate::ProtocolRef<#object>);
     let text = format!(
-        "Refers to a [`{ident}`]: an actor that implements it, or any other value, which it is made `From`. It has the \
+        "Refers to an implementation of [`{ident}`]: an actor, or any other value. Make it with `new`. It has the \
          methods of [`{ident}`]. It is cheap to clone, and `Display` shows the path and `Uid` of the actor behind it."
     );
     let declared = Generics { where_clause: None, ..generics.clone() };

@@ -121,7 +121,7 @@ fn check_generics(generics: &Generics, errors: &mut Errors) {
     }
 }
 
-/// Whether `#[async_trait]` stands below. Its futures must be `Send`.
+/// Whether `#[async_trait]` follows. Its futures must be `Send`.
 fn check_async_trait(attrs: &[Attribute], errors: &mut Errors) -> bool {
     let of_async_trait =
         |attribute: &&Attribute| attribute.path().segments.last().is_some_and(|last| last.ident == "async_trait");

@@ -1,6 +1,6 @@
 mod mistakes_in_Feed {
     ::core::compile_error! {
-        "a message moves to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
+        "a message moves to another task and cannot borrow: take the value, `String`, or share it, `Arc<str>`"
     }
 }
 ///

@@ -19,7 +19,7 @@ pub(crate) trait Storage<
     }
 }
 #[allow(deprecated)]
-///Refers to a [`Storage`]: an actor that implements it, or any other value, which it is made `From`. It has the methods of [`Storage`]. It is cheap to clone, and `Display` shows the path and `Uid` of the actor behind it.
+///Refers to an implementation of [`Storage`]: an actor, or any other value. Make it with `new`. It has the methods of [`Storage`]. It is cheap to clone, and `Display` shows the path and `Uid` of the actor behind it.
 #[allow(dead_code)]
 pub(crate) struct StorageRef<K: Send + 'static>(
     ::supervise::ProtocolRef<dyn Storage<K>>,
@@ -88,6 +88,9 @@ impl<K: Send + 'static> StorageRef<K> {
         self.0.actor()
     }
 }
+#[allow(deprecated)]
+#[automatically_derived]
+impl<K: Send + 'static> ::supervise::__private::IsProtocol for dyn Storage<K> {}
 #[allow(deprecated)]
 impl<'__a, K: Send + 'static> ::supervise::__private::AsksAt<0usize>
 for dyn Storage<K> + '__a {

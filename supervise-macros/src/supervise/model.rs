@@ -97,6 +97,7 @@ pub(crate) enum Growth {
         max: Value<Duration>,
         jitter: Option<Value<f64>>,
         reset: Option<Reset>,
+        give_up_after: Option<Value<Duration>>,
     },
     Linear {
         window: Value<Duration>,
@@ -165,14 +166,15 @@ impl Strategy {
         self.arguments.auto_shutdown.given().is_some()
     }
 
-    /// Refuses arguments that have no effect without others. `limited`: a rule has a limit of its own.
-    fn check(&self, limited: bool, errors: &mut Errors) {
+    /// Refuses arguments that have no effect without others. `limited`: a rule has a limit of its own. `gives_up`: a backoff does.
+    fn check(&self, limited: bool, gives_up: bool, errors: &mut Errors) {
         let StrategyArguments { max_retries, within, window, on_limit, count, .. } = &self.arguments;
         check_limit(max_retries.given(), within.given(), window.given(), errors);
         if limited {
             return;
         }
-        for given in [on_limit.given(), count.given()] {
+        let on_limit = on_limit.given().filter(|_| !gives_up);
+        for given in [on_limit, count.given()] {
             if let (Some(given), None) = (given, max_retries.given()) {
                 let message = format!("`{}` has no effect without a limit: add `max_retries = 10`", given.name);
                 errors.add(given.error(message));
@@ -211,6 +213,11 @@ impl Backoff {
     pub(crate) fn constant(&self) -> Option<Span> {
         self.growth.place(Value::constant, Value::constant)
     }
+
+    /// Whether it gives a child up at some time, which is a limit.
+    pub(crate) fn gives_up(&self) -> bool {
+        matches!(self.growth, Growth::Exponential { give_up_after: Some(_), .. })
+    }
 }
 
 impl Growth {
@@ -220,12 +227,13 @@ impl Growth {
         of_share: fn(&Value<f64>) -> Option<Span>,
     ) -> Option<Span> {
         match self {
-            Self::Exponential { min, max, jitter, reset } => {
+            Self::Exponential { min, max, jitter, reset, give_up_after } => {
                 let reset = match reset {
                     Some(Reset::After(quiet)) => of(quiet),
                     Some(Reset::Manual) | None => None,
                 };
-                first([of(min), of(max), jitter.as_ref().and_then(of_share), reset])
+                let given_up = give_up_after.as_ref().and_then(of);
+                first([of(min), of(max), jitter.as_ref().and_then(of_share), reset, given_up])
             }
             Self::Linear { window, initial, .. } => first([of(window), of(initial)]),
         }
@@ -282,14 +290,17 @@ impl Pattern {
 impl Table {
     /// Refuses rules and arguments that have no effect, and tables that leave a failure undecided.
     pub(crate) fn check(&self, generics: &Generics, errors: &mut Errors) {
-        self.strategy.check(self.rules.iter().any(|rule| rule.answer.limit.is_some()), errors);
+        let limited = self.rules.iter().any(|rule| rule.answer.limit.is_some());
+        let backoffs = self.rules.iter().map(|rule| &rule.answer.backoff);
+        let gives_up = backoffs.chain([&self.strategy.arguments.backoff.value]).flatten().any(Backoff::gives_up);
+        self.strategy.check(limited, gives_up, errors);
         reachability::check(&self.rules, generics, errors);
         if let (Some(decider), false) = (self.decider.given(), self.rules.is_empty()) {
             let message = "a table has either rules or a decider: remove `decider` or the `on(..)` rules";
             errors.add(decider.error(message));
         }
         if let (false, Some(backoff)) = (self.may_restart(), self.strategy.arguments.backoff.given()) {
-            let message = "this backoff has no effect: no rule of this table restarts a child";
+            let message = "this backoff has no effect, because no rule of this table restarts a child: remove it, or write `Restart` in a rule";
             errors.at_span(backoff.span(), message);
         }
     }

@@ -400,7 +400,7 @@ fn fallen(fall: &Fall, now: Time) -> Card {
     let way = if fall.passed.is_empty() {
         String::new()
     } else {
-        format!("The failure went up: {} → {}. ", fall.origin, fall.passed.join(" → "))
+        format!("The failure was escalated: {} → {}. ", fall.origin, fall.passed.join(" → "))
     };
     let end = match &fall.end {
         Some((end, supervisor)) => format!("{supervisor}: {}", outcome(*end)),

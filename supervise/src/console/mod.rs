@@ -49,8 +49,8 @@ pub use self::watch::Watch;
 /// ```
 ///
 /// It runs on a thread of its own, so it answers even while every worker of the system is blocked. It looks once a second while
-/// somebody reads, and otherwise every five seconds. It sends no message and runs no code of an actor (rule
-/// [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
+/// somebody reads, and otherwise every five seconds. It sends no message and runs no code of an actor
+/// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
 #[must_use = "it does nothing before it is started"]
 pub struct Console {
     system: ActorSystem,
@@ -72,8 +72,8 @@ impl Console {
     }
 
     /// Answers requests whose `Host` is `host`, a name without a port. Without this, only requests to IP addresses, `localhost`
-    /// and names below it are answered (rule
-    /// [22.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.5)).
+    /// and names below it are answered
+    /// (rule [22.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.5)).
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into().to_ascii_lowercase());
         self

@@ -41,7 +41,7 @@ pub(super) fn text(system: &str, view: &View) -> String {
     }
     if !view.mentioned.is_empty() {
         out.blank();
-        out.fill("", "", "Long in one message, with none behind: perhaps the others wait for these.");
+        out.fill("", "", "Long in one message, with none behind: the stuck actors may wait for these.");
     }
     for Mention { path, handler, since } in &view.mentioned {
         let handler = handler.map_or_else(|| "a handler".to_owned(), |name| format!("`{name}`"));

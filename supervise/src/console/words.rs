@@ -116,6 +116,7 @@ pub(super) fn reason(reason: DeadLetterReason) -> &'static str {
         DeadLetterReason::MailboxFull => "the mailbox is full",
         DeadLetterReason::StashFull => "the stash is full",
         DeadLetterReason::Quarantined => "it failed at each delivery",
+        DeadLetterReason::Abandoned => "its asker had given up",
         DeadLetterReason::NotFound => "nobody has that path",
         _ => "it was not handled",
     }

@@ -1,4 +1,4 @@
-//! The paths of `supervise` that are taken most, one operation at a time, for comparing one state of the code with another.
+//! The most used paths of `supervise`, one operation at a time, to compare one state of the code with another.
 //!
 //! ```sh
 //! cargo bench --no-default-features -- --save-baseline before

@@ -1,5 +1,5 @@
-//! What an actor whose mailbox is never empty does to others, and how soon its own stop and failure take effect. For `supervise`,
-//! and for a hand-written loop where there is something to compare.
+//! How an actor whose mailbox is never empty affects others, and how soon its own stop and failure take effect. For
+//! `supervise`, and for a hand-written loop if it has a counterpart.
 //!
 //! The flooded actor sends itself one message for each that it handles.
 
@@ -87,7 +87,7 @@ impl Flooded {
 impl Flooded {
     fn see(&self, what: What) {
         let handled = self.flood.handled.load(Ordering::Relaxed);
-        // Nobody looks any more when a measurement is over.
+        // When a measurement is over, nobody receives this.
         let _looked = self.flood.seen.send(Seen { what, at: Instant::now(), handled });
     }
 }
@@ -241,7 +241,8 @@ async fn sample<F: Framework>(counter: &F::Counter) -> Vec<Duration> {
     let began = Instant::now();
     let mut samples = Vec::new();
     while began.elapsed() < SAMPLING {
-        // Lets the flooded actor have its turn: one ask upon the other would slip through between two of its turns.
+        // Lets the flooded actor have its turn. Asks in direct succession would be answered between two of its
+        // turns.
         tokio::task::yield_now().await;
         let began = Instant::now();
         F::total(counter).await;

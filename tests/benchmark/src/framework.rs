@@ -1,6 +1,6 @@
-//! What a workload asks of a framework, so that each workload is written once and the same for all.
+//! What a workload requires of a framework, so that each workload is written once for all of them.
 //!
-//! A framework without some feature gets the least that a user would write by hand in its place; its file says what.
+//! If a framework lacks a feature, its file contains the least that a user would write by hand instead, and says so.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub enum Cause {
     Panic,
 }
 
-/// Who is restarted when a child fails.
+/// Which children are restarted when one fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     OneForOne,
@@ -62,12 +62,13 @@ pub type Parcel = [u64; 8];
 
 /// An actor framework, or the hand-written loop.
 ///
-/// Five kinds of actors do all the work: a *counter* adds up what it is told, a *store* does the same with larger messages, a
-/// *runner* passes a number on round a ring, a *node* has children and does nothing, an *editor* asks counters, its children.
+/// Five kinds of actors do all the work. A *counter* adds up the numbers that it is told. A *store* does the same with larger
+/// messages. A *runner* passes a number round a ring. A *node* has children and does nothing. An *editor* asks its children,
+/// which are counters.
 pub trait Framework: Send + Sync + Sized + 'static {
     const NAME: &'static str;
 
-    /// Whether what one sender sends is handled in that order.
+    /// Whether the messages of one sender are handled in order.
     const KEEPS_ORDER: bool = true;
 
     /// Whether an actor's children have ended before it does.
@@ -110,7 +111,7 @@ pub trait Framework: Send + Sync + Sized + 'static {
     /// Asks a counter for its sum.
     fn total(counter: &Self::Counter) -> impl Future<Output = u64> + Send;
 
-    /// The same by a handler that the asker may run itself, where the framework has such a thing.
+    /// The same by a handler that the asker may run itself, if the framework has such a feature.
     fn total_inline(counter: &Self::Counter) -> impl Future<Output = u64> + Send {
         Self::total(counter)
     }
@@ -124,7 +125,7 @@ pub trait Framework: Send + Sync + Sized + 'static {
     /// Tells a store to add up what is in a parcel.
     fn put(store: &Self::Store, parcel: Parcel) -> impl Future<Output = ()> + Send;
 
-    /// Asks it to, and for its sum.
+    /// Asks a store to do so, and for its sum.
     fn put_and_total(store: &Self::Store, parcel: Parcel) -> impl Future<Output = u64> + Send;
 
     /// How an editor is reached.
@@ -139,7 +140,7 @@ pub trait Framework: Send + Sync + Sized + 'static {
     /// How a runner is reached.
     type Runner: Send + Sync + 'static;
 
-    /// A ring of runners. Whoever gets zero says so on `done`.
+    /// A ring of runners. The runner that gets zero reports on `done`.
     fn ring(&self, runners: usize, done: UnboundedSender<()>) -> impl Future<Output = Self::Runner> + Send;
 
     /// Sends a number into the ring: each runner passes one less to the next.
@@ -148,7 +149,7 @@ pub trait Framework: Send + Sync + Sized + 'static {
     /// What keeps a tree of nodes alive.
     type Tree: Send + 'static;
 
-    /// Makes `root`, which makes its children when it starts, and so on.
+    /// Spawns `root`, which spawns its children when it starts, and so on.
     fn tree(&self, root: Node) -> impl Future<Output = Self::Tree> + Send;
 
     /// Stops a tree's root, and with it all of the tree.
@@ -212,7 +213,7 @@ impl Probe {
     }
 }
 
-/// A node to be, and what it reports.
+/// The description of a node, and what it reports.
 #[derive(Debug, Clone)]
 pub struct Node {
     children: usize,

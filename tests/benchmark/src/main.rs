@@ -1,4 +1,5 @@
-//! What `supervise` costs, beside a hand-written tokio loop and other actor frameworks. `README.md` says how to run it.
+//! What `supervise` costs, in comparison with a hand-written tokio loop and other actor frameworks. `README.md` says
+//! how to run it.
 
 mod fairness;
 mod framework;
@@ -21,7 +22,7 @@ use options::Command;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Nobody reads the message of a panic that a workload asked for.
+    // A panic that a workload causes on purpose prints nothing.
     std::panic::set_hook(Box::new(|panic| {
         if panic.payload().downcast_ref::<&str>() != Some(&"as told") {
             eprintln!("{panic}");

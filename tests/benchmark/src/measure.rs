@@ -1,4 +1,4 @@
-//! Time, memory, and what many runs say together.
+//! Measures time and memory, and combines the results of several runs.
 
 use std::time::{Duration, Instant};
 

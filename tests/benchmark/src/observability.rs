@@ -1,4 +1,4 @@
-//! What tracing costs `supervise`: built without it, with nobody listening, and with a subscriber.
+//! What tracing costs in `supervise`: built without it, without a subscriber, and with one.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::scale::Scale;
 use crate::table::{figure, ratio};
 use crate::workload::Workload;
 
-/// What happens most, and what says something when it happens.
+/// The most frequent operations, and those that write log lines.
 const WORKLOADS: [Workload; 7] = [
     Workload::Tell1,
     Workload::Ask,

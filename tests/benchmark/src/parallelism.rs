@@ -1,5 +1,5 @@
-//! Who waits for whom: scenes in which a thread is blocked, busy or not the runtime's, for `supervise` and for one task of tokio's
-//! per actor.
+//! Measures who waits for whom, in scenes in which a thread is blocked, busy or not one of the runtime's threads. For
+//! `supervise`, and for one tokio task per actor.
 
 mod actors;
 mod scene;
@@ -55,7 +55,7 @@ impl Stall {
 pub enum Threads {
     /// The current-thread runtime.
     Current,
-    /// So many workers.
+    /// This many workers.
     Workers(usize),
 }
 
@@ -100,7 +100,7 @@ pub struct Extent {
     /// Times that a job of `job` is told to each of some actors.
     fan_outs: usize,
     job: Duration,
-    /// How long who has told 100 actors blocks.
+    /// How long an actor blocks after it has told 100 others.
     stall_of_teller: Duration,
     /// How long asks, sleeps and echoes are timed.
     sampling: Duration,
@@ -110,7 +110,7 @@ pub struct Extent {
     long_turns: u32,
     /// Asks from within a handler.
     blocking_asks: usize,
-    /// Who has not got through by then never will.
+    /// A scene that is not over by then will never be.
     limit: Duration,
 }
 
@@ -156,7 +156,7 @@ pub struct Options {
     pub threads: Vec<Threads>,
 }
 
-/// What a scene prints that has not got through.
+/// What a scene prints if it did not finish.
 const NEVER: &str = "never";
 
 /// Plays one scene in this process and prints its p50, p99 and longest time, in nanoseconds.
@@ -169,7 +169,7 @@ pub fn one(scene: &str, actors: &str, threads: Threads, quick: bool) -> Result<(
         println!("{NEVER}");
         std::process::exit(0);
     });
-    // Lives until the process ends: its end would wait for handlers that never come to theirs.
+    // Lives until the process ends, because its shutdown would wait for handlers that never return.
     let runtime = threads.runtime();
     let mut samples = match actors {
         Raw::NAME => runtime.block_on(scene.play::<Raw>(threads, extent)),
@@ -184,12 +184,12 @@ pub fn one(scene: &str, actors: &str, threads: Threads, quick: bool) -> Result<(
     std::process::exit(0)
 }
 
-/// p50, p99 and the longest, in nanoseconds; `None` if it has not got through.
+/// p50, p99 and the longest time, in nanoseconds. `None` if the scene did not finish.
 type Figures = Option<[f64; 3]>;
 
 /// Where p99 stands among them.
 const P99: usize = 1;
-/// How much of raw's p99 is good enough.
+/// A p99 of up to this multiple of raw's is good enough.
 const GOAL: f64 = 1.1;
 
 /// The command `parallelism`.
@@ -214,7 +214,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             eprint!("\rround {round} of {}, {} of {}   ", options.rounds, index + 1, cells.len());
             for actors in [Raw::NAME, Supervised::NAME] {
                 let runs = runs.entry((index, actors)).or_default();
-                // Who hangs once need not be waited for again.
+                // If a scene hangs once, it is not run again.
                 if runs.contains(&None) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! This program as a process of its own, so that what is measured starts from nothing.
+//! Runs this program as a process of its own, so that each measurement begins in a fresh process.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 /// No measurement takes longer, unless it hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs this program again and gives what it prints.
+/// Runs this program again and returns its output.
 pub fn run_again(arguments: &[&str]) -> Result<String, Box<dyn Error>> {
     run(&std::env::current_exe()?, arguments)
 }
 
-/// Runs a build of this program and gives what it prints.
+/// Runs a build of this program and returns its output.
 pub fn run(program: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
     let mut process = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let began = Instant::now();

@@ -1,5 +1,5 @@
-//! Runs every cell of the table in a process of its own, round by round, so that what disturbs the machine for a while
-//! disturbs all of them.
+//! Runs every cell of the table in a process of its own, round by round, so that a temporary load on the machine
+//! affects all cells.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -90,7 +90,7 @@ pub fn all(options: &RunOptions) -> Result<(), Box<dyn Error>> {
     let mut cells = Vec::new();
     for &workload in &options.workloads {
         for &flavour in workload.flavours() {
-            // A workload with one flavour has it whichever was chosen.
+            // If a workload has only one flavour, it runs in that one, whichever was chosen.
             if options.flavours.contains(&flavour) || workload.flavours().len() == 1 {
                 let supported = frameworks.iter().filter(|entry| (entry.supports)(workload, flavour));
                 cells.extend(supported.map(|entry| (workload, entry.name, flavour.name())));

@@ -5,17 +5,17 @@ use std::time::Duration;
 /// How much of everything a workload does.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// How long what can be repeated is repeated, after one time that does not count.
+    /// How long an operation is repeated, after a first time that does not count.
     pub budget: Duration,
     /// Messages told at a time, by all producers together.
     pub messages: u64,
-    /// Messages told in one go by a producer that lets nobody else run.
+    /// Messages that a producer tells without yielding.
     pub flood: u64,
     /// Round trips at a time, of all askers together.
     pub asks: u64,
     /// Children that are asked at once.
     pub fan: usize,
-    /// Times that they are, at a time.
+    /// How often they are asked, at a time.
     pub gathers: u64,
     /// Hops at a time.
     pub hops: u64,
@@ -27,7 +27,7 @@ pub struct Scale {
     pub ring: usize,
     /// Children under the one parent.
     pub children: usize,
-    /// Children among whom one or all are restarted.
+    /// Children of which one or all are restarted.
     pub siblings: usize,
     /// Generations below the root of a tree with ten children each.
     pub depth: u32,

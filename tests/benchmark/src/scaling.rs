@@ -1,5 +1,5 @@
-//! Whether things cost the same however many actors there are, however many children their parent has, and however deep they
-//! stand. For `supervise` alone, on one thread, each point in a process of its own.
+//! Whether the cost of operations depends on the number of actors, on the number of siblings, or on the depth in the tree.
+//! For `supervise` alone, on one thread, each point in a process of its own.
 //!
 //! Writes `results/scaling.csv` and `results/scaling.svg`.
 
@@ -17,7 +17,7 @@ use crate::measure::{Stopwatch, Summary, nanoseconds_per};
 use crate::plot;
 use crate::process;
 
-/// What there is more and more of.
+/// What grows along the axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
     /// Actors in the system, a hundred under each parent.
@@ -152,7 +152,7 @@ struct World {
     root: MemberRef,
     /// The parent that gets more children.
     parent: MemberRef,
-    /// Those that are asked in turn; the last one is the one that is told and restarted.
+    /// The actors that are asked in turn. The last one is also told and restarted.
     members: Vec<MemberRef>,
     size: usize,
 }
@@ -228,7 +228,7 @@ async fn measure(axis: Axis, size: usize) -> [f64; 8] {
     [spawn_all, tell, ask, spawn, restart, stop, watch, stop_all]
 }
 
-/// So that a small world does not pay for the first use of everything.
+/// Warms up, so that a small world does not pay for the first use of everything.
 async fn warm_up() {
     let system = ActorSystem::new("warm-up");
     World::build(&system, Axis::Children, 1_000, &Probes::new()).await;

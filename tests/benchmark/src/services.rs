@@ -1,5 +1,5 @@
-//! Workloads of what a service needs beside plain messages: answers that come later, futures, actors by key, batches. Only
-//! `raw` and `supervise` run them; the other frameworks leave them to be written by hand.
+//! Workloads for what a service needs besides plain messages: answers that come later, futures, actors by key, batches.
+//! Only `raw` and `supervise` run them, because the other frameworks have no such features.
 
 mod raw;
 mod supervise;
@@ -11,7 +11,7 @@ use crate::measure::Stopwatch;
 use crate::scale::Scale;
 use crate::workload::{Workload, YIELD_AFTER, join, settle};
 
-/// What these workloads ask of a framework.
+/// What these workloads require of a framework.
 pub trait Services: Framework {
     /// How a desk is reached: an actor that answers later, see the methods below.
     type Desk: Clone + Send + Sync + 'static;
@@ -34,7 +34,7 @@ pub trait Services: Framework {
     /// An empty registry.
     fn registry(&self) -> impl Future<Output = Self::Registry> + Send;
 
-    /// Tells the counter of a key to add `amount`. Makes it, if it is not there.
+    /// Tells the counter of a key to add `amount`, and creates it if it does not exist.
     fn add_by_key(registry: &Self::Registry, key: u64, amount: u64) -> impl Future<Output = ()> + Send;
 
     /// Asks the counter of a key for its sum.

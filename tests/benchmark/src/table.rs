@@ -64,7 +64,7 @@ pub fn markdown(options: &RunOptions, frameworks: &[&str], figures: &HashMap<Cel
     lines.join("\n") + "\n"
 }
 
-/// `mt / ct`, or one figure of a workload that has but one flavour.
+/// `mt / ct`, or one figure if the workload has only one flavour.
 fn pair(workload: Workload, cell: impl Fn(Flavour) -> Option<String>) -> String {
     let cells = workload.flavours().iter().map(|&flavour| cell(flavour).unwrap_or_else(|| "–".to_owned()));
     let cells: Vec<_> = cells.collect();

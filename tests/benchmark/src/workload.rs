@@ -1,6 +1,6 @@
-//! The workloads, each the same for all frameworks. What one measures is what its documentation here says.
+//! The workloads, each the same for all frameworks. The documentation of each one says what it measures.
 //!
-//! Each checks its answer, so that what was measured has happened.
+//! Each workload checks its answer, which proves that the measured work has happened.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,9 +19,9 @@ pub enum Workload {
     Tell1,
     /// Four tasks do.
     Tell4,
-    /// One task tells a counter millions of messages and lets nobody else run.
+    /// One task tells a counter millions of messages without yielding.
     TellFlood,
-    /// Four tasks tell 16 actors at random messages of 64 bytes, and ask instead each 16th time.
+    /// Four tasks send messages of 64 bytes to 16 actors at random. Every 16th time they ask instead of tell.
     Mixed,
     /// Four tasks wait for room in a mailbox of 1024 messages.
     TellBounded,
@@ -29,7 +29,7 @@ pub enum Workload {
     Ask,
     /// 64 tasks do.
     Ask64,
-    /// One task asks a counter that lets its askers run the handler, where there is such a thing.
+    /// One task asks a counter that lets its askers run the handler, if the framework has such a feature.
     AskInline,
     /// 64 tasks ask one such.
     Ask64Inline,
@@ -37,7 +37,7 @@ pub enum Workload {
     Fan,
     /// 64 tasks ask an actor that keeps the places of their replies and answers all of them together.
     AskTogether,
-    /// An actor starts a future for each message and adds up what they return.
+    /// An actor starts a future for each message, and adds up their results.
     Pipe,
     /// One task looks up an actor by its key for each message that it tells.
     Lookup,
@@ -59,13 +59,13 @@ pub enum Workload {
     RestartByPanic,
     /// The same for an error of one child among many, another one each time.
     RestartAmongMany,
-    /// From the failure of one child until all have started anew.
+    /// From the failure of one child until all have started again.
     AllForOne,
     /// From the stop of a tree's root until every actor of it has ended.
     StopTree,
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Nanoseconds,
@@ -383,7 +383,7 @@ async fn ring<F: Framework>(framework: &F, runners: usize, scale: &Scale) -> f64
     stopwatch.nanoseconds_per_operation()
 }
 
-/// Warms up with a tree and is over with the first round: the stop of so many children takes some frameworks minutes.
+/// Warms up with a tree, and runs only one round, because some frameworks take minutes to stop this many children.
 async fn spawn_wide<F: Framework>(framework: &F, scale: &Scale) -> f64 {
     spawn_and_stop(framework, Node::root(10, scale.depth)).await;
     let root = Node::root(scale.children, 1);
@@ -446,7 +446,7 @@ async fn stop_tree<F: Framework>(mut tree: F::Tree, probes: &TreeProbes) {
     }
 }
 
-/// Those who have reported their start or their end have yet to come to rest.
+/// Actors that have reported their start or end still have to come to rest.
 pub async fn settle() {
     tokio::time::sleep(Duration::from_millis(20)).await;
 }

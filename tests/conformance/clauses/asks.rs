@@ -1,4 +1,4 @@
-//! S19, S21, A6, A7: every ask resolves once, and what reaches nobody is a dead letter.
+//! S19, S21, A6, A7: every ask resolves once, and a message that reaches no handler becomes a dead letter.
 
 use supervise::prelude::*;
 use supervise::testkit::{ProbeHandle, TestSystem};
@@ -7,7 +7,7 @@ use supervise::{DeadLetterReason, Event, MailboxKind, Overflow, Props, SendError
 use super::{Worker, WorkerRef, failing, well};
 use crate::fixture::{Boom, ms, secs};
 
-/// A worker whose mailbox holds so many, and which is busy for ten seconds.
+/// A worker that is busy for ten seconds, with a mailbox of this capacity.
 async fn busy(
     system: &TestSystem,
     name: &'static str,
@@ -114,8 +114,7 @@ async fn a7_who_sends_waits_for_room_in_order_and_learns_of_the_end(system: &Tes
     system.allow_dead_letters();
 }
 
-/// `Failed` is there before the parent has decided, so that who asked may act on it.
-/// Rule 1.5.
+/// The asker gets `Failed` before the parent has decided, so that it can react. Rule 1.5.
 #[supervise::test]
 async fn a1_the_asker_learns_of_a_failure_before_it_is_decided(system: &TestSystem) {
     let probe = system.probe();

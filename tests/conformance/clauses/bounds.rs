@@ -1,4 +1,4 @@
-//! What has a bound: room, a stash, starts that end at once, hooks that hang. Rules 1.5, 5.3, 6.1, 15.3.
+//! Bounds: of a mailbox, of a stash, of repeated starts, of hooks that hang. Rules 1.5, 5.3, 6.1, 15.3.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use supervise::{MailboxKind, Overflow, Props, RestartType, StashOverflow};
 use super::{Worker, well};
 use crate::fixture::secs;
 
-/// The actor lives; that its mailbox had no room is what its asker has to know (rules 1.5, 1.6).
+/// The actor lives, so the asker must get the error that its mailbox was full (rules 1.5, 1.6).
 #[supervise::test]
 async fn a7_an_asker_whose_message_is_dropped_for_want_of_room_is_told_so(system: &TestSystem) {
     system.allow_dead_letters();
@@ -90,7 +90,7 @@ async fn some_turns() {
     }
 }
 
-/// Lives in no time, then just before and after the 200 ms, and after the 400 ms that what ends again waits.
+/// Lives at once, then just before and after the delay of 200 ms, and after the next delay of 400 ms.
 async fn lives_over_time(system: &TestSystem, lives: &AtomicU32) -> [u32; 4] {
     some_turns().await;
     let at_once = lives.load(Ordering::SeqCst);
@@ -102,7 +102,8 @@ async fn lives_over_time(system: &TestSystem, lives: &AtomicU32) -> [u32; 4] {
     [at_once, early, due, lives.load(Ordering::SeqCst)]
 }
 
-/// As a creation that fails does (rule 5.3), what ends at its start must wait before it is started again.
+/// Like an actor whose creation fails (rule 5.3), an actor that ends at its start must wait before it starts
+/// again.
 #[supervise::test]
 async fn a8_a_permanent_child_that_ends_at_its_start_does_not_spin(system: &TestSystem) {
     system.allow_failures();

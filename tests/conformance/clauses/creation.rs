@@ -11,7 +11,7 @@ use crate::fixture::{
     Boom, PingPong, Witness, always_restart, child, keeper_deciding, keeper_under, keeping, ms, secs, within,
 };
 
-/// A factory that fails so many times before it succeeds, and counts its calls.
+/// A factory that fails this many times before it succeeds, and counts its calls.
 fn late<A: Actor>(
     failures: u32,
     calls: &Arc<AtomicU32>,
@@ -112,7 +112,7 @@ async fn a8_a_table_that_names_the_cause_decides_about_a_failed_start(system: &T
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
-/// Fails to start for the first of each two times.
+/// Fails at every other start, beginning with the first.
 #[actor]
 struct Fragile {
     calls: Arc<AtomicU32>,
@@ -267,8 +267,8 @@ impl Follower {
     }
 }
 
-/// The watch is the actor's and the message its instance's: the next instance may choose its own.
-/// Rules 8.4, 8.7.
+/// The watch belongs to the actor, but the message belongs to its instance: the next instance may choose its
+/// own. Rules 8.4, 8.7.
 #[supervise::test]
 async fn s16_7_s16_9_a_new_instance_may_watch_with_a_message_of_its_own(system: &TestSystem) {
     let (probe, voice) = (system.probe(), system.probe());

@@ -1,4 +1,4 @@
-//! A3: destructors of users' values are user code. Whatever they do, nothing is decided differently, and no thread waits.
+//! A3: destructors of users' values are user code. Whatever they do, no decision changes, and no thread waits.
 
 use std::fmt;
 use std::future::Future;
@@ -31,7 +31,7 @@ enum Act {
 
 const ACTS: [Act; 4] = [Act::Panics, Act::Looks, Act::Tells, Act::Spawns];
 
-/// Whom a destructor may reach.
+/// The actors that a destructor may reach.
 struct Scene {
     system: ActorSystem,
     boss: Option<KeeperRef>,
@@ -131,7 +131,8 @@ impl Fuse {
     fn ping(&mut self) {}
 }
 
-/// Runs a test on a paused clock and on a thread of its own, so that one that waits for itself is found out.
+/// Runs a test on a paused clock and on a thread of its own, so that a test that waits for itself is
+/// detected.
 fn apart<F: Future<Output = ()>>(what: &str, test: impl FnOnce() -> F + Send + 'static) {
     let (done, over) = mpsc::channel::<()>();
     let thread = thread::spawn(move || {
@@ -162,7 +163,7 @@ fn directives() -> [Directive; 5] {
     [Directive::Resume, Directive::Restart, later, Directive::Stop, Directive::Escalate]
 }
 
-/// When it fails: while it runs, when it is to start, when it is to restart.
+/// When it fails: while it runs, at its start, or at its restart.
 const MOMENTS: [Option<u32>; 3] = [None, Some(1), Some(2)];
 
 /// Rules 3.4, 3.5, 3.6, 11.2.
@@ -210,7 +211,7 @@ async fn decided(act: Act, strategy: Strategy, directive: Directive, fails_at: O
         fuse.ping().await.expect("it goes on");
     }
     until(|| malice.dropped() == errors).await;
-    // Those of a group stop together.
+    // The members of a group stop together.
     if stopped && strategy.scope != Scope::OneForOne {
         system.ended(&witness).await;
     } else {
@@ -305,7 +306,8 @@ fn a3_what_the_drop_of_a_reply_does_is_no_failure_of_its_actor() {
                 Fuse { malice: Arc::clone(&shared) }
             })
             .await;
-            // Told, so that nobody wants it; asked by somebody who went; answered to somebody who goes.
+            // A reply that is told, so nobody waits for it; a reply to an asker that is gone; a reply to an
+            // asker that goes.
             fuse.give().tell().unwrap();
             drop(fuse.give().ask().unwrap());
             let late = fuse.give().ask().unwrap();
@@ -340,7 +342,7 @@ impl Hoard {
             let _kept = &kept;
             me.ping().into_message()
         });
-        // Twice: what is replaced is dropped.
+        // Twice, because a value that is replaced is dropped.
         for _ in 0..2 {
             let (me, kept) = (ctx.me(), hostile());
             ctx.set_receive_timeout(ms(1_000_000), move || {
@@ -369,7 +371,8 @@ impl Hoard {
     fn ping(&mut self) {}
 }
 
-/// How many hostile values there are when the actor hangs: what it holds, and what was replaced before.
+/// How many hostile values there are when the actor hangs: those that it holds, and those that were replaced
+/// before.
 const HOARD: u32 = 2 + 1 + 2 + 2 + 1 + 2 + 1 + 1;
 
 /// Ends with a handler that hangs, and messages behind it.
@@ -435,7 +438,7 @@ fn a3_whatever_an_actor_holds_is_dropped_each_on_its_own_with_its_runtime() {
     }
 }
 
-/// A payload is a user's value too, and a panic may be one that nobody asks about. Rules 11.1, 11.2.
+/// A payload is a user's value too, even of a panic that nobody looks at. Rules 11.1, 11.2.
 #[test]
 fn a3_what_the_drop_of_a_panics_payload_does_harms_nobody() {
     #[actor]

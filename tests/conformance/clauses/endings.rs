@@ -1,4 +1,4 @@
-//! What a system's end tells, and to whom.
+//! What the end of a system reports.
 
 use supervise::prelude::*;
 use supervise::testkit::{self, TestSystem};
@@ -20,7 +20,7 @@ fn s14_2_the_failure_that_ends_a_system_is_how_it_ends() {
         let failure = system.when_terminated().await.expect_err("a failure ended it");
         assert_eq!(failure.to_string(), "boom");
         assert_eq!(failure.origin(), Some(&actor.actor_ref().path()));
-        // What `main` returns is printed so.
+        // The runtime prints what `main` returns in this form.
         let printed = format!("{failure:?}");
         assert!(printed.contains("boom") && printed.contains("/user/actor"), "{printed}");
         system.terminate().await;

@@ -1,4 +1,4 @@
-//! S1, S6 to S8, A4: what a restart keeps, its order, and failures on the way.
+//! S1, S6 to S8, A4: what a restart keeps, its order, and failures during it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,8 +51,7 @@ async fn s6_2_a_resume_undoes_an_escalation_through_three_levels(system: &TestSy
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
-/// What an ancestor's resume brings down answers no failure of one's own.
-/// Rule 2.4.
+/// The resume of an ancestor does not answer an actor's own failure. Rule 2.4.
 #[supervise::test]
 async fn s6_4_a_resume_from_above_does_not_answer_an_own_failure(system: &TestSystem) {
     let probe = system.probe();
@@ -114,7 +113,7 @@ async fn s7_4_a_restart_waits_for_a_child_that_was_being_stopped_already(system:
     system.expect_restarts(&parent, 1).await;
 }
 
-/// Takes its time over `pre_restart`.
+/// Takes some time in `pre_restart`.
 #[actor]
 struct Sluggish {
     probe: ProbeHandle<String>,
@@ -152,7 +151,7 @@ async fn s7_8_the_surviving_children_restart_and_are_not_awaited(system: &TestSy
     system.expect_restarts(&parent, 1).await;
 }
 
-/// Keeps its children, and makes one more whenever it is restarted.
+/// Keeps its children, and spawns one more at each restart.
 #[actor]
 struct Growing {
     voice: ProbeHandle<String>,
@@ -210,7 +209,7 @@ async fn s7_9_what_pre_restart_sends_itself_comes_after_what_waits(system: &Test
     system.expect_restarts(&actor, 1).await;
 }
 
-/// Sends itself its work anew when it is restarted.
+/// Sends itself its work again when it is restarted.
 #[actor]
 struct Retrying {
     probe: ProbeHandle<u32>,
@@ -310,7 +309,7 @@ async fn s8_a_restart_that_fails_counts_against_the_limit(system: &TestSystem) {
 /// Rules 3.3, 4.6.
 #[supervise::test]
 async fn s8_by_default_a_restart_that_fails_stops_the_actor(system: &TestSystem) {
-    let actor = system.spawn("actor", || Unable).unwrap();
+    let actor = child(&keeper(system, Strategy::one_for_one()), "actor", || Unable).await;
     actor.fail().tell().unwrap();
     let waiting = actor.fail().ask().unwrap();
     let error = waiting.await.unwrap_err();
@@ -370,7 +369,7 @@ impl Panicky {
     }
 }
 
-/// Holds something, and lets it go when it is dropped.
+/// Holds a value until it is dropped.
 #[actor]
 struct Holder {
     _port: Arc<()>,
@@ -455,7 +454,7 @@ async fn s7_11_the_restart_of_a_sibling_tells_pre_restart_no_message(system: &Te
     system.take_all(|event| matches!(event, Event::Decided { .. } | Event::DeadLetter(_))).await;
 }
 
-/// Notes the message its `pre_restart` is told.
+/// Notes the message that its `pre_restart` gets.
 #[actor]
 struct Told {
     name: &'static str,

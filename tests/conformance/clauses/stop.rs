@@ -177,7 +177,7 @@ impl Endless {
     }
 }
 
-/// Never done with its start.
+/// Never completes its start.
 #[actor]
 struct Unborn {
     probe: ProbeHandle<&'static str>,
@@ -229,7 +229,7 @@ async fn a2_a_restart_aborts_a_handler_too_and_its_future_is_dropped(system: &Te
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
-/// Says in each of its hooks that ends an instance whether it was aborted.
+/// Reports whether it was aborted, in each of its hooks that ends an instance.
 #[actor]
 struct Told {
     notes: ProbeHandle<(&'static str, bool)>,
@@ -384,7 +384,7 @@ async fn a3_what_panics_when_it_is_dropped_harms_nobody(system: &TestSystem) {
     assert_eq!(system.expect_dead_letter(&mined).await.message, "Take");
     assert_eq!(drops.load(Ordering::SeqCst), 7, "two instances, a future, a message, two timers, the factory");
     assert_eq!(names_of_children(&boss).await, Vec::<String>::new());
-    // The events of the failure hold its error, and they are the test's to drop.
+    // The events of the failure hold its error, and the test must drop them.
     let held = system.take_all(|event| matches!(event, Event::Decided { .. } | Event::Restarted { .. })).await;
     std::mem::forget(held);
 }
@@ -498,6 +498,6 @@ async fn s8_4_a_failure_after_the_stop_was_asked_for_is_nobody_s_to_decide(syste
     let heard = probe.all().await;
     assert_eq!(heard.last().map(String::as_str), Some("worker stops"));
     assert_eq!(heard.iter().filter(|heard| heard.ends_with("stops")).count(), 1);
-    // Whichever came first at its parent, it did not come back.
+    // Whichever arrived at its parent first, it did not come back.
     system.expect_restarts(&worker, 0).await;
 }

@@ -1,4 +1,5 @@
-//! S10 to S14, S24, A9 to A11: whom a decision reaches, limits, delays, and what is said about them.
+//! S10 to S14, S24, A9 to A11: which actors a decision reaches, limits, delays, and what the log says about
+//! them.
 
 use std::time::Duration;
 
@@ -68,7 +69,8 @@ async fn a9_s11_2_a_group_asks_the_count_of_each_whom_it_reaches(system: &TestSy
     let probe = system.probe();
     let boss = keeper(system, Strategy::rest_for_one().max_retries(2));
     let [a, b, c] = three(&boss, &probe.handle()).await;
-    // Twice the last, then the first: the last one's count is used up, so all whom that reaches stop.
+    // The last child fails twice, then the first one. The last one's count is used up, so all affected
+    // children stop.
     for _ in 0..2 {
         assert_eq!(outcome(system, &c).await, RESTARTING);
     }
@@ -139,7 +141,7 @@ async fn s11_a_new_instance_that_fails_is_a_new_failure(system: &TestSystem) {
     let boss = keeper(system, Strategy::all_for_one().max_retries(1));
     let [a, b, c] = three(&boss, &probe.handle()).await;
     a.die("boom").tell().unwrap();
-    // The mailbox outlives the restart that the first message brings about.
+    // The mailbox outlives the restart that the first message causes.
     b.die("boom").tell().unwrap();
     b.die("again").tell().unwrap();
     assert!(matches!(system.expect_decision(&a).await.outcome, Outcome::Restarting { children: 3, .. }));

@@ -137,7 +137,7 @@ async fn s3_2_the_siblings_of_an_escalated_failure_wait_for_the_decision_above(s
     system.expect_decision(&middle).await;
 }
 
-/// Makes its child anew at each start, and has no opinion on its failures while the counter is watched.
+/// Spawns its child at each start.
 #[actor]
 struct Parent {
     probe: ProbeHandle<WorkerRef>,
@@ -202,7 +202,7 @@ async fn s4_6_s9_7_a_stop_while_a_restart_waits_for_a_child_makes_no_new_instanc
     parent.actor_ref().stop();
     parent.actor_ref().stop();
     system.expect_terminated(&parent).await;
-    // By default `pre_restart` has run `post_stop` on the old instance, which gets no second one.
+    // By default `pre_restart` has run `post_stop` on the old instance, so it does not run a second time.
     assert_eq!(probe.all().await, ["parent stops", "child stops"]);
     system.expect_restarts(&parent, 0).await;
 }
@@ -273,7 +273,7 @@ async fn within_parked(leaf: &PingPongRef) -> &'static str {
     leaf.ping().timeout(ms(1)).await.expect("at once")
 }
 
-/// Never idle: sends itself the next message before it is done with this one.
+/// Never idle: it sends itself the next message before it has handled this one.
 #[actor]
 struct Restless {
     voice: ProbeHandle<String>,
@@ -309,7 +309,7 @@ fn restless(voice: &ProbeHandle<String>) -> (impl FnMut() -> Restless + Send + '
     (move || Restless { voice: voice.clone(), rounds: Arc::clone(&shared) }, rounds)
 }
 
-/// Lets everybody take some turns although somebody is always busy, moves time, and lets them go on.
+/// Gives all actors some turns although one is always busy, moves the clock, and gives them more turns.
 async fn drag_on(time: Duration) {
     for time in [Duration::ZERO, time] {
         tokio::time::advance(time).await;

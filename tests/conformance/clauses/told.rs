@@ -1,4 +1,4 @@
-//! What an actor, and who looks at it, is told rather than left to find out.
+//! What actors and observers are told explicitly.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Narcissus {
         }
     }
 
-    /// From a task of its own, for which the handler does not wait.
+    /// Asks from a task of its own, for which the handler does not wait.
     #[handler]
     fn have_itself_asked(&self, ctx: &mut Context<Self>) {
         let me = ctx.me();

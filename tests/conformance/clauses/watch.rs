@@ -45,7 +45,7 @@ impl Watcher {
         accepted
     }
 
-    /// Is busy while the subject ends, then forgets it and watches it anew.
+    /// Is busy while the subject ends, then unwatches it and watches it again.
     #[handler]
     async fn change_mind(&mut self, subject: PingPongRef, ctx: &mut Context<Self>) {
         tokio::time::sleep(secs(1)).await;
@@ -126,8 +126,7 @@ async fn s16_6_news_that_was_taken_back_does_not_count_for_a_later_watch(system:
     assert_eq!(scene.news.all().await, ["subject AlreadyGone"], "once, for the second watch");
 }
 
-/// What an actor is told about another's end has one form at a time.
-/// Rule 8.7.
+/// An actor is told about another's end in one way at a time. Rule 8.7.
 #[supervise::test]
 async fn s16_7_a_second_watch_of_another_kind_is_a_mistake(system: &TestSystem) {
     for (name, first, second) in [
@@ -197,7 +196,7 @@ async fn s16_9_the_message_of_a_watch_outlives_a_restart(system: &TestSystem) {
     assert_eq!(scene.news.all().await, ["bye"]);
 }
 
-/// Watches its child, which it makes anew under the same name at each start.
+/// Watches its child, which it spawns under the same name at each start.
 #[actor]
 struct Renewing {
     news: ProbeHandle<String>,
@@ -288,8 +287,7 @@ async fn s17_4_a_graceful_stop_that_gave_up_leaves_no_watcher_behind(system: &Te
     );
 }
 
-/// How the testkit tells of an end that was before its question.
-/// Rules 8.1, 8.6.
+/// How the testkit reports an end that happened before the call. Rules 8.1, 8.6.
 #[supervise::test]
 async fn s16_2_an_end_that_was_before_the_question_is_told_as_it_was(system: &TestSystem) {
     let scene = Scene::open(system);
@@ -301,7 +299,7 @@ async fn s16_2_an_end_that_was_before_the_question_is_told_as_it_was(system: &Te
     assert_eq!(system.ended(&scene.subject).await, HowEnded::AlreadyGone);
 }
 
-/// What an ask comes to in its first poll, wherever that is.
+/// The result of an ask in its first poll, wherever that happens.
 fn at_once<A: Actor, T: Send + 'static>(request: Request<'_, A, T>) -> Option<T> {
     match pin!(request.into_future()).poll(&mut TaskContext::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer.expect("it answers")),
@@ -345,7 +343,7 @@ impl Leaver {
     }
 }
 
-/// Watches within the ask, and says what it was told.
+/// Watches within the ask, and returns what it was told.
 #[actor]
 struct Bystander {
     parent: Option<BystanderRef>,
@@ -385,7 +383,7 @@ impl Bystander {
         self.news > 0
     }
 
-    /// Notes whether the name of the child is free: for its parent, or by the parent's word.
+    /// Notes whether the name of the child is free, by trying it or by asking the parent.
     #[watch]
     fn gone(&mut self, gone: Terminated<Leaver>, ctx: &mut Context<Self>) {
         self.news += 1;

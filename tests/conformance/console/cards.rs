@@ -78,7 +78,7 @@ impl Late {
     }
 }
 
-/// Looks each second, for so many seconds, and returns what the last look shows.
+/// Looks once a second for this many seconds, and returns what the last look shows.
 async fn watched(system: &TestSystem, watch: &mut Watch, seconds: u64) -> String {
     for _ in 0..seconds {
         system.advance(secs(1)).await;
@@ -179,7 +179,7 @@ async fn con_15_a_branch_that_went_down_shows_its_way_and_its_end(system: &TestS
     system.allow_dead_letters();
 }
 
-/// CON-17, CON-18: what the console heard of is bounded and counted, and is there before anybody reads.
+/// CON-17, CON-18: what the console remembers is bounded and counted, and is available before anybody reads.
 #[supervise::test]
 async fn con_16_con_17_con_24_texts_are_shown_once_or_not_at_all(system: &TestSystem) {
     let desk = system.spawn("desk", || Desk).unwrap();
@@ -219,7 +219,7 @@ async fn con_12_near_its_limit_decays_without_a_failure(system: &TestSystem) {
     system.allow_failures();
 }
 
-/// Rule 22.1: no message is sent, nobody is woken, and nobody else's events are made.
+/// Rule 22.1: a look sends no message, wakes no actor, and creates no events for others.
 #[supervise::test]
 async fn con_02_con_30_looking_sends_nothing_and_asks_for_no_lives(system: &TestSystem) {
     let clerk = system.spawn("clerk", || Clerk).unwrap();

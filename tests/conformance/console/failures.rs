@@ -1,4 +1,4 @@
-//! What a failure says of itself: which code failed.
+//! Which code a failure names.
 
 use std::panic::panic_any;
 

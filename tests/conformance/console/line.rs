@@ -10,7 +10,7 @@ use crate::fixture::{Boom, ms, secs};
 use crate::log::Log;
 
 thread_local! {
-    /// Of this test alone: other tests run on other threads.
+    /// The lines of this test only. Other tests run on other threads.
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 

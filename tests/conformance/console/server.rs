@@ -9,7 +9,7 @@ use supervise::console::{Console, Running};
 use supervise::prelude::*;
 use tokio::runtime::{Builder, Runtime};
 
-/// After so long a test fails instead of hanging.
+/// After this long, a test fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[actor]

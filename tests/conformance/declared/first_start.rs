@@ -1,4 +1,5 @@
-//! Declared children that cannot start at first, as where a database is down when the service boots.
+//! Declared children that cannot start at first, for example because a database is down when the service
+//! boots.
 
 use std::io;
 use std::time::Duration;
@@ -152,7 +153,7 @@ async fn otp_08_a_field_that_cannot_start_is_named(system: &TestSystem) {
     assert!(origin.ends_with("/user/service/db"), "{origin}");
     let [line] = &log.errors()[..] else { panic!("{:?}", log.errors()) };
     assert!(line.contains("/user/service/db"), "{line}");
-    // It has not failed itself, so it is tried again, later and later.
+    // It has not failed itself, so it starts again after growing delays.
     assert_eq!(decision.outcome, Outcome::Restarting { children: 1, delay: Some(Duration::from_millis(100)) });
     steps.expect(("db", "broken")).await;
     plan.mend();

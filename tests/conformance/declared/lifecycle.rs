@@ -108,7 +108,7 @@ async fn otp_08_a_field_that_cannot_start_is_its_parents_initialization_failure(
     system.take_all(|event| matches!(event, Event::Decided { .. })).await;
 }
 
-/// Keeps its child when it restarts, and has one that does not stop by itself.
+/// Keeps its child when it restarts. The child does not stop by itself.
 #[actor]
 #[supervise(on(_) = Restart)]
 struct Keeper {

@@ -112,7 +112,7 @@ async fn otp_26_a_temporary_bystander_is_gone_after_its_group_restarts(system: &
     system.allow_failures();
 }
 
-/// Lends its child something that is to be given back.
+/// Lends its child a value that must be given back.
 #[actor]
 #[supervise(on(_) = Restart)]
 struct Lender {

@@ -1,4 +1,4 @@
-//! Declared children whose end is their parent's.
+//! Declared children whose end also ends their parent.
 
 use std::time::Duration;
 

@@ -131,7 +131,7 @@ async fn otp_49_a_supervisor_stays_responsive_while_a_restart_keeps_failing(syst
     End::Failing.of(&two);
     system.advance(Duration::from_millis(50)).await;
     assert_eq!(steps.all().await, [("three", "stop"), ("two", "stop"), ("two", "broken")]);
-    // The earlier child is untouched, the later one stays down, and its messages wait.
+    // The earlier child is not affected. The later one stays down, and its messages wait.
     assert_eq!(one.count().await.unwrap(), 1);
     three.count().tell().unwrap();
     assert_eq!(supervisor.children().await.unwrap(), ["one", "two", "three"]);

@@ -3,26 +3,28 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use supervise::testkit::TestSystem;
-use supervise::{Directive, Event, HowEnded, Outcome, Props, Strategy};
+use supervise::testkit::{self, TestSystem};
+use supervise::{ActorSystem, Directive, Event, HowEnded, Outcome, Props, StoppingTable, Strategy};
 
 use super::broken_at;
 use crate::fixture::{Boom, PingPong, how_ended, keeper_deciding, keeper_under, keeping, names_of_children};
 use crate::log::Log;
 
 /// Rule 5.2.
-#[supervise::test]
-async fn z_32_a_top_level_actor_that_cannot_start_harms_nobody(system: &TestSystem) {
-    let log = Log::open();
-    let probe = system.probe();
-    let actor = system.spawn("actor", broken_at(&[1], probe.handle())).unwrap();
-    system.expect_terminated(&actor).await;
-    assert_eq!(log.errors().len(), 1);
-    assert_eq!(how_ended(system, &actor).await, HowEnded::Graceful);
-    assert_eq!(probe.all().await, Vec::<String>::new(), "there was no instance to stop");
-    system.expect_decision(&actor).await;
-    system.spawn("actor", broken_at(&[], probe.handle())).unwrap();
-    probe.expect("actor starts".to_owned()).await;
+#[test]
+fn z_32_a_top_level_actor_that_cannot_start_harms_nobody() {
+    testkit::run_with(ActorSystem::builder("test").supervised_by::<StoppingTable>(), async |system| {
+        let log = Log::open();
+        let probe = system.probe();
+        let actor = system.spawn("actor", broken_at(&[1], probe.handle())).unwrap();
+        system.expect_terminated(&actor).await;
+        assert_eq!(log.errors().len(), 1);
+        assert_eq!(how_ended(system, &actor).await, HowEnded::Graceful);
+        assert_eq!(probe.all().await, Vec::<String>::new(), "there was no instance to stop");
+        system.expect_decision(&actor).await;
+        system.spawn("actor", broken_at(&[], probe.handle())).unwrap();
+        probe.expect("actor starts".to_owned()).await;
+    });
 }
 
 /// Rule 5.2.

@@ -48,7 +48,7 @@ async fn z_08_a_resume_from_above_undoes_an_escalation(system: &TestSystem) {
     probe.expect_none().await;
 }
 
-/// Escalates, and notes whether its `pre_restart` is given a message.
+/// Escalates, and notes whether its `pre_restart` gets a message.
 #[actor]
 #[supervise(on(_) = Escalate)]
 struct Innocent {
@@ -161,7 +161,7 @@ async fn z_46_a_restart_is_said_once_and_an_escalation_one_level_up(system: &Tes
     system.expect_restarts(&middle, 1).await;
 }
 
-/// Asks its child, fails with what the child failed with, and escalates the child's failure too.
+/// Asks its child, fails with the child's failure, and escalates the child's failure too.
 #[actor]
 #[supervise(on(_) = Escalate)]
 struct Relay {

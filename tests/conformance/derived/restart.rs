@@ -37,7 +37,8 @@ async fn z_13_the_order_of_a_default_restart(system: &TestSystem) {
 #[supervise::test]
 async fn z_16_an_instance_that_was_replaced_is_not_stopped_again(system: &TestSystem) {
     let probe = system.probe();
-    let actor = system.spawn("actor", broken_at(&[2], probe.handle())).unwrap();
+    let keeper = keeper(system, Strategy::one_for_one());
+    let actor = child(&keeper, "actor", broken_at(&[2], probe.handle())).await;
     fail(&actor, "boom");
     system.expect_terminated(&actor).await;
     assert_eq!(probe.all().await, ["actor starts", "actor stops"]);

@@ -1,4 +1,4 @@
-//! Z: what a stop does, and what it meets.
+//! Z: what a stop does in each state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -193,8 +193,7 @@ fn z_48_a_storm_of_stops_is_one_stop() {
     }
 }
 
-/// A dead letter says why; what waits in a mailbox that closes is one, in order.
-/// Rule 6.5.
+/// A dead letter says why. Messages in a mailbox that closes become dead letters, in order. Rule 6.5.
 #[supervise::test]
 async fn z_22_what_waits_behind_a_stop_is_dead_letters_in_order(system: &TestSystem) {
     let probe = system.probe();

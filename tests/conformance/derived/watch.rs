@@ -1,4 +1,4 @@
-//! Z: the news of an end.
+//! Z: the notification of an end.
 
 use supervise::Event;
 use supervise::prelude::*;
@@ -101,7 +101,7 @@ async fn z_28_a_watcher_that_ends_is_told_nothing_any_more(system: &TestSystem) 
     assert!(system.take_all(|event| matches!(event, Event::DeadLetter(_))).await.is_empty());
 }
 
-/// Watches in both ways, and says what came.
+/// Watches in both ways, and reports what it got.
 #[actor]
 struct Indecisive {
     probe: ProbeHandle<&'static str>,

@@ -1,4 +1,4 @@
-//! `#[handler(batch = .., linger = ..)]`: messages that are handled at once.
+//! `#[handler(batch = .., linger = ..)]`: messages that are handled in one call.
 //!
 //! Rules 23.1, 23.2, 23.3.
 
@@ -48,7 +48,7 @@ impl Writer {
         Ok(numbers)
     }
 
-    /// Without linger: what waits.
+    /// Without `linger`, the batch consists of the messages that wait.
     #[handler(batch = 100)]
     fn gather(&mut self, orders: Vec<u32>) {
         self.seen.note(Seen::Gathered(orders));
@@ -136,7 +136,7 @@ async fn each_asker_gets_its_own_reply(system: &TestSystem) {
         (writer.write(1).ask().unwrap(), writer.write(2).tell().unwrap(), writer.write(3).ask().unwrap());
     assert_eq!((one.await.unwrap(), three.await.unwrap()), (10, 30));
     seen.expect(Seen::Wrote(vec![1, 2, 3])).await;
-    // All alone it waits for its time.
+    // A single message waits for `linger`.
     assert_eq!(writer.write(4).await.unwrap(), 40);
     writer.gather(1).await.unwrap();
     let (one, two) = (writer.check(1).ask().unwrap(), writer.check(2).ask().unwrap());
@@ -199,7 +199,7 @@ async fn a_failure_counts_once_and_tells_every_asker(system: &TestSystem) {
     system.expect_restarts(&writer, 1).await;
     seen.expect(Seen::Wrote(vec![12, 13, 17])).await;
     seen.expect(Seen::Failing(false)).await;
-    // What was not in the batch is handled.
+    // A message that was not in the batch is handled.
     assert_eq!(writer.write(4).await.unwrap(), 40);
     for (order, kind) in [(14, "fourteen"), (15, "`write` returned 2 replies to a batch of 3 messages")] {
         let asked = [order, 1, 2].map(|order| writer.write(order).ask().unwrap());
@@ -252,7 +252,7 @@ async fn what_is_gathered_survives_suspension_and_restart(system: &TestSystem) {
     first.other(3).tell().unwrap();
     assert_eq!(seen.all().await, []);
     system.advance(MILLI * 500).await;
-    // In their order, and gathered anew.
+    // In their order, and gathered again.
     assert_eq!(asked.await.unwrap(), 20);
     let order = [Seen::Failing(false), Seen::Failing(false), Seen::Wrote(vec![1, 2]), Seen::Other(3)];
     assert_eq!(seen.all().await, order);
@@ -331,7 +331,7 @@ async fn what_is_gathered_takes_up_room(system: &TestSystem) {
             }
             Overflow::DropOldest => {
                 refused.unwrap();
-                // What is gathered is not displaced.
+                // Gathered messages are not displaced.
                 assert_eq!(system.expect_dead_letter(&writer).await.message, "Other");
                 assert_eq!(seen.all().await, [Seen::Wrote(vec![3, 5])]);
             }

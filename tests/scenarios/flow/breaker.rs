@@ -89,14 +89,14 @@ async fn after_the_delay_one_message_is_tried(system: &TestSystem) {
     let (breaker, seen) = spawn(system, 1);
     assert!(breaker.query(0).await.is_err());
     system.advance(SECOND * 10).await;
-    // The one that is tried takes a second, and no other is let through.
+    // The message that the breaker tries takes a second, and no other is let through.
     let tried = breaker.query(1001).ask().unwrap();
     system.settle().await;
     assert_eq!(refused(breaker.query(1).await), Duration::ZERO);
     system.advance(SECOND).await;
     assert_eq!(tried.await.unwrap(), 1001);
     assert_eq!(breaker.query(2).await.unwrap(), 2);
-    // One that fails opens the breaker again, for longer.
+    // A message that fails opens the breaker again, for longer.
     assert!(breaker.query(0).await.is_err());
     system.advance(SECOND * 20).await;
     assert!(matches!(breaker.query(0).await, Err(AskError::Failed(_))));

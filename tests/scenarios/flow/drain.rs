@@ -1,4 +1,4 @@
-//! `stop_when_drained`: what waits is handled, what comes later is refused.
+//! `stop_when_drained`: messages that wait are handled, later ones are refused.
 //!
 //! Rule 23.4.
 
@@ -93,7 +93,7 @@ async fn senders_that_wait_for_room_are_told(system: &TestSystem) {
     }
     assert_eq!(system.graceful_drain(&clerk, MILLI * 10).await.unwrap(), HowEnded::Graceful);
     assert_eq!(seen.all().await, [1, 2, 3, 4, 5]);
-    // Once more does nothing.
+    // A second call has no effect.
     clerk.actor_ref().stop_when_drained();
 }
 
@@ -120,7 +120,7 @@ async fn a_restart_goes_on_draining(system: &TestSystem) {
     assert_eq!(seen.all().await, [1]);
 }
 
-/// Its end by itself ends its parent.
+/// It ends by itself, which ends its parent.
 #[actor]
 #[supervise(one_for_one(auto_shutdown = any_significant), on(_) = Stop)]
 struct Office {

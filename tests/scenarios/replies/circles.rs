@@ -1,4 +1,4 @@
-//! Rule 19.7: a circle of asks is told.
+//! Rule 19.7: a circle of asks is reported.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,7 +27,7 @@ impl Link {
         self.next = Some(next);
     }
 
-    /// Asks around. Answers how many there were.
+    /// Asks the next actor, and so on. Replies with the number of actors.
     #[handler]
     async fn around(&mut self, left: u32) -> Result<u32, AskError> {
         match (&self.next, left.checked_sub(1)) {
@@ -152,7 +152,7 @@ async fn ring(system: &TestSystem, names: &[&str]) -> Vec<LinkRef> {
 async fn a_circle_of_asks_of_any_length_is_told(system: &TestSystem) {
     for names in [&["a", "b"][..], &["c", "d", "e"], &["f", "g", "h", "i", "j", "k", "l"]] {
         let links = ring(system, names).await;
-        // Exactly around is no circle.
+        // An ask that stops just before the first actor is not a circle.
         let length = u32::try_from(links.len()).unwrap();
         assert_eq!(links[0].try_around(length - 1).await.unwrap(), Ok(length - 1));
         let told = links[0].try_around(length).await.unwrap().unwrap_err();
@@ -191,7 +191,7 @@ async fn asks_that_close_a_circle_at_the_same_time_are_told(system: &TestSystem)
 #[supervise::test]
 async fn an_actor_that_answers_from_elsewhere_closes_no_circle(system: &TestSystem) {
     let links = ring(system, &["a", "b"]).await;
-    // a awaits an answer that a task of b's gives, and b asks a meanwhile: it waits for that second.
+    // a awaits an answer that a task of b gives, and b asks a meanwhile. This ask waits for that second.
     let one = links[0].ask_soon().ask().unwrap();
     system.settle().await;
     let other = links[1].ask_count().ask().unwrap();
@@ -220,7 +220,7 @@ async fn a_circle_through_a_pool_is_told(system: &TestSystem) {
     assert!(told.starts_with("a circle of asks: "), "{told}");
 }
 
-/// Rule 19.6: whom an actor waits for is what it does.
+/// Rule 19.6: the error of a timeout names the actor for which the asked actor waits.
 #[supervise::test]
 async fn a_late_answer_says_whom_the_actor_waits_for(system: &TestSystem) {
     let links = ring(system, &["a", "b"]).await;

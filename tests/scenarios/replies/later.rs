@@ -86,7 +86,7 @@ impl Desk {
         self.orders.try_to().reply_to(reply);
     }
 
-    /// Hands on to itself as often as it is told to.
+    /// Hands a request on to itself as often as it is told to.
     #[handler]
     fn around(&mut self, left: u32, reply: ReplyTo<u32>, ctx: &mut Context<Self>) {
         match left.checked_sub(1) {
@@ -106,7 +106,7 @@ async fn a_slot_goes_with_the_message_to_another_actor(system: &TestSystem) {
     assert_eq!(desk.waiting().await.unwrap(), 1);
     orders.flush(false).await.unwrap();
     assert_eq!(asked.await.unwrap(), 8);
-    // Told, it goes on as told.
+    // A message that was told is handed on as one that is told.
     desk.place(4).tell().unwrap();
     assert_eq!(desk.waiting().await.unwrap(), 1);
     assert_eq!(desk.around(10_000).await.unwrap(), 7);

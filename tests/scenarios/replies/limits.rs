@@ -1,4 +1,4 @@
-//! Rule 19.6: how long an ask waits that says nothing of its own.
+//! Rule 19.6: how long an ask waits if it sets no limit itself.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Answers after so many seconds.
+/// Answers after this many seconds.
 #[actor(ask_timeout = "3s")]
 struct Slow;
 
@@ -30,7 +30,7 @@ impl Slow {
     }
 }
 
-/// How long the ask waited, and what its error says.
+/// How long the ask waited, and the text of its error.
 async fn waited<T: std::fmt::Debug>(ask: impl IntoFuture<Output = Result<T, AskError>>) -> (Duration, String) {
     let begun = Instant::now();
     match ask.await {
@@ -51,7 +51,7 @@ async fn an_actor_limits_its_asks(system: &TestSystem) {
     // The asker's own limit counts, a shorter and a longer one. The handler of the ask before still runs for five seconds.
     assert_eq!(waited(slow.after(1).timeout(secs(1))).await.0, secs(1));
     assert_eq!(slow.after(4).timeout(secs(60)).await.unwrap(), 4);
-    // The props' counts more than the type's.
+    // The limit of the props takes precedence over that of the type.
     let props = Props::new(|| Slow).ask_timeout(secs(10));
     let other = system.spawn_with("other", props).unwrap();
     assert_eq!(other.after(9).await.unwrap(), 9);
@@ -110,7 +110,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Rule 19.6: a limit of the actor's or the system's does not ask more of the asker.
+/// Rule 19.6: a limit of the actor or the system requires nothing else from the asker.
 #[test]
 fn an_ask_with_a_limit_may_be_awaited_outside_a_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -128,7 +128,7 @@ fn an_ask_with_a_limit_may_be_awaited_outside_a_runtime() {
         }
     };
     assert_eq!(answer.unwrap(), 0);
-    // The time ends with the runtime, and nobody finds the slot.
+    // The clock ends with the runtime, and nobody has the slot.
     let mut lost = pin!(orders.leak().into_future());
     assert!(lost.as_mut().poll(&mut cx).is_pending());
     runtime.block_on(orders.waiting().into_future()).unwrap();

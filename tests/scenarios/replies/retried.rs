@@ -87,10 +87,10 @@ async fn a_patient_asker_gets_the_answer_of_the_delivery_that_succeeds(system: &
     assert_eq!(worker.work_slowly(4).retried().await.unwrap(), 4);
     assert_eq!(worker.panic(5).retried().ask().unwrap().await.unwrap(), 5);
     system.expect_restarts(&worker, 4).await;
-    // Without the wish, the first failure.
+    // Without `retried`, the asker gets the first failure.
     assert!(is_down(&worker.work(6).await));
     system.expect_restarts(&worker, 1).await;
-    // Told, it has no asker.
+    // A message that is told has no asker.
     worker.work(7).retried().tell().unwrap();
     system.expect_restarts(&worker, 1).await;
 }
@@ -119,7 +119,7 @@ async fn a_patient_asker_may_be_answered_later(system: &TestSystem) {
     assert!(!asking.is_finished(), "it has not been answered yet");
     worker.answer().await.unwrap();
     assert_eq!(asking.await.unwrap().unwrap(), 2);
-    // As with any asker, a failure of the instance that holds the slot is told.
+    // As with any asker, it gets the failure of the instance that holds the slot.
     let asked = worker.work_later(2).retried().ask().unwrap();
     assert!(worker.fragile().await.is_err());
     assert!(is_down(&asked.await));

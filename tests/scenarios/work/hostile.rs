@@ -1,4 +1,4 @@
-//! Futures, streams and closures that do what they should not, and runtimes that go away under them.
+//! Futures, streams and closures that misbehave, and runtimes that are shut down while work runs.
 //!
 //! Rules 6.6, 11.2, 17.1 and 17.5.
 
@@ -66,7 +66,7 @@ async fn a_destructor_that_panics_changes_nothing(system: &TestSystem) {
     system.expect_terminated(&rig).await;
 }
 
-/// Rules 11.2 and 17.5: what it owns may use the actor and the system when it is dropped.
+/// Rules 11.2 and 17.5: a value that the work owns may use the actor and the system when it is dropped.
 #[supervise::test]
 async fn a_future_may_use_its_actor_when_it_is_dropped(system: &TestSystem) {
     struct Tells(RigRef);
@@ -94,7 +94,8 @@ async fn a_future_may_use_its_actor_when_it_is_dropped(system: &TestSystem) {
     assert_eq!(seen.all().await, [Seen::PreRestart(1), Seen::Built(2), Seen::Got(2, 9)]);
 }
 
-/// Rules 1.9 and 17.6: it runs for ever, takes up nothing, and stops when it is told to.
+/// Rules 1.9 and 17.6: an actor that starts work for ever uses a bounded amount of memory, and stops when it
+/// is told to.
 #[supervise::test]
 async fn an_actor_that_pipes_to_itself_for_ever_can_be_stopped(system: &TestSystem) {
     #[actor]
@@ -223,7 +224,7 @@ fn work_starts_on_the_systems_own_runtime() {
     let (answer, answered) = oneshot::channel();
     let mut ask = std::pin::pin!(quiet.inline(answer).into_future());
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-    // The runtime stands still, so this poll runs the handler.
+    // The runtime does not run, so this poll runs the handler.
     assert!(std::future::Future::poll(ask.as_mut(), &mut cx).is_ready());
     assert_eq!(runtime.block_on(answered), Ok(1));
     runtime.block_on(system.terminate());
@@ -237,7 +238,7 @@ fn multi_thread() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Counts what lives.
+/// Counts the values that exist.
 struct Counted(Arc<AtomicU32>);
 
 impl Counted {
@@ -361,7 +362,7 @@ async fn the_end_of_the_system_cancels_all_work(system: &TestSystem) {
     assert_eq!(seen.all().await, [Seen::Dropped(2), Seen::Dropped(1)]);
 }
 
-/// Tags what it starts with its life, and fails every now and then.
+/// Tags the work that it starts with the number of its life, and fails from time to time.
 #[actor]
 struct Tagged {
     life: u32,

@@ -11,7 +11,7 @@ use futures_core::Stream;
 
 use super::*;
 
-/// What a channel gives.
+/// The items of a channel, as a stream.
 pub(super) struct FromChannel<T>(pub(super) mpsc::UnboundedReceiver<T>);
 
 impl<T> Stream for FromChannel<T> {
@@ -22,7 +22,7 @@ impl<T> Stream for FromChannel<T> {
     }
 }
 
-/// Is always ready, and counts how many items it gave.
+/// Is always ready, and counts its items.
 pub(super) struct Endless(pub(super) Arc<AtomicU32>);
 
 impl Stream for Endless {
@@ -33,7 +33,7 @@ impl Stream for Endless {
     }
 }
 
-/// Gives numbers and panics at one of them.
+/// Yields numbers, and panics at one of them.
 struct Panicking(u32);
 
 impl Stream for Panicking {
@@ -79,7 +79,7 @@ async fn items_are_messages_and_so_is_the_end(system: &TestSystem) {
     assert_eq!(seen.all().await, []);
 }
 
-/// A reader of a connection that is restarted when the connection is lost, as a service has it.
+/// A reader of a connection, which is restarted when the connection is lost, as in a service.
 #[actor]
 struct Reader {
     life: u32,
@@ -119,8 +119,8 @@ impl Reader {
     }
 }
 
-/// Rules 17.1 and 17.3: the news that the old connection is lost waits behind a handler that fails for another reason. It
-/// must not bring down the new connection.
+/// Rules 17.1 and 17.3: the message that the old connection is lost waits behind a handler that fails for another reason.
+/// It must not fail the instance with the new connection.
 #[supervise::test]
 async fn the_loss_of_the_old_connection_does_not_reach_the_new_instance(system: &TestSystem) {
     let (seen, connections) = (system.probe(), system.probe());

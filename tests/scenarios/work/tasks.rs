@@ -13,10 +13,10 @@ pub(super) enum Does {
     Panic,
 }
 
-/// How one run of a task is told what to do.
+/// Tells one run of a task what to do.
 pub(super) type Order = oneshot::Sender<Does>;
 
-/// Notes that it runs, with what tells it what to do, and when it is dropped.
+/// Notes that it runs, with the channel that tells it what to do, and notes when it is dropped.
 pub(super) async fn task(
     number: u32,
     runs: ProbeHandle<(u32, Order)>,

@@ -1,5 +1,5 @@
-//! The account that a [`Watchdog`](crate::invariants::Watchdog) keeps of declared children, from what their parent is told
-//! and does alone. I21, I22 and I23.
+//! The account that a [`Watchdog`](crate::invariants::Watchdog) keeps of declared children. It uses only what their parent
+//! is told and does. I21, I22 and I23.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use crate::world::{Id, Message};
 pub(crate) struct Fields {
     all: Vec<Field>,
     group: Group,
-    /// A restart was delayed, or somebody above made a field start before its turn: one of a group may be halted after the
-    /// others, and started with its parent rather than with them.
+    /// A restart was delayed, or a supervisor above made a field start before its turn. So a field of a group may be
+    /// halted after the others, and start with its parent rather than with the group.
     mixed: bool,
     /// Between the factory and the hook of an instance.
     starting: bool,
     /// The field that this instance has declared last.
     awaited: Option<usize>,
     parent_stops: bool,
-    /// The ids of all that ever was a declared child.
+    /// The ids of all children that were ever declared children.
     pub(crate) ever: BTreeSet<ChildId>,
 }
 
@@ -42,7 +42,7 @@ struct Field {
     /// The last one there was.
     child: Option<(Id, ChildId)>,
     state: State,
-    /// Somebody stopped it, or its supervisor gave it up.
+    /// Somebody stopped it, or its supervisor stopped it because of a failure.
     let_go: bool,
     /// It is permanent and ended by itself.
     missing: bool,
@@ -169,7 +169,7 @@ impl Fields {
             && self.awaited == place
             && self.all[at].state == State::Halted
         {
-            // It could not start, and is tried again while the others go on.
+            // It could not start, and starts again while the others continue.
             self.all[at].state = State::Up;
         }
         let first = match (outcome, self.group) {
@@ -191,7 +191,7 @@ impl Fields {
         self.mixed = true;
     }
 
-    /// Those that outlived the former instance are restarted now, not awaited.
+    /// Children that outlived the former instance are restarted now, without waiting for them.
     pub(crate) fn parent_restarted(&mut self) {
         for field in &mut self.all {
             if matches!(field.state, State::Halting | State::Halted) {
@@ -266,7 +266,7 @@ impl Fields {
             SystemMessage::PrepareRestart(_) => {
                 let early = |field: &Field| matches!(field.state, State::Halting | State::Halted);
                 let out_of_turn = !self.mixed && self.all[..at].iter().any(early);
-                // Nobody waits for one that is let go in the middle of its halt.
+                // The parent does not wait for a child that it stops in the middle of its halt.
                 let another = self.all.iter().any(|it| it.state == State::Halting && !it.let_go);
                 if out_of_turn || another {
                     return broken(Invariant::FieldsGoInReverse, format!("{at} is halted: {:?}", self.all));

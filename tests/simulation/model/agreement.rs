@@ -5,9 +5,9 @@ use supervise_core::supervision::{Effect, Timer};
 use crate::fault::Fault;
 use crate::world::Id;
 
-/// Whether two steps do the same: to each actor, and to themselves, the same in the same order. Between different actors
-/// no order is promised. No time runs for code that is about to be dropped. When a round is forgotten that nobody waits for is not
-/// told apart; one that somebody waits for is missed when it is due.
+/// Whether two steps do the same to each actor, and to themselves, in the same order. The order between different actors is not
+/// defined. No timeout runs for code that is about to be dropped. It does not matter when a delayed restart for which nobody
+/// waits is forgotten. If somebody waits for it, the check fails when it is due.
 pub(crate) fn agree(some: &[Effect<Id, Fault>], others: &[Effect<Id, Fault>], aborts: bool) -> bool {
     let counts = |effect: &&Effect<Id, Fault>| match effect {
         Effect::Note(_) | Effect::Disarm(Timer::Restart(_)) => false,

@@ -1,4 +1,4 @@
-//! The children of a model, dynamic and declared, and whom it watches.
+//! The children of a model, dynamic and declared, and the actors that it watches.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,8 +20,10 @@ pub(super) struct Child {
     pub(super) restarts: Vec<Time>,
     /// The same, by the number of the rule.
     pub(super) by_rule: BTreeMap<u16, Vec<Time>>,
-    /// When its restarts under a backoff were due, since it was quiet for long.
+    /// When its restarts under a backoff were due, since its last quiet time.
     pub(super) delays: Vec<Time>,
+    /// The time of the failure that got the first of them.
+    pub(super) failing_since: Time,
     /// How many times it had run, by its last report.
     pub(super) runs: u8,
     /// How many times it had run when it last got a delay.
@@ -55,14 +57,14 @@ impl Model {
         let ends_too = consequence == Consequence::Counts && self.fields.end_their_parent(self.is_replaced());
         self.children.remove(&id);
         self.stop_next_in_line();
-        self.go_on();
         if ends_too && !self.is_stopping() {
             self.does.push(Effect::EndsByItself);
             self.stop_self();
         }
+        self.go_on();
     }
 
-    /// Whether the instance is gone, or is to go for another one.
+    /// Whether the instance is gone, or will be replaced.
     fn is_replaced(&self) -> bool {
         let builds = self.fields.are_declared() || matches!(self.code, Some(Code::Hook(_)));
         self.stage != Stage::Living
@@ -107,7 +109,7 @@ impl Model {
         }
     }
 
-    /// Notes that a child has to end. Answers whether it is there and nobody has asked it yet.
+    /// Notes that a child must end. Returns whether it exists and its stop was not requested before.
     fn is_to_end(&mut self, id: ChildId) -> bool {
         if self.fields.let_go(id) {
             self.children.remove(&id);
@@ -118,7 +120,7 @@ impl Model {
         !std::mem::replace(&mut child.asked_to_stop, true)
     }
 
-    /// The next in line is asked when all who were asked before have ended.
+    /// The next child in line is asked when all that were asked before have ended.
     fn stop_next_in_line(&mut self) {
         let to_end = self.children.values().filter(|child| child.asked_to_stop).count();
         if to_end == self.line.len()

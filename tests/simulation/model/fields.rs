@@ -1,9 +1,9 @@
-//! What declared children need of a model.
+//! The part of a model for declared children.
 
 use std::collections::BTreeSet;
 
 use supervise_core::supervision::{
-    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage,
+    AutoShutdown, Call, ChildId, ChildSpec, Effect, RestartType, Scope, SystemMessage, Time,
 };
 
 use super::children::Child;
@@ -18,7 +18,7 @@ pub(super) struct Fields {
     auto_shutdown: AutoShutdown,
     /// The next field that the new instance declares, and the hook that follows the last.
     declaring: Option<(usize, Call<Fault>)>,
-    /// Why those of a group restart.
+    /// Why the fields of a group restart.
     reason: Option<Fault>,
 }
 
@@ -37,18 +37,18 @@ struct Field {
     gives_up: bool,
 }
 
-/// What the end of a child brings about.
+/// What the end of a child causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Consequence {
-    /// It must come back, so that somebody decides about it.
+    /// It must come back, so its restart must be decided.
     MustComeBack,
     /// It was significant, and ended by itself.
     Counts,
     Nothing,
 }
 
-/// Where a field's child is on its way.
+/// The state of a field's child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Down,
@@ -131,7 +131,8 @@ impl Fields {
         matches!(self.declaring, Some((_, Call::StartNewInstance(_))))
     }
 
-    /// Whether the parent ends with a significant one that has ended by itself. `anew`: all are about to be made again.
+    /// Whether the parent ends because a significant child has ended by itself. `anew` says that all fields are about
+    /// to be made again.
     pub(super) fn end_their_parent(&self, anew: bool) -> bool {
         let declared = self.declaring.as_ref().map_or(self.all.len(), |(next, _)| *next);
         let is_down = |field: &Field| field.way == Way::Down;
@@ -144,7 +145,8 @@ impl Fields {
         }
     }
 
-    /// Whom a directive about `culprit` reaches.
+    /// The children that a directive about `culprit` reaches.
+    ///
     pub(super) fn affected(&self, culprit: ChildId, scope: Scope) -> impl Iterator<Item = ChildId> {
         let first = match scope {
             Scope::OneForOne => None,
@@ -187,7 +189,7 @@ impl Fields {
         if counts { Consequence::Counts } else { Consequence::Nothing }
     }
 
-    /// A child is to end. Answers whether it has ended already.
+    /// A child must end. Returns whether it has already ended.
     #[must_use]
     pub(super) fn let_go(&mut self, child: ChildId) -> bool {
         let Some(field) = self.of(child) else { return false };
@@ -201,14 +203,14 @@ impl Fields {
         gone
     }
 
-    /// What is temporary has failed.
+    /// A temporary child has failed.
     pub(super) fn give_up(&mut self, child: ChildId) {
         if let Some(field) = self.of(child) {
             field.gives_up = true;
         }
     }
 
-    /// What ended by itself is made anew.
+    /// A child that ended by itself is created again.
     pub(super) fn renew(&mut self, child: ChildId) {
         if let Some(field) = self.of(child)
             && field.way == Way::Missing
@@ -217,7 +219,7 @@ impl Fields {
         }
     }
 
-    /// A child will be restarted together with its parent, so that nobody waits for it before.
+    /// A child will be restarted together with its parent, so its group does not wait for it.
     pub(super) fn leave_to_parent(&mut self, child: ChildId) {
         if let Some(field) = self.of(child)
             && field.way == Way::Halted
@@ -273,6 +275,7 @@ impl Model {
                 delays,
                 runs: 0,
                 runs_counted: 0,
+                failing_since: Time::ZERO,
                 waits: None,
                 restarts_sent: 0,
                 to_be_replaced: false,
@@ -303,8 +306,8 @@ impl Model {
         }
     }
 
-    /// One thing at a time: first the halts, the last field first, then the starts in order, then what the new instance
-    /// has to do.
+    /// One step at a time: first the halts, beginning with the last field; then the starts, in order; then the rest of
+    /// the new instance's start.
     pub(super) fn move_fields(&mut self) {
         let waits = self.told_to_stop || self.queue.iter().any(ends_an_instance) || self.deciding.is_some();
         let on_its_way = |field: &Field| matches!(field.way, Way::Halting | Way::Starting);
@@ -369,7 +372,7 @@ impl Model {
         }
     }
 
-    /// The new instance is not to be, since one of its fields is not.
+    /// The new instance is given up, because one of its fields could not start.
     pub(super) fn field_did_not_start(&mut self, cause: Fault) {
         let Some((_, hook)) = self.fields.declaring.take() else { return };
         self.did_not_start(&hook, cause);
@@ -388,7 +391,7 @@ impl Model {
         }
     }
 
-    /// What a child is owed by restarts that have not reached it.
+    /// The resumes that a child must still get from restarts that have not reached it.
     pub(super) fn take_owed(&mut self, id: ChildId) -> u32 {
         let by_round = self.child(id).waits.take().map_or(0, |wait| wait.owed);
         by_round + self.fields.take_owed(id)
@@ -435,8 +438,8 @@ impl Model {
         }
     }
 
-    /// The first suspension is answered by the restart, each further one by a bare Resume; all by these if the child is still
-    /// to be replaced by an earlier restart with its siblings.
+    /// The restart answers the first suspension, and a bare Resume answers each further one. If an earlier restart with
+    /// siblings has not replaced the child's instance yet, bare Resumes answer all of them.
     fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
         let child = self.child(id);
         let actor = child.actor;

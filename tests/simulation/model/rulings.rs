@@ -1,4 +1,4 @@
-//! What a model does at a ruling about one of its children.
+//! How a model carries out a decision about one of its children.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) struct Wait {
     pub(super) round: u64,
     /// What it gets when the delay is over.
     pub(super) answer: Message,
-    /// How often it has been suspended for it: by its own failures and by its siblings'.
+    /// How often it has been suspended: for its own failures and for those of its siblings.
     pub(super) owed: u32,
     /// Fields restart one after another.
     pub(super) grouped: bool,
@@ -39,7 +39,7 @@ impl Model {
         match ruling.verdict {
             Err(own) => self.fail(own, Culprit::Child(culprit), &BTreeSet::new()),
             Ok(Directive::Escalate) => self.fail(cause, Culprit::Child(culprit), &BTreeSet::new()),
-            // Whoever is to restart already does so for this too.
+            // If the child is already about to restart, that restart answers this failure too.
             Ok(directive) if directive != Directive::Stop && self.is_to_restart(id, restarts) => {
                 self.owe_one_more(id);
             }
@@ -51,7 +51,7 @@ impl Model {
                     self.stop_group(&self.affected(id, strategy.scope));
                 }
             }
-            // Whoever is to end already does so for this too.
+            // If the child is already about to end, that end answers this failure too.
             Ok(_) if self.child(id).asked_to_stop => {}
             Ok(Directive::Resume) if !cannot_resume => self.send(culprit, SystemMessage::Resume(Some(cause))),
             Ok(Directive::Resume) => {
@@ -63,10 +63,12 @@ impl Model {
                 let all = self.affected(id, strategy.scope);
                 let mut affected = all.clone();
                 if !self.may_be_delayed(id, cause, &directive, strategy) {
-                    // Those whose instance an earlier restart is to replace have nothing to gain from another one.
+                    // Children whose instance an earlier restart is about to replace do not need another restart.
                     affected.retain(|other| *other == id || !self.child(*other).to_be_replaced);
                 }
-                if self.rule_may_restart(id, &directive, ruling)
+                let backoff = declared(&directive, ruling);
+                if !self.gives_up(id, cause, backoff.as_ref(), ruling.now)
+                    && self.rule_may_restart(id, &directive, ruling)
                     && self.may_restart(&affected, strategy, ruling.now)
                 {
                     let delay = self.restart_delay(id, cause, &directive, ruling);
@@ -82,8 +84,8 @@ impl Model {
         }
     }
 
-    /// The new instance waits for a field that cannot start. A delayed restart gives it time; under one-for-one nobody waits for it
-    /// meanwhile. Without a delay, or beyond the limit, the new instance is not to be.
+    /// The new instance waits for a field that cannot start. With a delayed restart it starts again later; under one-for-one
+    /// nobody waits for it meanwhile. Without a delay, or beyond the limit, the new instance is given up.
     fn decided_about_a_start(&mut self, id: ChildId, cause: Fault, restarts: u32, ruling: &Ruling<'_, Fault>) {
         let strategy = ruling.strategy;
         let backoff = match ruling.verdict {
@@ -97,7 +99,11 @@ impl Model {
             // Its group restarts for an earlier failure of a sibling.
             Some(_) if self.is_to_restart(id, restarts) => self.owe_one_more(id),
             Some(backoff)
-                if ruling.verdict.as_ref().is_ok_and(|directive| self.rule_may_restart(id, directive, ruling))
+                if !self.gives_up(id, cause, Some(&backoff), ruling.now)
+                    && ruling
+                        .verdict
+                        .as_ref()
+                        .is_ok_and(|directive| self.rule_may_restart(id, directive, ruling))
                     && self.may_restart(&[id], strategy, ruling.now) =>
             {
                 let delay = self.delay(id, cause, &backoff, ruling.now);
@@ -110,8 +116,8 @@ impl Model {
         }
     }
 
-    /// A creation that is tried again under neither a limit nor a backoff must not spin. What is permanent and ended by
-    /// itself skips the first of these delays.
+    /// A creation that is tried again under neither a limit nor a backoff must not spin. A permanent child that ended
+    /// by itself skips the first of these delays.
     fn restart_delay(
         &mut self,
         id: ChildId,
@@ -119,13 +125,7 @@ impl Model {
         directive: &Directive,
         ruling: &Ruling<'_, Fault>,
     ) -> Option<Time> {
-        let declared = match directive {
-            Directive::RestartAfter(backoff) | Directive::RestartOn(Terms { backoff: Some(backoff), .. }) => {
-                Some(*backoff)
-            }
-            _ => ruling.strategy.backoff,
-        };
-        if let Some(backoff) = declared {
+        if let Some(backoff) = declared(directive, ruling) {
             return Some(self.delay(id, cause, &backoff, ruling.now));
         }
         let missing = self.fields.is_missing(id);
@@ -174,7 +174,8 @@ impl Model {
         }
     }
 
-    /// Whom a directive reaches, fields first. Under rest-for-one all others count as started after the fields.
+    /// The children that a directive reaches, fields first. Under rest-for-one all others count as started
+    /// after the fields.
     fn affected(&self, culprit: ChildId, scope: Scope) -> Vec<ChildId> {
         let mut affected: Vec<_> = self.fields.affected(culprit, scope).collect();
         for id in self.children.keys().copied().filter(|id| !self.fields.has(*id)) {
@@ -190,7 +191,8 @@ impl Model {
         if scope == Scope::OneForOne { vec![culprit] } else { affected }
     }
 
-    /// What a rule grants is asked for the culprit alone, and before what the strategy grants.
+    /// The limit of the rule is checked first, and only for the culprit. The limit of the strategy is checked
+    /// after it.
     fn rule_may_restart(&mut self, id: ChildId, directive: &Directive, ruling: &Ruling<'_, Fault>) -> bool {
         let Directive::RestartOn(terms) = directive else { return true };
         let requests = match ruling.strategy.count {
@@ -207,7 +209,8 @@ impl Model {
         }
     }
 
-    /// Suspends those who are not waiting already, and gives all the same answer, at once or after a delay.
+    /// Suspends the children that do not wait already, and gives all the same answer, at once or after a
+    /// delay.
     fn answer(
         &mut self,
         answer: Message,
@@ -226,7 +229,7 @@ impl Model {
             let actor = child.actor;
             let suspend = *id != culprit && owed == 0;
             let owed = if *id == culprit { owed + 1 } else { owed.max(1) };
-            // A dying child has nothing to wait for.
+            // A dying child does not wait for an answer.
             if delay.is_none() || !child.asked_to_stop {
                 child.waits = Some(Wait { round, answer: answer.clone(), owed, grouped });
             }
@@ -240,7 +243,7 @@ impl Model {
         }
     }
 
-    /// Who will be restarted together with this actor gets no answer of its own.
+    /// A child that will be restarted together with this actor gets no answer of its own.
     pub(super) fn round_is_due(&mut self, round: u64) {
         let restarts = matches!(self.stage, Stage::Restarting(_) | Stage::Halting);
         let makes =
@@ -281,24 +284,57 @@ impl Model {
         }
     }
 
-    /// How long the answer to the failure of `child` at `now` has to wait.
-    fn delay(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> Time {
-        let (Growth::Exponential { min, max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
+    /// Whether the failure of `child` at `now` begins a new row, because it was quiet before.
+    fn was_quiet(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> bool {
+        let (Growth::Exponential { max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
             unreachable!("these worlds have no other");
         };
         let missing = self.fields.is_missing(child);
         let child = self.child(child);
-        // While one start after the other fails, it does not run, so no time is quiet.
+        // While its starts fail, it does not run, so this time does not count as quiet.
         let has_run = missing || !cause.is_initialization() || child.runs != child.runs_counted;
-        child.runs_counted = child.runs;
         let quiet = if cause.is_initialization() { quiet.max(max) } else { quiet };
+        has_run && child.delays.last().is_some_and(|due| now.saturating_sub(*due) >= quiet)
+    }
+
+    /// Whether `child` has been failing for too long.
+    fn gives_up(&mut self, child: ChildId, cause: Fault, backoff: Option<&Backoff>, now: Time) -> bool {
+        let Some((backoff, limit)) = backoff.and_then(|backoff| Some((backoff, backoff.give_up_after?))) else {
+            return false;
+        };
+        let quiet = self.was_quiet(child, cause, backoff, now);
+        let child = self.child(child);
+        !quiet && !child.delays.is_empty() && now.saturating_sub(child.failing_since) >= limit
+    }
+
+    /// How long the answer to the failure of `child` at `now` has to wait.
+    fn delay(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> Time {
+        let Growth::Exponential { min, max, .. } = backoff.growth else {
+            unreachable!("these worlds have no other");
+        };
+        let quiet = self.was_quiet(child, cause, backoff, now);
+        let child = self.child(child);
+        child.runs_counted = child.runs;
         let dues = &mut child.delays;
-        if has_run && dues.last().is_some_and(|due| now.saturating_sub(*due) >= quiet) {
+        if quiet {
             dues.clear();
+        }
+        if dues.is_empty() {
+            child.failing_since = now;
         }
         let delay = dues.iter().fold(min, |delay, _| (delay * 2).min(max));
         dues.push(now + delay);
         delay
+    }
+}
+
+/// The backoff that the rule or the strategy declares.
+fn declared(directive: &Directive, ruling: &Ruling<'_, Fault>) -> Option<Backoff> {
+    match directive {
+        Directive::RestartAfter(backoff) | Directive::RestartOn(Terms { backoff: Some(backoff), .. }) => {
+            Some(*backoff)
+        }
+        _ => ruling.strategy.backoff,
     }
 }
 

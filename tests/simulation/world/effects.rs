@@ -124,7 +124,7 @@ impl World {
         self.living.remove(id);
     }
 
-    /// Nothing comes between the effects of one step, so that what is sent to a closed cell may be answered at once.
+    /// Nothing happens between the effects of one step, so a message to a closed cell may be answered at once.
     fn close_system_lane(&mut self, id: Id) {
         for message in std::mem::take(&mut self.cell_mut(id).system) {
             self.answer_for_the_dead(id, &message);

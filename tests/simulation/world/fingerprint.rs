@@ -1,8 +1,8 @@
-//! A hash of what makes a difference.
+//! A hash of all state that can affect what happens next.
 
 use std::hash::Hasher;
 
-/// Two independent multiplicative hashes, wide enough that different states do not meet.
+/// Two independent multiplicative hashes, wide enough that different states do not collide in practice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fingerprint(u64, u64);
 

@@ -1,4 +1,4 @@
-//! What user code does, and asks of its context.
+//! What user code does, and how it uses its context.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::invariants::Watchdog;
 use crate::model::agree;
 use crate::plan::{Choices, Conduct, Deed, pick};
 
-/// What user code asks of its context.
+/// How user code uses its context.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Command {
     StopChild(ChildId),
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// Any cell that ever was, but rather a late one.
+    /// Any cell that ever existed, preferably a recent one.
     fn another(&self, id: Id, choices: &mut impl Choices) -> Id {
         let count = self.cells.len();
         let near = count.saturating_sub(64)..count;
@@ -122,7 +122,7 @@ impl World {
         Id::try_from(near.start + offset).expect("worlds are small")
     }
 
-    /// Starts the children of its role that are not there.
+    /// Starts the children of its role that do not exist.
     fn restore_children(&mut self, id: Id) {
         let plan = Rc::clone(&self.plan);
         for (name, role) in &plan.roles[self.cell(id).role].children {

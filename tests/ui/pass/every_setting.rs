@@ -45,7 +45,7 @@ impl Everything {
 }
 
 #[actor]
-#[supervise(one_for_one(log = by_attempt(3)), on(DbError::Timeout) = Stop, on(DbError::Query { .. } | DbError::Io(_)) = Stop, on(Panic) = Resume, on(_) = Resume)]
+#[supervise(one_for_one(log = by_attempt(3), on_limit = Escalate, backoff(min = 1s, max = 2s, give_up_after = "1h")), on(DbError::Timeout) = Stop, on(DbError::Query { .. } | DbError::Io(_)) = Stop, on(Panic) = Restart, on(_) = Resume)]
 struct Variants;
 
 #[actor]

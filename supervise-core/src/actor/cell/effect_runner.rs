@@ -3,6 +3,7 @@
 
 mod aside;
 mod gathered;
+mod slices;
 mod turn;
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use self::aside::Aside;
+use self::slices::Rest;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
 use super::{Cell, Effects, System, effects_buffer, put_back};
@@ -22,7 +24,6 @@ use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
-use crate::actor::dispatch;
 use crate::actor::end_reason::EndReason;
 use crate::actor::props::{Policy, Settings};
 use crate::actor::reply;
@@ -49,6 +50,8 @@ pub(super) struct EffectRunner<A: Actor> {
     pub(super) unnoticed: u8,
     /// How many system messages were handled in this turn.
     pub(super) supervised: u32,
+    /// How many effects were carried out in this turn.
+    performed: u16,
     /// Allocated with the first message that is stashed or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
@@ -79,11 +82,21 @@ struct Rare<M> {
     gone: Option<Terminated>,
     /// Why the instance will be dropped. Only of an actor that [keeps reply slots](Actor::KEEPS_REPLIES).
     doom: Option<Failure>,
+    /// What the last step left to do.
+    rest: Option<Box<Rest<M>>>,
 }
 
 impl<M> Rare<M> {
     fn new(settings: Option<Box<Settings>>) -> Self {
-        Self { settings, configuration: None, slots: Vec::new(), deferred: None, gone: None, doom: None }
+        Self {
+            settings,
+            configuration: None,
+            slots: Vec::new(),
+            deferred: None,
+            gone: None,
+            doom: None,
+            rest: None,
+        }
     }
 }
 
@@ -115,9 +128,16 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
         self.parked
     }
 
-    fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool {
+    fn go_on(&mut self, cx: &mut TaskContext<'_>) -> Poll<bool> {
         self.cell.mailbox.set_accepts(false);
+        if self.has_rest() {
+            self.go_on_with_rest(&mut || unreachable!("the instance is not dropped while its code is parked"));
+        }
         loop {
+            if self.has_rest() {
+                self.give_way();
+                return Poll::Pending;
+            }
             if self.supervised >= THROUGHPUT {
                 // The rest waits until other actors have had their turns.
                 self.give_way();
@@ -130,11 +150,11 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
             {
                 self.step_while_parked(Input::Due(timer.into()));
             } else {
-                dispatch::charge(std::mem::take(&mut self.supervised));
+                self.charge(0);
                 break;
             }
         }
-        std::mem::take(&mut self.abort)
+        Poll::Ready(std::mem::take(&mut self.abort))
     }
 
     fn over(&mut self) {
@@ -151,6 +171,7 @@ impl<A: Actor> EffectRunner<A> {
             handled: 0,
             unnoticed: 0,
             supervised: 0,
+            performed: 0,
             aside: None,
             timers: None,
             rare: settings.map(|settings| Box::new(Rare::new(Some(settings)))),
@@ -225,13 +246,25 @@ impl<A: Actor> EffectRunner<A> {
         {
             self.doomed_by(cause);
         }
+        debug_assert!(!self.has_rest(), "the last step is carried out");
         let mut effects = effects_buffer();
         self.accepts = self.cell.core.step(input, &mut effects);
-        let mut basis = None;
+        effects.reverse();
+        self.carry_out(effects, None, drop_instance);
+    }
+
+    /// Carries effects out, from the last one to the first. What is too much for this turn is left to the next one.
+    fn carry_out(
+        &mut self,
+        mut effects: Box<Effects>,
+        mut basis: Option<Box<Basis>>,
+        drop_instance: &mut dyn FnMut(),
+    ) {
         while let Some(question) = self.perform(&mut effects, basis.as_deref(), drop_instance) {
             basis = self.answer(question, &mut effects);
+            effects.reverse();
         }
-        put_back(effects);
+        if effects.is_empty() { put_back(effects) } else { self.leave_rest(effects, basis) }
     }
 
     /// The step that answers a question of the protocol.
@@ -261,7 +294,8 @@ impl<A: Actor> EffectRunner<A> {
         basis
     }
 
-    /// Carries the effects out. Returns the protocol's question, which is the last effect, if there is one.
+    /// Carries the effects out, until this turn has had its slice. They are in reverse order: popping the last one costs less than
+    /// draining. Returns the protocol's question, which is the last effect, if there is one.
     fn perform(
         &mut self,
         effects: &mut Effects,
@@ -269,19 +303,15 @@ impl<A: Actor> EffectRunner<A> {
         drop_instance: &mut dyn FnMut(),
     ) -> Option<Question> {
         let mut question = None;
-        // The order of the effects, from the end: popping the last one costs less than draining.
-        effects.reverse();
-        while let Some(effect) = effects.pop() {
+        while !self.slice_is_over()
+            && let Some(effect) = effects.pop()
+        {
+            self.performed += 1;
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
                 Effect::Report { cause, restarts, runs } => self.report(cause, restarts, runs),
-                Effect::Send(to, message) => {
-                    if message.goes_on() {
-                        to.core().goes_on();
-                    }
-                    to.send_system(message);
-                }
+                Effect::Send(to, message) => self.send(&to, message),
                 Effect::Watch(subject) => subject.send_system(System::Watch(self.me())),
                 Effect::Unwatch(subject) => subject.send_system(System::Unwatch(self.me())),
                 Effect::Enqueue(subject) => {
@@ -307,8 +337,16 @@ impl<A: Actor> EffectRunner<A> {
                         drop_instance();
                     }
                 }
-                Effect::CloseUserLane => self.close_user_lane(false),
-                Effect::CloseSystemLane => self.close_system_lane(),
+                Effect::CloseUserLane => {
+                    if !self.close_user_lane(false) {
+                        effects.push(Effect::CloseUserLane);
+                    }
+                }
+                Effect::CloseSystemLane => {
+                    if !self.close_system_lane(false) {
+                        effects.push(Effect::CloseSystemLane);
+                    }
+                }
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),
                 Effect::TellStarted => self.tell_of_progress(System::Started),
                 Effect::TellRestartPrepared => self.tell_of_progress(System::RestartPrepared),
@@ -330,6 +368,17 @@ impl<A: Actor> EffectRunner<A> {
             }
         }
         question
+    }
+
+    /// Tells a child what the protocol decided.
+    fn send(&self, to: &AnyActorRef, message: System) {
+        if message.goes_on() {
+            to.core().goes_on();
+        }
+        let restarts = matches!(message, System::Restart(_));
+        if !to.send_system_unless_undone(message) && restarts {
+            self.cell.core.protocol().restart_was_joined(to.core().id);
+        }
     }
 
     /// Puts a control at the tail of the actor's own user lane.
@@ -513,7 +562,9 @@ impl<A: Actor> EffectRunner<A> {
             strategy,
             rule: core.description().table().rule_named(rule),
             standing: None,
+            gave_up_after: None,
             attempt: 0,
+            now: basis.map(|basis| basis.now),
         };
         if matches!(note, Note::Started { again: true } | Note::Restarted(_))
             && let Some(parent) = &core.parent
@@ -531,6 +582,10 @@ impl<A: Actor> EffectRunner<A> {
                     if standing.is_some() {
                         about.strategy.limit = directive.limit();
                     }
+                    if refused && protocol.gave_up(id) {
+                        about.gave_up_after =
+                            directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
+                    }
                     standing.or_else(|| protocol.standing(id, &strategy, now))
                 }
                 _ => protocol.standing(id, &strategy, now),
@@ -547,10 +602,35 @@ impl<A: Actor> EffectRunner<A> {
     // ---- the end -------------------------------------------------------------------------------------------------
 
     /// Closes the user lane. The remaining messages become dead letters, in order. If this child has a key, they may be
-    /// left to its successor, unless this is `for_good`.
+    /// left to its successor, unless this is `for_good`. Returns whether
+    /// nothing is left for the next turn.
     ///
     /// Rules 6.3, 18.3.
-    fn close_user_lane(&mut self, for_good: bool) {
+    fn close_user_lane(&mut self, for_good: bool) -> bool {
+        let mut user = match self.take_closed_user_lane() {
+            Some(user) => user,
+            None => match self.shut_user_lane(for_good) {
+                Some(user) => user,
+                None => {
+                    self.leave_to_successor();
+                    return true;
+                }
+            },
+        };
+        while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
+            self.reaches_nobody(entry);
+            if !for_good && self.slice_ends() {
+                self.leave_closed_user_lane(user);
+                return false;
+            }
+        }
+        self.timers = None;
+        true
+    }
+
+    /// Closes the user lane and returns what waits there; what was taken from it before is put in front of its entries. `None`: the
+    /// lane is left to a successor.
+    fn shut_user_lane(&mut self, for_good: bool) -> Option<Lane<A::Message, Control>> {
         if A::BATCHES {
             self.ungather();
         }
@@ -559,25 +639,19 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }
-        let mut user = match self.cell.core.seat() {
-            Some(seat) if !for_good => match self.cell.leave(seat) {
-                Some(user) => user,
-                None => return self.leave_to_successor(),
-            },
+        let user = match self.cell.core.seat() {
+            Some(seat) if !for_good => self.cell.leave(seat)?,
             _ => self.cell.mailbox.close_user_lane(),
         };
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
             }
-            for message in aside.unstashed {
-                self.reaches_nobody(Entry::Message(message));
+            for message in aside.unstashed.into_iter().rev() {
+                self.user.push_front(message);
             }
         }
-        while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
-            self.reaches_nobody(entry);
-        }
-        self.timers = None;
+        Some(user)
     }
 
     /// Puts the messages that were taken from the lane back, in order. A message that waited for redelivery
@@ -605,13 +679,21 @@ impl<A: Actor> EffectRunner<A> {
     }
 
     /// Closes the system lane, after the parent and all watchers have been told of the end. Actors that watched too
-    /// late are told now.
-    fn close_system_lane(&mut self) {
-        let mut system = self.cell.mailbox.close_system_lane();
+    /// late are told now. Returns whether nobody is left for the next turn.
+    fn close_system_lane(&mut self, at_once: bool) -> bool {
+        let mut system = match self.take_closed_system_lane() {
+            Some(system) => system,
+            None => self.cell.mailbox.close_system_lane(),
+        };
         while let Some(message) = system.pop() {
             self.me().answer_for_the_dead(message);
+            if !at_once && self.slice_ends() {
+                self.leave_closed_system_lane(system);
+                return false;
+            }
         }
         self.ended = true;
+        true
     }
 
     #[cold]
@@ -623,7 +705,7 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, why, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            // When the visit is dropped, its caller learns that there is no answer.
+            // Dropping the visit tells its caller that there is no answer.
             Entry::Control(Control::Visit(visit)) => {
                 reply::drop_because(AskError::Stopped, visit);
             }
@@ -645,17 +727,25 @@ impl<A: Actor> Drop for EffectRunner<A> {
     fn drop(&mut self) {
         if !self.ended {
             let runtime_gone = self.cell.core.system.dispatcher().has_gone();
-            self.cell.core.ends_because(if runtime_gone { EndReason::RuntimeGone } else { EndReason::Unknown });
+            if !self.cell.core.protocol().has_ended() {
+                self.cell.core.ends_because(if runtime_gone {
+                    EndReason::RuntimeGone
+                } else {
+                    EndReason::Unknown
+                });
+            }
             self.close_user_lane(true);
+            let untold = self.untold_watchers();
             // Parents and children hold each other until the children have ended.
             let forgotten = self.cell.core.protocol().abandon();
+            let watchers = forgotten.watchers().chain(&untold);
             // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
             if runtime_gone {
-                super::gone_with_its_runtime(&self.me(), &forgotten);
+                super::gone_with_its_runtime(&self.me(), watchers);
             } else {
-                super::broke(&self.me(), &forgotten);
+                super::broke(&self.me(), &forgotten, watchers);
             }
-            self.close_system_lane();
+            self.close_system_lane(true);
             drop_contained(forgotten);
         }
     }

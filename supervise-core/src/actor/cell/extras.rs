@@ -169,13 +169,16 @@ impl Core {
     }
 
     /// So many messages are in the stash.
-    #[inline]
-    pub(crate) fn note_stashed(&self, _messages: usize) {
-        #[cfg(feature = "observe")]
+    #[cfg(feature = "observe")]
+    pub(crate) fn note_stashed(&self, messages: usize) {
         if let Some(rare) = self.rare() {
-            rare.stashed.store(_messages, Ordering::Relaxed);
+            rare.stashed.store(messages, Ordering::Relaxed);
         }
     }
+
+    #[cfg(not(feature = "observe"))]
+    #[inline]
+    pub(crate) fn note_stashed(&self, _: usize) {}
 
     /// How many messages are in the stash, as far as this build knows it.
     pub(crate) fn stashed(&self) -> usize {

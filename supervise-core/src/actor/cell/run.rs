@@ -179,12 +179,15 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Does what comes first: the rest of an inline turn, then the protocol's call, the system lane, the timers, and
+    /// Does what comes first: what the last step left, the rest of an inline turn, the protocol's call, the system lane, the timers, and
     /// the user lane.
     ///
     /// Rules 1.1 and 1.3.
     #[inline]
     fn next_action(&mut self) -> Next {
+        if self.effects.has_rest() {
+            return self.go_on_with_rest();
+        }
         if let Some(interrupt) = self.effects.take_deferred() {
             return self.interrupted(Ok(interrupt));
         }
@@ -254,6 +257,19 @@ impl<A: Actor> Runner<A> {
             [] => Some(During::Handler("handle")),
             handlers => During::numbered(self.effects.cell.mailbox.entered(), handlers),
         })
+    }
+
+    #[cold]
+    fn go_on_with_rest(&mut self) -> Next {
+        if self.effects.slice_is_over() {
+            return Next::GiveWay;
+        }
+        let Self { instance, ctx, effects, .. } = self;
+        effects.go_on_with_rest(&mut || {
+            ctx.clear();
+            drop_contained(instance.take());
+        });
+        Next::Again
     }
 
     fn step(&mut self, input: Input<'_, AnyActorRef, Failure>) {

@@ -28,8 +28,8 @@ pub(super) trait WhileParked {
     fn is_parked(&self) -> bool;
 
     /// Does the work that is possible while the code waits, and registers the task to be woken for more. Returns
-    /// whether to abort the code.
-    fn go_on(&mut self, cx: &mut TaskContext<'_>) -> bool;
+    /// whether to abort the code. Pending: there is more to do before the code may run.
+    fn go_on(&mut self, cx: &mut TaskContext<'_>) -> Poll<bool>;
 
     /// The code is over.
     fn over(&mut self);
@@ -72,6 +72,13 @@ impl<F: Future, W: WhileParked> Finish<'_, F, W> {
         }
         Poll::Ready(result)
     }
+
+    fn wait() -> Poll<Result<F::Output, Broken>> {
+        if W::KEEPS_REPLIES {
+            reply::settle(|| AskError::Unanswered);
+        }
+        Poll::Pending
+    }
 }
 
 impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
@@ -81,8 +88,12 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
         if W::KEEPS_REPLIES {
             reply::begin();
         }
-        if self.meanwhile.is_parked() && self.meanwhile.go_on(cx) {
-            return self.end(Err(Broken::Aborted));
+        if self.meanwhile.is_parked() {
+            match self.meanwhile.go_on(cx) {
+                Poll::Ready(true) => return self.end(Err(Broken::Aborted)),
+                Poll::Ready(false) => {}
+                Poll::Pending => return Self::wait(),
+            }
         }
         let Some(running) = self.code.as_mut().as_pin_mut() else {
             unreachable!("the future is dropped only at the end");
@@ -94,13 +105,10 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
         }
         if !self.meanwhile.is_parked() {
             self.meanwhile.parked();
-            if self.meanwhile.go_on(cx) {
+            if self.meanwhile.go_on(cx) == Poll::Ready(true) {
                 return self.end(Err(Broken::Aborted));
             }
         }
-        if W::KEEPS_REPLIES {
-            reply::settle(|| AskError::Unanswered);
-        }
-        Poll::Pending
+        Self::wait()
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Rules 1.5 and 19.6.
 
+mod found;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,13 +12,18 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use self::found::Found;
 use super::{Ask, AskError};
 use crate::actor::actor_ref::ActorRef;
-use crate::actor::cell::CellProtocol;
 use crate::actor::definition::Actor;
 use crate::base::ActorPath;
 
 /// An ask with a timeout, see [`Request::timeout`](super::Request::timeout).
+///
+/// # Cancel safety
+///
+/// If it is dropped before the first poll, nothing was sent. If it is dropped later, the handler still runs
+/// and its reply is dropped.
 #[must_use = "futures do nothing unless awaited"]
 pub struct AskWithin<'a, A: Actor, T> {
     ask: Ask<'a, A, T>,
@@ -55,6 +62,7 @@ impl<A: Actor, T: Send + 'static> Future for AskWithin<'_, A, T> {
         }
         let Some(sleep) = &mut self.sleep else { unreachable!("it was made a line above") };
         sleep.as_mut().poll(cx).map(|()| {
+            self.ask.give_up();
             Err(AskError::Timeout(Box::new(AskTimeout {
                 limit,
                 actor: self.to.path(),
@@ -102,66 +110,5 @@ impl fmt::Display for AskTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { limit, actor, message, found } = self;
         write!(f, "no answer to `{message}` from {actor} within {limit:?}: {found}")
-    }
-}
-
-/// What an actor was found doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Found {
-    Ended,
-    Stopping,
-    Failed,
-    Suspended,
-    Starting,
-    /// Its code awaits an answer of this actor.
-    Asking(ActorPath),
-    /// So many messages wait or are being handled.
-    Busy(usize),
-    Idle,
-}
-
-impl Found {
-    fn of<A: Actor>(actor: &ActorRef<A>) -> Self {
-        if actor.has_ended() {
-            return Self::Ended;
-        }
-        let found = Self::by_protocol(&actor.core().protocol());
-        found.unwrap_or_else(|| match (actor.core().waits_for().first(), actor.pending()) {
-            (Some(other), _) => Self::Asking(other.path()),
-            (None, 0) => Self::Idle,
-            (None, messages) => Self::Busy(messages),
-        })
-    }
-
-    fn by_protocol(protocol: &CellProtocol) -> Option<Self> {
-        if protocol.is_stopping() {
-            Some(Self::Stopping)
-        } else if protocol.has_failed() {
-            Some(Self::Failed)
-        } else if protocol.suspensions() > 0 {
-            Some(Self::Suspended)
-        } else if protocol.is_starting() {
-            Some(Self::Starting)
-        } else {
-            None
-        }
-    }
-}
-
-impl fmt::Display for Found {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ended => "it has ended, and somebody else holds the reply slot",
-            Self::Stopping => "it is stopping",
-            Self::Failed => "it has failed, and has not been restarted or resumed yet",
-            Self::Suspended => "it is suspended, because an actor above it or beside it failed",
-            Self::Starting => "it is starting",
-            Self::Asking(other) => return write!(f, "it waits for an answer of {other}"),
-            Self::Busy(1) => "it is handling a message",
-            Self::Busy(messages) => {
-                return write!(f, "{messages} messages wait or are being handled");
-            }
-            Self::Idle => "it is idle, and somebody holds the reply slot",
-        })
     }
 }

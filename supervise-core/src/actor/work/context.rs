@@ -13,6 +13,17 @@ use crate::actor::definition::{Actor, DecidedBy};
 use crate::actor::request::Request;
 use crate::failure::Failure;
 
+/// What [`Context::pipe`] runs: a future.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a future that can be piped",
+    label = "this is not a future",
+    note = "a request borrows its ref: clone the ref and ask in an `async` block, `let feed = self.feed.clone(); ctx.pipe(async move {{ feed.fetch().await }}, |me, reply| me.fetched(reply))`"
+)]
+pub trait Work: Future {}
+
+#[diagnostic::do_not_recommend]
+impl<F: Future> Work for F {}
+
 /// # Futures, streams, blocking work and tasks
 ///
 /// Work that these methods start runs beside the handlers and belongs to the instance that started it. A restart or the
@@ -33,7 +44,7 @@ impl<A: Actor> Context<A> {
     /// (rule 17.5).
     pub fn pipe<T, R, Fut, F>(&mut self, future: Fut, into_message: F) -> WorkId
     where
-        Fut: Future<Output = T> + Send + 'static,
+        Fut: Work<Output = T> + Send + 'static,
         T: Send + 'static,
         R: Send + 'static,
         F: for<'r> FnOnce(&'r A::Ref, T) -> Request<'r, A, R> + Send + 'static,
@@ -46,7 +57,7 @@ impl<A: Actor> Context<A> {
     /// `on(_)`, the failure escalates (rule 17.3).
     pub fn try_pipe<T, E, R, Fut, F>(&mut self, future: Fut, into_message: F) -> WorkId
     where
-        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        Fut: Work<Output = Result<T, E>> + Send + 'static,
         T: Send + 'static,
         E: Display + Into<Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
         R: Send + 'static,

@@ -263,6 +263,7 @@ fn backoff(backoff: &Backoff) -> String {
                 Reset::After(quiet) => arguments.push(format!("reset_after = {}", time(quiet))),
                 Reset::Manual => arguments.push("reset_after = manual".to_owned()),
             }
+            arguments.extend(backoff.give_up_after.map(|limit| format!("give_up_after = {}", time(limit))));
             format!("backoff({})", arguments.join(", "))
         }
         Growth::Linear { initial, window } => {

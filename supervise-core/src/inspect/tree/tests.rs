@@ -1,4 +1,4 @@
-//! What maps look like, and what names and rules cannot do to them.
+//! What maps look like, and that names and rules cannot break them.
 
 use std::time::Duration;
 
@@ -24,7 +24,11 @@ impl Supervisor for Office {
         .max_retries(3)
         .within(Duration::from_secs(90))
         .on_limit(OnLimit::Escalate)
-        .backoff(Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10)).jitter(0.2));
+        .backoff(
+            Backoff::exponential(Duration::from_millis(100), Duration::from_secs(10))
+                .jitter(0.2)
+                .give_up_after(Duration::from_secs(600)),
+        );
     const CHILDREN: &'static [ChildSpec] =
         &[ChildSpec::new("reader").restart(RestartType::Permanent).significant(), ChildSpec::new("annex")];
     const CHILD_TYPES: &'static [ActorType] = &[ActorType::of::<Reader<Option<u8>>>(), ActorType::of::<Office>()];
@@ -57,7 +61,7 @@ fn text_shows_what_one_would_have_written() {
     assert_eq!(
         Tree::declared::<Office>().to_string(),
         "\
-Office, rest_for_one(max_retries = 3, within = 90s, on_limit = Escalate, backoff(min = 100ms, max = 10s, jitter = 0.2))
+Office, rest_for_one(max_retries = 3, within = 90s, on_limit = Escalate, backoff(min = 100ms, max = 10s, jitter = 0.2, give_up_after = 600s))
 │    E::Named(\"a\\n\\\"b\\\"\", '<') | E::Other → Restart
 │    style::Error if |e| e.is(\"classDef x:#1;\") → Stop
 │    E::Amp('&', \"&lt; line\") → Resume
@@ -76,7 +80,7 @@ fn mermaid_gets_entities_for_all_that_it_could_take_for_its_own() {
         "\
 flowchart TD
     n0[\"Office<br/>rest_for_one(max_retries = 3, within = 90s, on_limit = Escalate, backoff(min = 100ms, max = 10s, \
-jitter = 0.2))<br/>E::Named(#34;a#92;n#92;#34;b#92;#34;#34;, #39;#60;#39;) #124; E::Other → \
+jitter = 0.2, give_up_after = 600s))<br/>E::Named(#34;a#92;n#92;#34;b#92;#34;#34;, #39;#60;#39;) #124; E::Other → \
 Restart<br/>#115;tyle::Error if #124;e#124; e.is(#34;#99;lassDef x:#35;1#59;#34;) → \
 Stop<br/>E::Amp(#39;#38;#39;, #34;#38;lt#59; line#34;) → Resume<br/>Panic → as by default<br/>anything else → \
 Escalate\"]
@@ -94,7 +98,7 @@ fn dot_gets_escapes_for_quotes_backslashes_and_character_entities() {
         Tree::declared::<Office>().to_dot(),
         r#"digraph tree {
     node [shape=box]
-    n0 [label="Office\lrest_for_one(max_retries = 3, within = 90s, on_limit = Escalate, backoff(min = 100ms, max = 10s, jitter = 0.2))\lE::Named(\"a\\n\\\"b\\\"\", '<') | E::Other → Restart\lstyle::Error if |e| e.is(\"classDef x:#1;\") → Stop\lE::Amp('&amp;', \"&amp;lt; line\") → Resume\lPanic → as by default\lanything else → Escalate\l"]
+    n0 [label="Office\lrest_for_one(max_retries = 3, within = 90s, on_limit = Escalate, backoff(min = 100ms, max = 10s, jitter = 0.2, give_up_after = 600s))\lE::Named(\"a\\n\\\"b\\\"\", '<') | E::Other → Restart\lstyle::Error if |e| e.is(\"classDef x:#1;\") → Stop\lE::Amp('&amp;', \"&amp;lt; line\") → Resume\lPanic → as by default\lanything else → Escalate\l"]
     n1 [label="reader\lReader<Option<u8>>\lpermanent, significant\l"]
     n0 -> n1
     n2 [label="annex\lOffice\las above\l"]

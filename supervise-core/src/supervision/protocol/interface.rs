@@ -148,6 +148,14 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if refused && !count.refused(limit) { None } else { count.standing(limit, now) }
     }
 
+    /// Whether the restart of this child was refused because it has been failing for too long.
+    ///
+    /// Rule 7.13.
+    pub fn gave_up(&self, id: ChildId) -> bool {
+        let child = self.children.as_ref().and_then(|children| children.find(id));
+        child.and_then(|child| child.history()).is_some_and(|history| history.backoff.gave_up())
+    }
+
     /// The watched actors.
     pub fn watched(&self) -> impl Iterator<Item = &R> {
         self.watch.iter().flat_map(|watch| watch.watched())
@@ -196,6 +204,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         let inherited = self.suspended;
         let children = self.children.get_or_insert_default();
         Ok(children.add_anonymous(|name, id| make(name, id, inherited)))
+    }
+
+    /// A restart was not sent: the child has not taken an earlier one, which answers both.
+    ///
+    /// Rule 7.10.
+    pub fn restart_was_joined(&mut self, id: ChildId) {
+        if let Some(child) = self.child_mut(id) {
+            child.uncount_restart();
+        }
     }
 
     /// Requests the stop of a child.

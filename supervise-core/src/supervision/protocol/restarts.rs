@@ -65,7 +65,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         };
         // The table exists, because the culprit is in it.
         let children = self.children.get_or_insert_default();
-        if (directive.is_limited() && !permitted_by_rule(children, culprit, directive, ruling))
+        let start = cause.is_initialization().then_some(runs);
+        if gives_up(children, culprit, start, backoff.as_ref(), ruling.now)
+            || (directive.is_limited() && !permitted_by_rule(children, culprit, directive, ruling))
             || !permitted(children, &reach.children, strategy, ruling.now)
         {
             if strategy.on_limit == OnLimit::Stop && !first_start {
@@ -134,7 +136,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 && let Some(child) = self.child_mut(id)
                 && !child.is_dying()
             {
-                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes, due });
+                child.history_mut().delayed = Some(Delayed { schedule, answer, pending_resumes, due });
             }
         }
         let with_group = reach.is_group();
@@ -262,6 +264,20 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             effects.push(Effect::Send(child.target.clone(), SystemMessage::Resume(None)));
         }
     }
+}
+
+/// Whether a child has been failing for longer than its backoff says. `start` is set if it could not start.
+///
+/// Rule 7.13.
+fn gives_up<R: Clone, C>(
+    children: &mut Children<R, C>,
+    culprit: ChildId,
+    start: Option<u8>,
+    backoff: Option<&Backoff>,
+    now: Time,
+) -> bool {
+    let Some(backoff) = backoff.filter(|backoff| backoff.give_up_after.is_some()) else { return false };
+    children.find_mut(culprit).is_some_and(|child| child.history_mut().backoff.gives_up(start, backoff, now))
 }
 
 /// Whether the limit of the rule that decided grants the restart. Like the strategy's count, that of the rule is kept

@@ -1,7 +1,7 @@
 //! Writes `impl Actor`: it dispatches messages to handlers, and turns what they return into replies and failures.
 
-use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Path, Type};
 
@@ -16,7 +16,9 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     let Block { krate, actor, generics, .. } = block;
     let mixed = Span::mixed_site();
     let envelope = message::envelope(block);
-    let mut members = quote_spanned!(mixed=> type Message = #envelope;);
+    // rustc reports here that the messages are less visible than the actor.
+    let seen = block.arguments.vis.value.as_ref().map_or(mixed, |vis| mixed.located_at(spans::of(vis)));
+    let mut members = quote_spanned!(seen=> type Message = #envelope;);
     members.extend(names(block));
     if block.keeps_replies {
         members.extend(quote_spanned!(mixed=> const KEEPS_REPLIES: ::core::primitive::bool = true;));
@@ -38,6 +40,7 @@ pub(super) fn actor(block: &Block) -> TokenStream {
     }
     members.extend(message::name(block));
     members.extend(message::is_activity(block));
+    members.extend(message::is_skipped(block));
     members.extend(message::redelivery(block));
     // rustc reports mistakes of the actor as a whole at its name, once, because it drops a second error for the same place.
     // `Self::Message` in a signature would be another place.
@@ -238,9 +241,15 @@ fn answered_later(later: &Later, call: &TokenStream, ty: &TokenStream, krate: &P
     match &later.outcome {
         Outcome::Nothing => quote_spanned!(mixed=> #slot let () = #call; #fine),
         Outcome::Fallible(fallible) => {
-            let fine = quote_spanned!(mixed=> #fine,);
-            // rustc reports an alias of a `Result` with a value here.
-            let nothing = quote_spanned!(Span::mixed_site().located_at(spans::of(&fallible.returned))=> ());
+            let (nothing, fine) = if fallible.sides.is_some() {
+                (quote_spanned!(mixed=> ()), quote_spanned!(mixed=> #fine,))
+            } else {
+                // rustc reports an alias of a `Result` with a value here.
+                let here = mixed.located_at(spans::of(&fallible.returned));
+                let value = Ident::new("value", here);
+                let nothing = spans::path_at(&quote!(#krate::__private::beside_the_slot), here);
+                (quote!(#value), quote_spanned!(mixed=> { #nothing(#value); #fine }))
+            };
             let matched = matched(fallible, call, &nothing, &fine, krate);
             quote_spanned!(mixed=> #slot #matched)
         }

@@ -2,10 +2,10 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::PathArguments;
+use syn::{Path, PathArguments};
 
 use crate::block::model::{Block, Handler, Mistake};
-use crate::spans::located;
+use crate::spans::{self, located};
 
 /// For each protocol that the block implements, the call of the protocol's macro. It has the actor's name, its ref, its
 /// generics and its handlers.
@@ -29,8 +29,23 @@ pub(super) fn calls(block: &Block) -> TokenStream {
                 [#krate] [#protocol] [#name] [#reference] [#impl_generics] [#where_clause] [#handlers]
             }
         });
+        if generics.params.is_empty() {
+            calls.extend(required(block, protocol));
+        }
     }
     calls
+}
+
+/// Says what to write where a trait is no protocol. rustc also reports that there is no macro of its name.
+fn required(block: &Block, protocol: &Path) -> TokenStream {
+    let Block { krate, cfgs, .. } = block;
+    let here = Span::mixed_site().located_at(spans::of(protocol));
+    let required = spans::path_at(&quote!(#krate::__private::protocol), here);
+    let required = quote_spanned!(here=> #required::<dyn #protocol>());
+    quote_spanned! {Span::mixed_site()=>
+        #cfgs
+        const _: () = #required;
+    }
 }
 
 /// `([#[cfg(..)]] name (, argument: Type) (, argument) usable)`

@@ -205,6 +205,30 @@ pub(super) fn is_activity(block: &Block) -> TokenStream {
     }
 }
 
+/// Which messages are dropped if their asker has given up.
+pub(super) fn is_skipped(block: &Block) -> TokenStream {
+    let (krate, envelope) = (&block.krate, envelope(block));
+    let mut skipped = TokenStream::new();
+    for handler in &block.handlers {
+        if handler.arguments.skip_abandoned.value.is_some() {
+            let given_up = quote_spanned!(Span::mixed_site()=> #krate::Envelope::is_abandoned(message));
+            skipped.extend(named_arm(block, handler, &given_up));
+        }
+    }
+    if skipped.is_empty() {
+        return skipped;
+    }
+    quote_spanned! {Span::mixed_site()=>
+        #[allow(unreachable_patterns)]
+        fn is_skipped(message: &#envelope) -> ::core::primitive::bool {
+            match message.message() {
+                #skipped
+                _ => false,
+            }
+        }
+    }
+}
+
 /// How often messages are redelivered, and how they are copied for that.
 pub(super) fn redelivery(block: &Block) -> TokenStream {
     let Block { krate, message, .. } = block;

@@ -283,19 +283,34 @@ fn owned(ty: Type, place: Place, mistakes: &Ident, errors: &mut Errors) -> Type 
     if errors.count() == before { ty } else { reported(mistakes, &ty) }
 }
 
+/// The type of the value that a reference to `ty` borrows.
+fn owned_form(ty: &Type) -> String {
+    match ty {
+        Type::Slice(slice) => format!("Vec<{}>", written(&slice.elem)),
+        Type::TraitObject(_) => format!("Box<{}>", written(ty)),
+        ty => match written(ty).as_str() {
+            "str" => "String".to_owned(),
+            "Path" => "PathBuf".to_owned(),
+            written => written.to_owned(),
+        },
+    }
+}
+
 /// Reports what borrows or has no name in `ty`.
 pub(crate) fn check_owned(ty: &Type, place: Place, errors: &mut Errors) {
     match ty {
         Type::Reference(reference)
             if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
         {
+            let owned = owned_form(&reference.elem);
             let message = match place {
-                Place::Argument => {
-                    "a message moves to another task and cannot borrow: take an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, `Arc<T>` to share)"
-                }
-                Place::Reply => {
-                    "a reply moves to another task and cannot borrow from the actor: return an owned value (`String` for `&str`, `Vec<T>` for `&[T]`, or a clone)"
-                }
+                Place::Argument => format!(
+                    "a message moves to another task and cannot borrow: take the value, `{owned}`, or share it, `Arc<{}>`",
+                    written(&reference.elem)
+                ),
+                Place::Reply => format!(
+                    "a reply moves to another task and cannot borrow from the actor: return the value, `{owned}`, such as a clone"
+                ),
             };
             errors.at(reference, message);
             return;

@@ -141,7 +141,7 @@ pub(super) fn watch(attrs: &[Attribute], signature: &Signature, errors: &mut Err
             _ => errors.at(
                 input,
                 "a `#[watch]` method takes only `gone: Terminated<A>` (or `Terminated` for any type) \
-                 and `ctx: &mut Context<Self>`",
+                 and `ctx: &mut Context<Self>`; `gone.actor()` and `gone.path()` say who ended, and `gone.reason()` why",
             ),
         }
     }

@@ -1,6 +1,7 @@
 //! Reads `#[child(..)]` on fields.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, PathArguments, Type};
@@ -133,6 +134,12 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         }
     };
     let (make, rest) = errors.keep(syntax::read(tokens, parts))?;
+    if let Some(waits) = awaited(make.body.to_token_stream()) {
+        let message = "a factory does not wait: keep what it needs in a field, such as an `Option`, and fill the field in the child's \
+                       `#[pre_start] async fn begin(&mut self) -> Result<(), E>`";
+        errors.at_span(waits, message);
+        return None;
+    }
     if make.inputs.len() != 1 {
         let message = "the first closure takes the parent, runs once for each of its instances, and returns the child's \
                        factory: write `|this| || Reader::new()`, or `|_| ..` if it does not use the parent";
@@ -148,6 +155,24 @@ fn child(field: &Field, attribute: &Attribute, errors: &mut Errors) -> Option<Ch
         errors.at_span(child.field.span(), message);
     }
     Some(child)
+}
+
+/// The place of the first `.await` that stands in no `async` block or closure.
+fn awaited(tokens: TokenStream) -> Option<Span> {
+    let mut is_async = false;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(word) if word == "async" => is_async = true,
+            TokenTree::Ident(word) if word == "await" && !is_async => return Some(word.span()),
+            TokenTree::Group(group) if !is_async => {
+                if let Some(found) = awaited(group.stream()) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// What a field of this type holds, and the actor.

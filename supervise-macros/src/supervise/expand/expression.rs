@@ -77,7 +77,7 @@ impl Expression for Backoff {
             }
         };
         match &self.growth {
-            Growth::Exponential { min, max, jitter, reset } => {
+            Growth::Exponential { min, max, jitter, reset, give_up_after } => {
                 let checked = min.this().or(max.this()).is_some();
                 let mut backoff = made(checked, "exponential", min, max);
                 if let Some(jitter) = jitter {
@@ -92,6 +92,13 @@ impl Expression for Backoff {
                     Some(Reset::Manual) => backoff.extend(quote!(.manual_reset())),
                     None => {}
                 }
+                let Some(limit) = give_up_after else { return backoff };
+                if self.this().is_some() {
+                    let limit = limit.unchecked(krate);
+                    return quote_spanned!(at=> #krate::__private::give_up_after(#text, #backoff, #limit)?);
+                }
+                let limit = limit.expression(krate);
+                backoff.extend(quote_spanned!(at=> .give_up_after(#limit)));
                 backoff
             }
             Growth::Linear { window, initial, .. } => {

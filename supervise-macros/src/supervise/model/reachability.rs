@@ -70,8 +70,12 @@ impl<'a> Earlier<'a> {
         };
         let key = written(&key);
         if self.whole.contains(&key) {
-            let mend = if text == key { String::new() } else { format!("; move `on({text})` before that rule") };
-            errors.at(tokens, format!("{NEVER}: an earlier rule matches every `{key}`{mend}"));
+            let mend = if text == key {
+                "remove one of them".to_owned()
+            } else {
+                format!("move `on({text})` before that rule")
+            };
+            errors.at(tokens, format!("{NEVER}: an earlier rule matches every `{key}`; {mend}"));
             return;
         }
         if matches!(pattern, Pattern::Type(_)) {
@@ -109,10 +113,10 @@ impl<'a> Earlier<'a> {
                         "name the type in one way in all rules, `on({key})` in place of `on({other})` if they are the \
                          same, or add"
                     ),
-                    None => format!("add `on({key}) = ..` after this rule, or"),
+                    None => format!("add `on({key}) = Restart` after this rule (or another directive), or"),
                 };
                 let message = format!(
-                    "if the guard returns `false`, no rule decides `{key}`: {mend} `on(_) = ..` at the end"
+                    "if the guard returns `false`, no rule decides `{key}`: {mend} `on(_) = Stop` at the end"
                 );
                 errors.at(tokens, message);
             }
@@ -130,8 +134,8 @@ fn check_resumed_panics(rules: &[Rule], errors: &mut Errors) {
         match (&rule.pattern, rule.answer.directive) {
             (Pattern::Kind(FailureKind::Panic), _) => return,
             (Pattern::Any, Directive::Resume) => {
-                let message = "this would resume a child after a panic, with state that may be inconsistent: decide \
-                               `on(Panic)` before `on(_)`";
+                let message = "this would resume a child after a panic, with state that may be inconsistent: write \
+                               `on(Panic) = Restart` before `on(_)`";
                 errors.at_span(rule.answer.span, message);
                 return;
             }
@@ -148,7 +152,8 @@ fn check_overlap(rules: &[Rule], generics: &Generics, errors: &mut Errors) {
     }
     if let Some(key) = keys.iter().find(|key| mentions_parameter((*key).clone(), generics)) {
         let message = format!(
-            "`{}` depends on a type parameter and may be the same as another type of this table: add `on(_) = ..` at the end",
+            "`{}` depends on a type parameter and may be the same as another type of this table: add `on(_) = Stop` (or another \
+             directive) at the end",
             written(key)
         );
         errors.at(key, message);

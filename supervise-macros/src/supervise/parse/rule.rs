@@ -33,7 +33,7 @@ pub(super) fn rules(setting: &Setting, generics: &Generics, errors: &mut Errors)
         patterns.push((pattern(alternative.clone(), generics)?, alternative));
     }
     let guard = match guard {
-        Some((keyword, tokens)) => Some(closure(keyword, tokens)?),
+        Some((keyword, tokens)) => Some(closure(keyword, tokens, &patterns)?),
         None => None,
     };
     let (name, arguments) = syntax::read(value.clone(), directive)?;
@@ -66,9 +66,9 @@ fn split_guard(tokens: TokenStream) -> (TokenStream, Option<(Span, TokenStream)>
     (patterns, None)
 }
 
-fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
-    let mend = "a guard is a closure that takes the error: write `if |error| error.is_transient()`";
+fn closure(keyword: Span, tokens: TokenStream, patterns: &[(Pattern, TokenStream)]) -> syn::Result<ExprClosure> {
     if tokens.is_empty() {
+        let mend = "a guard is a closure that takes the error: write `if |error| error.is_transient()`";
         return Err(syn::Error::new(keyword, mend));
     }
     if let Some(word) = this(&tokens) {
@@ -78,8 +78,36 @@ fn closure(keyword: Span, tokens: TokenStream) -> syn::Result<ExprClosure> {
     }
     match syntax::read(tokens.clone(), ExprClosure::parse) {
         Ok(closure) if closure.inputs.len() == 1 => Ok(closure),
-        _ => Err(syn::Error::new_spanned(&tokens, mend)),
+        _ => Err(syn::Error::new_spanned(&tokens, not_a_closure(&tokens, patterns))),
     }
+}
+
+/// What to write in place of a guard that is written as in a match arm.
+fn not_a_closure(guard: &TokenStream, patterns: &[(Pattern, TokenStream)]) -> String {
+    // `written` is for types, in which `<` has no blanks.
+    let mut condition = guard.to_string();
+    for (printed, spelled) in [(" . ", "."), (" :: ", "::"), (" (", "("), ("* ", "*")] {
+        condition = condition.replace(printed, spelled);
+    }
+    let mend = match patterns {
+        [(Pattern::Variant { .. }, pattern)] => {
+            let mut any = pattern.clone();
+            any = any
+                .into_iter()
+                .map(|token| match token {
+                    TokenTree::Group(group) => {
+                        let rest = quote!(..);
+                        TokenTree::Group(proc_macro2::Group::new(group.delimiter(), rest))
+                    }
+                    other => other,
+                })
+                .collect();
+            let (any, pattern) = (written(&any), written(pattern));
+            format!("`on({any} if |error| matches!(error, {pattern} if {condition}))`")
+        }
+        _ => format!("`if |error| {condition}`"),
+    };
+    format!("a guard is a closure that takes the error: write {mend}")
 }
 
 // ---- patterns ------------------------------------------------------------------------------------------------------
@@ -95,6 +123,14 @@ fn pattern(tokens: TokenStream, generics: &Generics) -> syn::Result<Pattern> {
             _ => None,
         };
         if let Some(path) = path {
+            if let Some(name) = path.get_ident() {
+                let pattern = written(&tokens);
+                let message = format!(
+                    "a rule names a variant with its enum: write `on(MyError::{pattern})` with the name of your enum. (If `{name}` is \
+                     a struct, write `on(self::{pattern})`.)"
+                );
+                return Err(syn::Error::new(name.span(), message));
+            }
             let of = enum_of(path, generics).unwrap_or_else(|| path.clone());
             return Ok(Pattern::Variant { of, pattern: tokens });
         }

@@ -132,8 +132,25 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         let message = format!("`min` ({}) is longer than `max` ({})", spoken(*min), spoken(*max));
         return Err(setting.error(message));
     }
-    let (jitter, reset) = (arguments.jitter.value, arguments.reset_after.value);
-    Ok(Backoff { growth: model::Growth::Exponential { min, max, jitter, reset }, text: written(setting.tokens()) })
+    let (jitter, reset, give_up_after) =
+        (arguments.jitter.value, arguments.reset_after.value, arguments.give_up_after.value);
+    if let Some(limit) = give_up_after.as_ref().and_then(Value::literal).filter(|_| !failed) {
+        let quiet = match &reset {
+            Some(Reset::After(quiet)) => quiet.literal().map(|quiet| ("reset_after", quiet)),
+            Some(Reset::Manual) | None => None,
+        };
+        let shorter = |(_, other): &(&str, &Duration)| limit <= *other;
+        if let Some((name, other)) = max.literal().map(|max| ("max", max)).into_iter().chain(quiet).find(shorter) {
+            let message = format!(
+                "`give_up_after` ({}) must be longer than `{name}` ({}): otherwise a child that fails twice in a long time is given up",
+                spoken(*limit),
+                spoken(*other)
+            );
+            return Err(setting.error(message));
+        }
+    }
+    let growth = model::Growth::Exponential { min, max, jitter, reset, give_up_after };
+    Ok(Backoff { growth, text: written(setting.tokens()) })
 }
 
 fn linear(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {

@@ -73,7 +73,8 @@ fn failed(collector: &mut Collector, seconds: u64, decision: Decision) {
     collector.happened(Happening::Failed(decision), secs(seconds));
 }
 
-/// CON-06, CON-07: who waits at an await point is stuck only if somebody waits behind it; who does not wait blocks a thread.
+/// CON-06, CON-07: an actor at an await point is stuck only if a message waits behind it. An actor that is not at an await
+/// point blocks a thread.
 #[test]
 fn con_06_con_07_waiting_is_no_harm_unless_somebody_waits_behind() {
     let poll = |waiting: u32| Sight {
@@ -200,7 +201,8 @@ fn alike_actors_have_one_card_that_names_the_worst() {
     assert_eq!((view.cards[0].actors, view.ill), (3, 3));
 }
 
-/// A bounded mailbox and an unbounded one; what grows at three looks, or waits ten seconds.
+/// A bounded mailbox and an unbounded one, which grow at three looks, or in which a message waits ten
+/// seconds.
 #[test]
 fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
     let mut collector = Collector::default();
@@ -288,7 +290,7 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
     assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pay")]);
     assert_eq!(
         view.cards[0].says,
-        "The failure went up: /user/pay/gateway/line → /user/pay/gateway → /user/pay. /user: stopped at its limit, \
+        "The failure was escalated: /user/pay/gateway/line → /user/pay/gateway → /user/pay. /user: stopped at its limit, \
          1 of 5 restarts used. That was 1 s ago."
     );
     assert!(look(&mut collector, 1_000, &[]).cards.is_empty(), "it was more than 15 minutes ago");
@@ -310,7 +312,7 @@ fn con_10_rates_are_0_two_looks_after_the_last_message() {
     assert_eq!(rates, [(0.0, None), (50.0, Some(50.0)), (100.0, Some(100.0)), (0.0, Some(0.0)), (0.0, Some(0.0))]);
 }
 
-/// CON-14, CON-25: 100 000 siblings are one line, and those of them that are ill have lines of their own.
+/// CON-14, CON-25: 100 000 siblings share one line, and those with a problem have lines of their own.
 #[test]
 fn con_14_con_25_many_siblings_are_one_line_and_the_ill_ones_are_not_folded_away() {
     let mut collector = Collector::default();

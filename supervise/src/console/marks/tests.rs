@@ -25,21 +25,21 @@ fn sight(pushed: u32, waiting: usize, handling: bool) -> Sight<'static> {
     }
 }
 
-/// A mailbox whose every message has the time at which it came.
+/// A mailbox in which every message has the time at which it came.
 struct Truth {
     now: Time,
     pushed: u32,
-    /// When each message came that waits.
+    /// When each waiting message came.
     waiting: VecDeque<Time>,
-    /// Since when the message is handled that is handled.
+    /// Since when the current message is being handled.
     handling: Option<Time>,
 }
 
 /// The test looks at the first step after a second, and a step takes less than 400 ms.
 const LONGEST_LOOK: Duration = Duration::from_millis(1_400);
 
-/// CON-09: a look's ages hold the truth between their bounds, and the bounds are one look apart while at most 64 arrivals are
-/// remembered; "since" is late by less than one look. The numbers wrap on the way.
+/// CON-09: the true age is between the two bounds of a look. The bounds are one look apart while at most 64 arrivals are
+/// remembered. "Since" is late by less than one look. The numbers wrap during the test.
 #[test]
 fn con_09_ages_lie_within_one_look_of_the_truth() {
     for seed in 0..400_u64 {

@@ -1,10 +1,10 @@
 //! actix: `do_send`, `send`, `Supervisor`. Its actors live on the thread they are made on. On one thread they share it with the workload;
-//! for two, they live on an arbiter of their own, a ring, stores and an editor's children on two of them, and what makes actors by the thousand is left out,
-//! because it would all happen on one thread anyway.
+//! for two, they live on an arbiter of their own, a ring, stores and an editor's children on two of them, and workloads that
+//! spawn thousands of actors are left out, because all of them would be on one thread anyway.
 //!
 //! No tree: nodes stop their children and wait for them, siblings are restarted through a parent that tells them. A panic
-//! ends its thread, nobody restarts it. There is no way to wait for room without waiting for the answer, so who finds
-//! a mailbox full lets others run and tries again.
+//! ends its thread, and nothing restarts it. A sender cannot wait for room without waiting for the answer, so a sender
+//! that finds a mailbox full yields and tries again.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! kameo: `tell().send()`, `ask`, supervised children. The mailboxes that messages are timed on are unbounded, the others are
-//! kameo's default, bounded to 64.
+//! kameo: `tell().send()`, `ask`, supervised children. The mailboxes of the message workloads are unbounded; the others have
+//! kameo's default, a bound of 64.
 //!
 //! An ask that meets an actor amid its restart is refused and sent again.
 

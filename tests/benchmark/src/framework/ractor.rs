@@ -1,7 +1,9 @@
-//! ractor: `cast`, `call`, `spawn_linked`. It restarts nobody, so a parent's `handle_supervisor_evt` spawns the successor and
-//! tells whoever needs its ref. A stop does not end the children, so `post_stop` stops them and waits.
+//! ractor: `cast`, `call`, `spawn_linked`. It does not restart actors, so a parent's `handle_supervisor_evt` spawns the
+//! successor and tells its ref to everybody who needs it. A stop does not end the children, so `post_stop` stops them and
+//! waits.
 //!
-//! Its mailboxes are unbounded. Who asks many at once makes the reply ports himself: `multi_call` spawns a task for each answer.
+//! Its mailboxes are unbounded. The workload that asks many at once makes the reply ports itself, because `multi_call` spawns a
+//! task for each answer.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What one writes by hand without a framework: a spawned loop over tokio's mpsc, an enum message, a `oneshot` per ask.
 //!
 //! No names, no tree, no watch. A lone worker is restarted in its own task: a factory for `Err`, `catch_unwind` for
-//! panics. Where many are to be restarted, a parent keeps them in a `JoinSet`: a failed one hands its receiver back and its
-//! successor takes it over; all-for-one aborts them all, waits, and spawns all anew.
+//! panics. If many workers must be restarted, a parent keeps them in a `JoinSet`. A failed one returns its receiver, and
+//! its successor takes it over. All-for-one aborts all of them, waits, and spawns all again.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -119,7 +119,7 @@ impl Framework for Raw {
         answer.await.expect("a store that answers")
     }
 
-    /// Whom to tell the sum.
+    /// The asker that waits for the sum.
     type Editor = mpsc::UnboundedSender<oneshot::Sender<u64>>;
 
     async fn editor(&self, children: usize) -> Self::Editor {

@@ -1,6 +1,6 @@
-//! xtra: `send(..).detach()` to tell, `send` to ask. It has no supervision and no tree: a task runs the actor on its mailbox again
-//! and again, with `catch_unwind` around it where it may panic; all-for-one has a parent task that makes all the others
-//! stop; a tree's nodes stop their children and wait for them.
+//! xtra: `send(..).detach()` to tell, `send` to ask. It has no supervision and no tree: a task runs the actor on its mailbox in
+//! a loop, with `catch_unwind` around it if it may panic. All-for-one has a parent task that stops all the others. A tree's
+//! nodes stop their children and wait for them.
 //!
 //! It does not keep the order of messages.
 
@@ -20,7 +20,7 @@ pub struct Counter {
     total: u64,
 }
 
-/// Whether the counter is to be made anew.
+/// Whether the counter must be made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Failed,
@@ -119,7 +119,7 @@ impl Handler<Gather> for Editor {
     }
 }
 
-/// A counter that fails as it is told and then is made anew.
+/// A counter that fails as it is told and is then made again.
 pub struct Child {
     counter: Counter,
     /// Told when this child fails, where others are concerned.

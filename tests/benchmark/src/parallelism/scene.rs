@@ -1,7 +1,8 @@
-//! The scenes, each the same for `supervise` and for the hand-written loop. Each gives the times that it is about.
+//! The scenes, each the same for `supervise` and for the hand-written loop. Each returns the times that it
+//! measures.
 //!
-//! The scene itself is the future of `Runtime::block_on`: no worker of the runtime runs it. What an actor is to do is done in
-//! an actor. Between two samples everybody comes to rest, so that each begins with idle threads.
+//! The scene itself is the future of `Runtime::block_on`: no worker of the runtime runs it. Whatever an actor is meant to do
+//! runs in an actor. Between two samples all actors come to rest, so that each sample begins with idle threads.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -30,18 +31,22 @@ const MOST_SAMPLES: usize = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scene {
-    /// An actor tells one that stalls its thread, and asks another one: until that answers.
+    /// An actor tells an actor that stalls its thread, and asks another one. Measures the time until that one
+    /// answers.
     Neighbour(Stall),
-    /// Meanwhile somebody asks from outside: until he has his answer.
+    /// Meanwhile code outside asks an actor. Measures the time until it has the answer.
     NeighbourAndStranger(Stranger),
-    /// An actor tells as many actors as there are threads a job that blocks: until the last one is done.
+    /// An actor tells as many actors as there are threads a job that blocks. Measures the time until the last
+    /// one is done.
     FanOut,
-    /// An actor tells 100 and then blocks: until each of them has handled its message.
+    /// An actor tells 100 others and then blocks. Measures the time until each of them has handled its
+    /// message.
     TellThenBlock,
-    /// An actor asks others, after a sleep and then in one another's wake, and tells one more to block so many milliseconds
-    /// whenever that has done so: how long the asks take.
+    /// An actor asks others, first after a sleep and then one after another. Whenever a further actor has blocked for this
+    /// many milliseconds, it is told to block again. Measures how long the asks take.
     LongAmongShort(u64),
-    /// Some thousand actors tell themselves for ever: how long a task's sleep of 1 ms takes.
+    /// Some thousand actors send messages to themselves for ever. Measures how long a task's sleep of 1 ms
+    /// takes.
     TimerBesideBusy,
     /// The same for round trips of an echo over loopback TCP.
     EchoBesideBusy,
@@ -57,9 +62,10 @@ pub enum Scene {
     Outside(Stranger),
 }
 
-/// For scenes that stall a thread while another one has to go on.
+/// For scenes that stall a thread while another one must continue.
 const SEVERAL: &[Threads] = &[Workers(2), Workers(4), Workers(8)];
-/// For scenes that one worker gets through, but not the current-thread runtime: `block_in_place` panics there.
+/// For scenes that one worker can finish, but not the current-thread runtime, because `block_in_place` panics
+/// there.
 const WORKERS: &[Threads] = &[Workers(1), Workers(2), Workers(4), Workers(8)];
 const ALL_THREADS: &[Threads] = &[Current, Workers(1), Workers(2), Workers(4), Workers(8)];
 
@@ -104,7 +110,7 @@ impl Scene {
         }
     }
 
-    /// On which runtimes a loop of one task per actor gets through.
+    /// On which runtimes the version with one task per actor finishes.
     pub fn threads(self) -> &'static [Threads] {
         match self {
             Self::Neighbour(_)
@@ -149,12 +155,12 @@ impl Scene {
     }
 }
 
-/// Lets everybody come to rest.
+/// Lets all actors come to rest.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(3)).await;
 }
 
-/// Lets an actor run a job in a handler that is not `async`, and gives what comes of it.
+/// Lets an actor run a job in a handler that is not `async`, and returns the result.
 async fn in_job<A: Actors, T: Send + 'static>(worker: &A::Worker, job: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, is_done) = oneshot::channel();
     A::run(
@@ -200,7 +206,7 @@ async fn neighbour<A: Actors>(actors: &A, stall: Stall, extent: &Extent) -> Vec<
     samples
 }
 
-/// Tells one actor a job and asks another one, which gives how long that took and the answer.
+/// Tells one actor a job and asks another one. Returns how long that took, and the answer.
 fn tell_and_ask<A: Actors>(
     told: &A::Worker,
     asked: &A::Worker,
@@ -314,7 +320,7 @@ async fn long_among_short<A: Actors>(actors: &A, time: Duration, extent: &Extent
         let mut samples = Vec::new();
         let began = Instant::now();
         while began.elapsed() < sampling && samples.len() < MOST_SAMPLES {
-            // The first of the asks wakes somebody, the others come in the wake of an answer.
+            // The first ask wakes a thread; each other one follows an answer.
             tokio::time::sleep(TICK).await;
             if ended.load(Ordering::Acquire) == told {
                 told += 1;

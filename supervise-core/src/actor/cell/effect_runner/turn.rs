@@ -8,8 +8,10 @@ use crate::actor::context::Context;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
-use crate::actor::dispatch;
+use crate::actor::request::AskError;
+use crate::base::contained;
 use crate::failure::Failure;
+use crate::observe::DeadLetterReason;
 use crate::supervision::{Call, Timer};
 
 impl<A: Actor> EffectRunner<A> {
@@ -139,11 +141,26 @@ impl<A: Actor> EffectRunner<A> {
         debug_assert!(parked.is_none(), "the runner runs");
     }
 
+    /// Drops a message whose asker has given up. It is no activity.
+    ///
+    /// Rule 19.9.
+    #[cold]
+    pub(in crate::actor::cell) fn skip(&mut self, message: A::Message) {
+        self.handled += 1;
+        self.unnoticed += 1;
+        if A::BATCHES {
+            self.begun();
+        }
+        let name = contained(|| A::message_name(&message)).unwrap_or("");
+        self.cell.core.lose(name, DeadLetterReason::Abandoned, AskError::Unanswered, message);
+    }
+
     fn end_turn(&mut self) {
         self.looked = false;
         if self.handled != u32::from(std::mem::take(&mut self.unnoticed)) {
             self.cell.mailbox.touch();
         }
-        dispatch::charge(std::mem::take(&mut self.handled) + std::mem::take(&mut self.supervised));
+        let handled = std::mem::take(&mut self.handled);
+        self.charge(handled);
     }
 }

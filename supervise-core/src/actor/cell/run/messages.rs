@@ -248,6 +248,11 @@ impl<A: Actor> Runner<A> {
             Ok((message, None)) => self.handle(message),
             Ok((mut message, Some(asker))) => {
                 match contained(|| A::reattach(&mut message, ReplySlot::of(asker))) {
+                    Ok(()) if A::is_skipped(&message) => {
+                        aside.retries.forget();
+                        self.effects.skip(message);
+                        Next::Again
+                    }
                     Ok(()) => self.handle(message),
                     Err(payload) => self.failed(Failure::panic(payload)),
                 }
@@ -374,6 +379,10 @@ pub(super) fn admit<A: Actor>(
     effects: &mut EffectRunner<A>,
     message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
+    if A::is_skipped(&message) {
+        effects.skip(message);
+        return ControlFlow::Continue(());
+    }
     let batching = if A::BATCHES { A::batching(&message) } else { None };
     if A::BATCHES && effects.comes_after_batch(batching) {
         effects.put_after_batch(message);

@@ -1,7 +1,7 @@
 //! The races between threads that queue tasks and the only worker, which takes them over, sleeps and ends.
 //!
-//! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. So that nobody is woken for
-//! another reason, the last task to be done ends the worker, and nobody else does.
+//! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. Only the last task to be
+//! done ends the worker, so that the worker is not woken for another reason.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -30,7 +30,7 @@ impl Model {
         thread::spawn(move || block_on(poll_fn(|cx| model.poll(cx))))
     }
 
-    /// As the dispatcher does, with a budget of one.
+    /// Like the dispatcher, with a budget of one.
     fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let mut tasks = VecDeque::new();
         let rest = self.queue.take_all(&mut tasks, cx);

@@ -1,10 +1,11 @@
 //! The races between threads that queue tasks and workers that steal, sleep, wake and end: each model is tried in every
 //! interleaving of its threads, up to a number of preemptions, and with every value that a relaxed load may see.
 //!
-//! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. So that nobody is woken for
-//! another reason, the last task to be done ends the workers, and nobody else does.
+//! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. Only the last task to be
+//! done ends the workers, so that no worker is woken for another reason.
 //!
-//! Where tasks are queued from within turns there is one scout, which stands for the one of two that can be stolen.
+//! If tasks are queued from within turns, there is one scout. It stands for the one of the two scouts that can be
+//! stolen.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,13 +61,13 @@ impl Model {
         (first..model.queues.workers()).map(start).collect()
     }
 
-    /// Lets a scout of worker `of` look whenever it is told.
+    /// Lets a scout of worker `of` look whenever it is told to.
     fn start_scout(model: &Arc<Self>, of: usize) -> JoinHandle<()> {
         let model = Arc::clone(model);
         thread::spawn(move || block_on(poll_fn(|cx| model.scout(of, cx))))
     }
 
-    /// As the dispatcher does. Where it would start a spare, the scout takes the task itself.
+    /// Like the dispatcher. If the dispatcher would start a spare, the scout takes the task itself.
     fn scout(&self, of: usize, cx: &Context<'_>) -> Poll<()> {
         *self.scout.lock().unwrap() = Some(cx.waker().clone());
         fence(Ordering::SeqCst);
@@ -87,7 +88,7 @@ impl Model {
         }
     }
 
-    /// As the dispatcher does. A turn that says so spends the budget.
+    /// Like the dispatcher. A turn can spend the whole budget.
     fn work(&self, me: usize) {
         block_on(poll_fn(|cx| {
             if self.queues.begin(me) {
@@ -162,7 +163,7 @@ impl Model {
     }
 }
 
-/// For three threads that all wake one another: with two preemptions these models take many minutes.
+/// For models with three threads that all wake each other, which take many minutes with two preemptions.
 fn model_with_one_preemption(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(1);
@@ -350,7 +351,7 @@ fn what_comes_after_the_end_is_done_or_left() {
         model.queues.end();
         model.queues.push_from_outside(None, 1).unwrap();
         join(workers);
-        // As the last worker does when it goes.
+        // Like the last worker when it ends.
         model.done.lock().unwrap().extend(model.queues.close());
         model.assert_all_done();
     });

@@ -18,7 +18,7 @@ const CREATE: Does = Effect::Call(Call::Create);
 const ALL_FOR_ONE: Strategy = Strategy::all_for_one();
 const REST_FOR_ONE: Strategy = Strategy::rest_for_one();
 const TRANSIENT: ChildSpec = ChildSpec::new("a");
-/// Why a permanent child is made anew.
+/// Why a permanent child is created again.
 const END: Why = Why::Bare('e');
 
 fn declare(field: usize) -> Does {
@@ -60,7 +60,7 @@ fn with(specs: &[ChildSpec], auto_shutdown: AutoShutdown) -> Actor {
     actor
 }
 
-/// An actor that runs, with so many transient fields.
+/// An actor that runs, with this many transient fields.
 fn fields(count: usize) -> Actor {
     with(&vec![TRANSIENT; count], AutoShutdown::Never)
 }

@@ -1,4 +1,5 @@
-//! The state machine by its effects. Actors are numbers, causes are small; each test shows only what differs.
+//! Tests of the state machine by its effects. Actors are numbers, and causes are small. Each test shows only
+//! what is special about it.
 //!
 //! | file | rows and invariants of the header of `protocol.rs` |
 //! |---|---|
@@ -10,11 +11,11 @@
 //! | `declared` | children that are fields |
 //! | `storms` | failures that an earlier decision answers too |
 //! | `rules` | limits of single rules |
-//! | `strategies` | whom a directive reaches, limits |
+//! | `strategies` | which children a directive reaches, limits |
 //! | `backoff` | delayed rounds |
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
 //! | `watching` | both sides of death watch |
-//! | `deferral` | what waits, and in which order it goes on |
+//! | `deferral` | which inputs wait, and in which order they are handled |
 //! | `asking` | what the performer may ask |
 //! | `parked` | what goes on while code waits; aborts; invariant 2 |
 
@@ -94,7 +95,7 @@ impl Cause for Why {
     }
 }
 
-/// A child's id is known to be its place, its actor is that plus ten.
+/// A child's id is its place, and its actor is that number plus ten.
 const A: u32 = 10;
 const B: u32 = 11;
 const C: u32 = 12;
@@ -135,7 +136,7 @@ fn step(actor: &mut Actor, mut input: Input<'_, u32, Why>) -> Vec<Does> {
     effects
 }
 
-/// A message: what comes of it.
+/// A message: its effects.
 fn drive(actor: &mut Actor, message: Message) -> Vec<Does> {
     step(actor, Input::Message(message))
 }
@@ -171,7 +172,7 @@ fn creating() -> Actor {
     actor
 }
 
-/// An actor that runs, with so many children.
+/// An actor that runs, with this many children.
 fn running(children: u32) -> Actor {
     let mut actor = creating();
     assert_eq!(back(&mut actor, Returned::Ok), [Note(News::Started { again: false })]);
@@ -195,21 +196,21 @@ fn restarting(children: u32) -> Actor {
     actor
 }
 
-/// One whose new instance is being made, while so many children live on.
+/// An actor whose new instance is being made, while this many children survive.
 fn rebuilding(children: u32) -> Actor {
     let mut actor = restarting(children);
     assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(X)]);
     actor
 }
 
-/// One whose last restart failed, while so many children live on.
+/// An actor whose last restart failed, while this many children survive.
 fn half_built(children: u32) -> Actor {
     let mut actor = rebuilding(children);
     assert_eq!(back(&mut actor, Returned::Err(Y)), [DropInstance, reports(1, Why::Restarting('y'))]);
     actor
 }
 
-/// An actor reports that it failed, after so many restarts.
+/// An actor reports that it failed, after this many restarts.
 fn reports(restarts: u32, cause: Why) -> Does {
     Effect::Report { cause, restarts, runs: 0 }
 }

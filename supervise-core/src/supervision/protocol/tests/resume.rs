@@ -46,6 +46,6 @@ fn a_child_that_could_not_start_is_resumed_after_a_while_so_that_it_cannot_spin(
         decide(&mut actor, Directive::Resume, &strategy)[1..],
         [Effect::Arm(Timer::Restart(1), Some(delay))]
     );
-    // A resume all the same: a child that passed the failure on for a child of its own keeps its instance.
+    // Still a resume: a child that escalated the failure of its own child keeps its instance.
     assert_eq!(step(&mut actor, Input::Due(Timer::Restart(1))), [Send(A, Resume(Some(Why::Starting('x'))))]);
 }

@@ -4,12 +4,12 @@ use crate::supervision::OnLimit;
 const ALL: Strategy = Strategy::all_for_one();
 const REST: Strategy = Strategy::rest_for_one();
 
-/// The report of an instance that came after so many restarts.
+/// The report of an instance that came after this many restarts.
 fn failed_after(restarts: u32, child: u32) -> Message {
     Failed { child: id(child), cause: X, restarts, runs: 0 }
 }
 
-/// Lets a child's first instance be decided about.
+/// Decides about a child's first instance.
 fn first_fails(actor: &mut Actor, child: u32, directive: Directive, strategy: &Strategy) -> Vec<Does> {
     assert_eq!(drive(actor, failed_after(0, child)), [Decide(id(child), X)], "each failure is decided");
     decide(actor, directive, strategy)
@@ -31,7 +31,7 @@ fn sent(does: &[Does]) -> usize {
     does.iter().filter(|does| matches!(does, Send(..))).count()
 }
 
-/// Lets a child say that the next instance is about to be made.
+/// Lets a child report that its next instance is about to be made.
 fn replaced(actor: &mut Actor, child: u32) {
     assert_eq!(drive(actor, Replaced(id(child))), []);
 }

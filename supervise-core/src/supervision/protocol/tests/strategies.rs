@@ -1,7 +1,7 @@
 use super::*;
 use crate::supervision::{Count, OnLimit};
 
-/// Lets each culprit fail and be decided to restart; the last decision's effects.
+/// Lets each culprit fail, and decides to restart it. Returns the effects of the last decision.
 fn restarts(actor: &mut Actor, strategy: &Strategy, culprits: &[u32]) -> Vec<Does> {
     let mut last = Vec::new();
     for culprit in culprits {

@@ -1,4 +1,4 @@
-//! Declared children whose end is their parent's.
+//! Declared children whose end also ends their parent.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn a_temporary_significant_child_that_fails_ends_its_parent() {
 #[test]
 fn the_last_significant_child_that_ends_by_itself_ends_its_parent_however_the_others_ended() {
     let mut actor = with(&[SIGNIFICANT, SIGNIFICANT, SIGNIFICANT], AutoShutdown::AllSignificant);
-    // One was stopped, one is given up at its limit.
+    // One was stopped, and one stops at its limit.
     command(&mut actor, |actor, effects| actor.stop_child(id(A), effects));
     assert_eq!(drive(&mut actor, ended(A)), []);
     assert_eq!(restarts(&mut actor, B, &ONE_FOR_ONE.max_retries(0)), [Send(B, Terminate)]);
@@ -81,4 +81,17 @@ fn significant_children_that_a_restart_makes_anew_are_others() {
     command(&mut actor, |actor, effects| actor.stop_child(id(B), effects));
     drive(&mut actor, ended(B));
     assert_eq!(drive(&mut actor, ended(A)), [], "both are made anew");
+}
+
+#[test]
+fn a_significant_child_that_ends_while_its_parent_restarts_ends_the_parent_before_it_is_replaced() {
+    let temporary = SIGNIFICANT.restart(RestartType::Temporary);
+    let mut actor = with(&[temporary], AutoShutdown::AnySignificant);
+    assert_eq!(restarts(&mut actor, A, &ONE_FOR_ONE), [Send(A, Terminate)]);
+    drive(&mut actor, Suspend);
+    assert_eq!(drive(&mut actor, RestartTogether(X)), [pre_restart(X, false)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
+    let does = drive(&mut actor, ended(A));
+    assert_eq!(does[..2], [Effect::EndsByItself, Effect::AnnounceStop], "no new instance is announced");
+    assert_eq!(does[2..], the_end(HowEnded::Graceful));
 }

@@ -1,0 +1,114 @@
+//! The effects of one step may be many: an end tells every watcher, a failure suspends every child, a stop makes dead letters of all
+//! that waits. They are carried out in slices, one in each turn, so that other actors and tasks have their turns in between.
+//!
+//! 1. The protocol takes no further step, and no user code runs, before all effects of the last step are carried out.
+//! 2. A slice adds no memory that depends on how much is left.
+//!
+//! Rule 1.9.
+
+use super::{Basis, EffectRunner};
+use crate::actor::actor_ref::AnyActorRef;
+use crate::actor::cell::{Effects, System};
+use crate::actor::control::Control;
+use crate::actor::definition::Actor;
+use crate::actor::dispatch;
+use crate::mailbox::{Lane, SystemLane};
+use crate::supervision::Effect;
+
+/// This many effects, such as telling a watcher, or dead letters count as one message.
+const EFFECTS_OF_A_MESSAGE: u16 = 8;
+
+/// How many effects and dead letters there are in one turn.
+const SLICE: u16 = 128 * EFFECTS_OF_A_MESSAGE;
+
+/// What the last step left to do.
+pub(super) struct Rest<M> {
+    /// The last one comes first.
+    effects: Box<Effects>,
+    basis: Option<Box<Basis>>,
+    /// What waited in the user lane when it was closed.
+    user: Option<Lane<M, Control>>,
+    /// What waited in the system lane when it was closed.
+    system: Option<SystemLane<System>>,
+}
+
+impl<A: Actor> EffectRunner<A> {
+    /// Whether the last step has effects that are not carried out.
+    #[inline]
+    pub(in crate::actor::cell) fn has_rest(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.rest.is_some())
+    }
+
+    /// Carries out the next slice of what is left.
+    #[cold]
+    pub(in crate::actor::cell) fn go_on_with_rest(&mut self, drop_instance: &mut dyn FnMut()) {
+        let rest = self.rest();
+        let (effects, basis) = (std::mem::take(&mut rest.effects), rest.basis.take());
+        self.carry_out(effects, basis, drop_instance);
+        if self.rest().effects.is_empty() {
+            self.rare().rest = None;
+        }
+    }
+
+    /// Leaves effects to the next turn.
+    #[cold]
+    pub(super) fn leave_rest(&mut self, effects: Box<Effects>, basis: Option<Box<Basis>>) {
+        let rest = self.rest();
+        (rest.effects, rest.basis) = (effects, basis);
+    }
+
+    pub(super) fn take_closed_user_lane(&mut self) -> Option<Lane<A::Message, Control>> {
+        self.rare.as_mut()?.rest.as_mut()?.user.take()
+    }
+
+    #[cold]
+    pub(super) fn leave_closed_user_lane(&mut self, lane: Lane<A::Message, Control>) {
+        self.rest().user = Some(lane);
+    }
+
+    pub(super) fn take_closed_system_lane(&mut self) -> Option<SystemLane<System>> {
+        self.rare.as_mut()?.rest.as_mut()?.system.take()
+    }
+
+    #[cold]
+    pub(super) fn leave_closed_system_lane(&mut self, lane: SystemLane<System>) {
+        self.rest().system = Some(lane);
+    }
+
+    /// The watchers that have not been told of the end.
+    pub(super) fn untold_watchers(&mut self) -> Vec<AnyActorRef> {
+        let rest = self.rare.as_mut().and_then(|rare| rare.rest.as_mut());
+        let effects = rest.map(|rest| std::mem::take(&mut rest.effects));
+        let watcher = |effect| match effect {
+            Effect::TellWatcher(watcher, _) => Some(watcher),
+            _ => None,
+        };
+        effects.into_iter().flat_map(|effects| *effects).rev().filter_map(watcher).collect()
+    }
+
+    fn rest(&mut self) -> &mut Rest<A::Message> {
+        self.rare().rest.get_or_insert_with(|| {
+            Box::new(Rest { effects: Box::default(), basis: None, user: None, system: None })
+        })
+    }
+
+    /// Whether this turn has had its slice.
+    #[inline]
+    pub(in crate::actor::cell) fn slice_is_over(&self) -> bool {
+        self.performed >= SLICE
+    }
+
+    /// Counts one thing. Returns whether it was the last of this turn.
+    pub(super) fn slice_ends(&mut self) -> bool {
+        self.performed += 1;
+        self.slice_is_over()
+    }
+
+    /// Charges the worker for what was done in this turn beside handling messages.
+    #[inline]
+    pub(super) fn charge(&mut self, handled: u32) {
+        let performed = std::mem::take(&mut self.performed);
+        let performed = u32::from(performed / EFFECTS_OF_A_MESSAGE);
+        dispatch::charge(handled + std::mem::take(&mut self.supervised) + performed);
+    }
+}
