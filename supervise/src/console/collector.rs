@@ -183,7 +183,9 @@ impl Look<'_> {
             self.mention(sight.handler, since);
         }
         let path = if self.path.is_empty() { "/" } else { &self.path };
-        self.listings.iter_mut().for_each(|listing| listing.see(sight, path, &shown));
+        for listing in &mut *self.listings {
+            listing.see(sight, path, &shown);
+        }
         shown
     }
 

@@ -250,11 +250,15 @@ fn chosen(out: &mut Writer, detail: &Detail) {
     }
     out.key("waits_for");
     out.open('[');
-    detail.waits_for.iter().for_each(|waiting| waits(out, 0, waiting));
+    for waiting in &detail.waits_for {
+        waits(out, 0, waiting);
+    }
     out.close(']');
     out.key("askers");
     out.open('[');
-    detail.askers.iter().for_each(|(away, waiting)| waits(out, *away, waiting));
+    for (away, waiting) in &detail.askers {
+        waits(out, *away, waiting);
+    }
     out.close(']');
     out.close('}');
 }

@@ -63,7 +63,7 @@ impl<'a> Sight<'a> {
         });
         let budget =
             of_rule.into_iter().chain(of_strategy).min_by_key(|budget| budget.of.saturating_sub(budget.used));
-        let waits = glimpse.is_parked().then(|| glimpse.waits_for()).unwrap_or_default();
+        let waits = if glimpse.is_parked() { glimpse.waits_for() } else { Vec::new() };
         Self {
             key: glimpse.uid().into(),
             depth: glimpse.depth(),
