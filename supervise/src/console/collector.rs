@@ -228,7 +228,9 @@ impl Look<'_> {
         let Self {
             collector, listings, is_glance, mut waits, now, actors, handled, longest, hand, mentioned, ..
         } = self;
-        listings.iter_mut().for_each(|listing| listing.end(now, !is_glance));
+        for listing in &mut *listings {
+            listing.end(now, !is_glance);
+        }
         waits.close();
         for detail in listings.iter_mut().filter_map(|listing| listing.detail.as_mut()) {
             detail.complete(&waits);

@@ -240,7 +240,9 @@ fn chosen(out: &mut Writer, detail: &Detail) {
         };
         out.key("rules");
         out.open('[');
-        rules.iter().for_each(|rule| out.text(rule));
+        for rule in rules {
+            out.text(rule);
+        }
         out.close(']');
         out.close('}');
     }
