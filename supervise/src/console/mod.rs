@@ -5,14 +5,19 @@
 
 mod cards;
 mod collector;
+mod detail;
 mod failing;
 mod history;
 mod json;
+mod outlet;
 mod rows;
 mod running;
 mod server;
 mod text;
+mod top;
+mod waits;
 mod watch;
+mod wish;
 mod words;
 
 use std::fmt;
