@@ -635,20 +635,19 @@ impl<A: Actor> EffectRunner<A> {
     // ---- the end -------------------------------------------------------------------------------------------------
 
     /// Closes the user lane. The remaining messages become dead letters, in order. If this child has a key, they may be
-    /// left to its successor, unless this is `for_good`. Returns whether
-    /// nothing is left for the next turn.
+    /// left to its successor, unless this is `for_good`. Returns whether nothing is left for the next turn.
     ///
     /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) -> bool {
         let mut user = match self.take_closed_user_lane() {
             Some(user) => user,
-            None => match self.shut_user_lane(for_good) {
-                Some(user) => user,
-                None => {
+            None => {
+                let Some(user) = self.shut_user_lane(for_good) else {
                     self.leave_to_successor();
                     return true;
-                }
-            },
+                };
+                user
+            }
         };
         while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
             self.reaches_nobody(entry);
