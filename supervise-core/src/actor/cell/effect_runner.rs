@@ -639,15 +639,9 @@ impl<A: Actor> EffectRunner<A> {
     ///
     /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) -> bool {
-        let mut user = match self.take_closed_user_lane() {
-            Some(user) => user,
-            None => {
-                let Some(user) = self.shut_user_lane(for_good) else {
-                    self.leave_to_successor();
-                    return true;
-                };
-                user
-            }
+        let Some(mut user) = self.take_closed_user_lane().or_else(|| self.shut_user_lane(for_good)) else {
+            self.leave_to_successor();
+            return true;
         };
         while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
             self.reaches_nobody(entry);
