@@ -73,6 +73,8 @@ struct Plan<C: Actor> {
 struct State {
     count: BackoffCount,
     circuit: Circuit,
+    /// How many messages were tried.
+    trials: u64,
 }
 
 /// Whether messages are let through.
@@ -84,13 +86,14 @@ enum Circuit {
         /// When the child's delay is over.
         until: Time,
     },
-    HalfOpen,
+    /// This message is tried.
+    HalfOpen { trial: u64 },
 }
 
 /// What happens to a message.
 enum Gate {
     Pass,
-    Try,
+    Try { trial: u64 },
     Refuse(Duration),
 }
 
@@ -183,6 +186,9 @@ impl<C: Actor> Plan<C> {
             Directive::RestartOn(terms) => terms.backoff,
             directive => return Ok((directive, rule)),
         };
+        if child.is_answered {
+            return Ok((directive, rule));
+        }
         let after = |backoff: Option<Backoff>| match directive {
             Directive::RestartOn(terms) => Directive::RestartOn(Terms { backoff, ..terms }),
             _ => backoff.map_or(Directive::Restart, Directive::RestartAfter),
@@ -212,18 +218,20 @@ impl<C: Actor> Plan<C> {
         match state.circuit {
             Circuit::Closed => Gate::Pass,
             Circuit::Open { .. } if child_runs => {
-                state.circuit = Circuit::HalfOpen;
-                Gate::Try
+                state.trials += 1;
+                let trial = state.trials;
+                state.circuit = Circuit::HalfOpen { trial };
+                Gate::Try { trial }
             }
             Circuit::Open { until } => Gate::Refuse(until.saturating_sub(now)),
-            Circuit::HalfOpen => Gate::Refuse(Duration::ZERO),
+            Circuit::HalfOpen { .. } => Gate::Refuse(Duration::ZERO),
         }
     }
 
-    /// The child has handled the message that was let through.
-    fn tried(&self) {
+    /// The child has handled this message, unless it failed: its mark stays behind, and the next instance finds it.
+    fn tried(&self, trial: u64) {
         let mut state = self.state();
-        if state.circuit == Circuit::HalfOpen {
+        if state.circuit == (Circuit::HalfOpen { trial }) {
             state.circuit = Circuit::Closed;
         }
     }
@@ -246,7 +254,7 @@ impl<C: Actor> ActorRef<CircuitBreaker<C>> {
             let circuit = breaker.plan.state().circuit;
             match circuit {
                 Circuit::Closed => None,
-                Circuit::HalfOpen => Some(Duration::ZERO),
+                Circuit::HalfOpen { .. } => Some(Duration::ZERO),
                 Circuit::Open { until } => Some(until.saturating_sub(breaker.plan.now())),
             }
         })
@@ -255,7 +263,7 @@ impl<C: Actor> ActorRef<CircuitBreaker<C>> {
 }
 
 impl<C: Actor> CircuitBreaker<C> {
-    /// Gives the child a message, and waits until the child has handled it, the breaker opens, or this actor must stop.
+    /// Gives the child a message, and waits until the child has handled it, the breaker opens, or this actor must stop or restart.
     /// Invariant 1.
     fn pass(
         &self,
@@ -263,7 +271,7 @@ impl<C: Actor> CircuitBreaker<C> {
         child: &ActorRef<C>,
         ctx: &Context<Self>,
     ) -> impl Future<Output = ()> + Send + use<C> {
-        let (plan, child, stopping) = (Arc::clone(&self.plan), child.clone(), ctx.stopping());
+        let (plan, child, stopping, me) = (Arc::clone(&self.plan), child.clone(), ctx.stopping(), ctx.me_any());
         let passed_on = pass_on(message, &child, ctx);
         async move {
             // The decider opens the breaker. It runs on this actor's turn, so it cannot run before this
@@ -281,7 +289,9 @@ impl<C: Actor> CircuitBreaker<C> {
             poll_fn(|cx| {
                 let over = handled.as_mut().poll(cx).is_ready()
                     || opened.as_mut().poll(cx).is_ready()
-                    || stopping.as_mut().poll(cx).is_ready();
+                    || stopping.as_mut().poll(cx).is_ready()
+                    // Checked in each turn, and a restart that is requested is a turn.
+                    || me.core().protocol().waits_for_code();
                 if over { Poll::Ready(()) } else { Poll::Pending }
             })
             .await;
@@ -308,11 +318,11 @@ impl<C: Actor> Actor for CircuitBreaker<C> {
         let child_runs = child.core().protocol().accepts_messages();
         match self.plan.gate(child_runs) {
             Gate::Pass => self.pass(message, child, ctx).await,
-            Gate::Try => {
+            Gate::Try { trial } => {
                 let (plan, child) = (Arc::clone(&self.plan), child.clone());
                 pass_on(message, &child, ctx).await;
                 child.visit(move |_, _| {
-                    plan.tried();
+                    plan.tried(trial);
                     Ok(())
                 });
             }

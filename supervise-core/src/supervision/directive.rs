@@ -131,6 +131,8 @@ pub struct ChildInfo {
     pub name: ActorName,
     /// How many restarts its current limit window has seen so far.
     pub restarts: u32,
+    /// Whether a restart under way will answer the failure, so that no limit and no backoff counts it (rule 7.10).
+    pub(crate) is_answered: bool,
 }
 
 /// The default table. An actor stops if it could not start itself, was killed, or broke a death pact. Every other failed actor

@@ -464,9 +464,12 @@ impl<A: Actor> EffectRunner<A> {
         given: &mut Option<Strategy>,
         rule: &mut Option<u16>,
     ) -> Result<Directive, Failure> {
-        let info = self.cell.core.protocol().child_info(child);
+        let protocol = self.cell.core.protocol();
+        let info = protocol.child_info(child);
+        let is_answered = protocol.decides_answered_failure();
+        drop(protocol);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
-        let info = ChildInfo { name, restarts };
+        let info = ChildInfo { name, restarts, is_answered };
         let decided = contained(|| match self.policy() {
             Some(policy) => {
                 let (ruled, strategy) = (policy.decide)(cause, &info)?;

@@ -276,6 +276,15 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
     }
 
+    /// Whether a restart for an earlier failure answers the one that is being decided, unless the child is stopped for it or this
+    /// actor escalates it.
+    ///
+    /// Rule 7.10.
+    pub fn decides_answered_failure(&self) -> bool {
+        let report = self.children.as_ref().and_then(|children| children.deciding.as_ref());
+        report.is_some_and(|report| self.earlier_restart(report).is_some())
+    }
+
     /// The restart for an earlier failure that is about to replace the failed instance, if there is one.
     ///
     /// Rule 7.10.

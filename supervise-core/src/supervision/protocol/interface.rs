@@ -70,6 +70,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.failed.is_some()
     }
 
+    /// Whether the next instance, or the end, waits for the code that runs.
+    pub fn waits_for_code(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// The children in start order, including those that are stopping.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = (ChildId, &R)> {
         Children::of(self.children.as_deref()).map(|(id, child)| (id, &child.target))
