@@ -142,3 +142,87 @@ async fn what_a_parent_tells_a_blocked_child_is_bounded_and_the_child_restarts_o
     assert_eq!(shared.take_restarts(), ["failure 10000", "failure 10001"]);
     system.terminate().await;
 }
+
+/// Its child is declared, and survives its restarts.
+#[actor]
+#[supervise(all_for_one, on(Down) = Restart, on(_) = Escalate)]
+struct Declaring {
+    shared: Shared,
+    #[child(|this| { let shared = this.shared.clone(); move || Blocked { shared: shared.clone() } })]
+    child: Child<Blocked>,
+    #[child(|this| { let shared = this.shared.clone(); move || Blocked { shared: shared.clone() } })]
+    other: Child<Blocked>,
+}
+
+#[actor]
+impl Declaring {
+    #[handler]
+    fn children(&mut self) -> (BlockedRef, BlockedRef) {
+        (self.child.actor(), self.other.actor())
+    }
+
+    #[pre_restart]
+    fn keep(&mut self) {}
+}
+
+/// Fails, and keeps its child.
+#[actor]
+#[supervise(on(Down) = Restart, on(_) = Escalate)]
+struct Grandparent {
+    shared: Shared,
+}
+
+#[actor]
+impl Grandparent {
+    #[handler]
+    fn parent(&mut self, ctx: &mut Context<Self>) -> DeclaringRef {
+        let shared = self.shared.clone();
+        ctx.spawn("parent", move || Declaring {
+            shared: shared.clone(),
+            child: Child::default(),
+            other: Child::default(),
+        })
+        .unwrap()
+    }
+
+    #[handler]
+    fn fail(&mut self, number: u32) -> Result<(), Down> {
+        Err(self.shared.down(number))
+    }
+
+    #[handler]
+    fn greet(&mut self) {}
+
+    #[pre_restart]
+    fn keep(&mut self) {}
+}
+
+/// The child is told of its group's restart one message at a time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_declared_child_is_told_is_bounded_too() {
+    for sibling_fails in [false, true] {
+        let (system, shared) = (ActorSystem::new("declared"), Shared::default());
+        let inner = shared.clone();
+        let above = system.spawn("above", move || Grandparent { shared: inner.clone() }).unwrap();
+        let (child, other) = above.parent().await.unwrap().children().await.unwrap();
+        let (entered, has_entered) = mpsc::channel();
+        let (goes_on, until) = mpsc::channel();
+        child.block(entered, until).tell().unwrap();
+        has_entered.recv().unwrap();
+        if sibling_fails {
+            other.fail(FAILURES).await.unwrap_err();
+        }
+        let held_before = shared.errors_held();
+        for number in 0..FAILURES {
+            above.fail(number).await.unwrap_err();
+        }
+        above.greet().await.unwrap();
+        let held = shared.errors_held() - held_before;
+        drop(goes_on);
+        child.greet().await.unwrap();
+        other.greet().await.unwrap();
+        assert!(held <= BOUND, "{held} errors were held");
+        assert_eq!((testkit::suspensions(&child), testkit::suspensions(&other)), (0, 0));
+        system.terminate().await;
+    }
+}

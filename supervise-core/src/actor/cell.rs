@@ -137,7 +137,7 @@ pub(crate) struct Core {
 pub(crate) trait AnyCell: Any + Send + Sync {
     fn core(&self) -> &Core;
     fn core_mut(&mut self) -> &mut Core;
-    /// Whether it waits now. If not, it and the message that waited last undo each other.
+    /// Whether it waits now. If not, it is [needless](crate::mailbox::Needless) beside the message that waited last.
     fn push_system(&self, message: System) -> Result<bool, System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     /// Refuses messages from now on, and puts `last` behind those that wait.
@@ -164,13 +164,13 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
     }
 
     fn push_system(&self, message: System) -> Result<bool, System> {
-        match self.mailbox.push_system_unless(message, undo::undoes) {
+        match self.mailbox.push_system_unless(message, undo::needless) {
             SystemPushed::Taken(task) => {
                 self.core.run(task);
                 Ok(true)
             }
             // The last ref to a failure may be in there.
-            SystemPushed::Undone(message, last) => {
+            SystemPushed::Needless(message, last) => {
                 drop_contained((message, last));
                 Ok(false)
             }

@@ -164,9 +164,18 @@ pub(crate) enum Pushed<M, R> {
 pub(crate) enum SystemPushed<S, R> {
     /// The lane accepted it. Holds the runner if it was parked.
     Taken(Option<R>),
-    /// It undoes the second one, which was taken back: neither needs to be processed.
-    Undone(S, S),
+    /// It need not be processed, and neither need the second one, which waited last and was taken back.
+    Needless(S, Option<S>),
     Closed(S),
+}
+
+/// Which of two system messages need not be processed: the one that waits last, and a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needless {
+    /// The new one undoes the other.
+    Both,
+    /// The other one does what it would do.
+    New,
 }
 
 impl<M, C, S, R> Mailbox<M, C, S, R> {
@@ -304,28 +313,31 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Returns the runner if it was parked, or the message if the lane is closed.
     #[cfg(all(test, supervise_loom))]
     pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
-        match self.push_system_unless(message, |_, _, _| false) {
+        match self.push_system_unless(message, |_, _, _| None) {
             SystemPushed::Taken(runner) => Ok(runner),
-            SystemPushed::Undone(message, _) | SystemPushed::Closed(message) => Err(message),
+            SystemPushed::Needless(message, _) | SystemPushed::Closed(message) => Err(message),
         }
     }
 
-    /// Pushes a message, unless it [undoes](SystemPushed::Undone) the last one that waits. `undoes` gets the message that waits last,
-    /// the one before that, and the new one.
+    /// Pushes a message, unless it is [needless](SystemPushed::Needless). `needless` gets the message that waits last, the one before
+    /// that, and the new one.
     pub(crate) fn push_system_unless(
         &self,
         message: S,
-        undoes: fn(&S, Option<&S>, &S) -> bool,
+        needless: fn(&S, Option<&S>, &S) -> Option<Needless>,
     ) -> SystemPushed<S, R> {
         let mut lanes = self.lock();
         if lanes.closed.system() {
             return SystemPushed::Closed(message);
         }
-        if lanes.system.last_two().is_some_and(|(last, before)| undoes(last, before, &message))
-            && let Some(last) = lanes.system.pop_last()
-        {
-            self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
-            return SystemPushed::Undone(message, last);
+        match lanes.system.last_two().and_then(|(last, before)| needless(last, before, &message)) {
+            None => {}
+            Some(Needless::New) => return SystemPushed::Needless(message, None),
+            Some(Needless::Both) => {
+                let last = lanes.system.pop_last();
+                self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+                return SystemPushed::Needless(message, last);
+            }
         }
         lanes.system.push(message);
         self.system_waits.store(true, Ordering::Release);
