@@ -16,8 +16,8 @@ use crate::failure::{Failure, Stage};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// It stopped itself: by `ctx.stop_self()`, because it was not needed ([passivated](crate::Context::passivate)), because its task
-    /// returned, or because a significant child ended.
+    /// It stopped itself: by `ctx.stop_self()` or `ctx.stop_when_drained()`, because it was not needed
+    /// ([passivated](crate::Context::passivate)), because its task returned, or because a significant child ended.
     StoppedItself,
     /// It was stopped through a ref, or by its parent: explicitly, because the parent itself stopped or restarted, or because
     /// a sibling failed under a group strategy.

@@ -149,6 +149,10 @@ impl<T: Clone + Send + 'static> Topic<T> {
     /// Tells `event` to every subscriber, in no particular order, and returns how many there were. It does not wait. The events
     /// that one task publishes reach each subscriber in the order of publication.
     ///
+    /// The caller tells the subscribers one after another, before this returns. So it takes time in proportion to their number: about
+    /// half a microsecond for each, and whatever the clone of the event and the subscriber's function take. To tell very many actors
+    /// without holding up the code that publishes, publish in a task of its own, or in an actor that forwards events.
+    ///
     /// If a bounded mailbox has no room, the message becomes a dead letter, and counts as told. If the function that a subscriber gave
     /// panics, that subscriber fails with the panic, after the messages that it was told before.
     ///
