@@ -14,6 +14,7 @@ mod evidence;
 mod fair;
 mod flow;
 mod give_up;
+mod give_up_hostile;
 mod inline;
 mod messages;
 mod parallel;

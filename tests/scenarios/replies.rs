@@ -3,6 +3,7 @@
 //! Section 19.
 
 mod abandoned;
+mod abandoned_hostile;
 mod behind;
 mod circles;
 mod later;
