@@ -7,6 +7,8 @@
 //! - [`docs::checks`] says what the compiler checks, and what it does not.
 //! - [`docs::semantics`] lists the rules by number. [`docs::reliability`] says how they were checked, and what the checks leave out.
 //! - `console` (feature `console`) shows what is wrong in a running system.
+//! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
+//! - `spans` (feature `spans`) gives each message a span of `tracing`.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] covers what services need, with programs that run.
@@ -23,6 +25,16 @@ pub use supervise_core::*;
 
 #[cfg(feature = "console")]
 pub mod console;
+#[cfg(any(feature = "console", feature = "metrics"))]
+#[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
+mod marks;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(any(feature = "console", feature = "metrics"))]
+#[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
+mod sight;
+#[cfg(feature = "spans")]
+pub mod spans;
 
 /// Pages about `supervise` as a whole: its rules, how they were checked, and how the code is built.
 pub mod docs {
@@ -73,6 +85,12 @@ pub mod docs {
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}
+    #[cfg(feature = "metrics")]
+    #[doc = include_str!("../docs/metrics.md")]
+    pub mod metrics {}
+    #[cfg(feature = "spans")]
+    #[doc = include_str!("../docs/spans.md")]
+    pub mod spans {}
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
 }

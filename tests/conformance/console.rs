@@ -5,3 +5,4 @@ mod failures;
 mod line;
 mod look;
 mod server;
+mod waits;

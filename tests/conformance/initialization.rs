@@ -176,8 +176,8 @@ fn ini_04_a_top_level_actor_that_cannot_be_made_ends() {
         let handle = probe.handle();
         let watcher = system.spawn("watcher", move || Witness::new("watcher", &handle)).unwrap();
         let broken = system.spawn("broken", || Err::<Inner, _>(Boom("no mailbox for you"))).unwrap();
-        let watched = broken.clone();
-        within(&watcher, move |ctx| ctx.watch(&watched)).await;
+        let other = broken.clone();
+        within(&watcher, move |ctx| ctx.watch(&other)).await;
         assert_eq!(probe.all().await, ["watcher starts", "watcher sees broken gone"]);
         assert_eq!(log.errors().len(), 1, "{:?}", log.errors());
         let decision = system.expect_decision(&broken).await;

@@ -139,7 +139,7 @@ async fn the_tighter_limit_decides(system: &TestSystem) {
         let strategy = Strategy::one_for_one().max_retries(retries).backoff(backoff).on_limit(OnLimit::Stop);
         let restart = |_: &Failure, _: &ChildInfo| Ok(Directive::Restart);
         let props = Props::new(|| Owner).supervision_unchecked(strategy, restart);
-        let owner = system.spawn_with(&format!("owner-{retries}"), props).unwrap();
+        let owner = system.spawn_with(format!("owner-{retries}"), props).unwrap();
         let begun = Instant::now();
         let client = owner.add().await.unwrap();
         assert_eq!(given_up(system, &client, begun).await, expected);

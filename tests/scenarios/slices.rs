@@ -208,7 +208,9 @@ async fn telling_many_late_watchers_leaves_turns_to_a_neighbour() {
     let begin = || {
         let (first, others) = watchers.split_first().unwrap();
         first.stop_and_begin(subject.clone()).tell().unwrap();
-        others.iter().for_each(|watcher| watcher.begin(subject.clone()).tell().unwrap());
+        for watcher in others {
+            watcher.begin(subject.clone()).tell().unwrap();
+        }
     };
     count.neighbour_has_its_turns(&system, begin).await;
     system.terminate().await;

@@ -296,3 +296,33 @@ async fn a_permanent_worker_keeps_its_keys_until_it_is_replaced(system: &TestSys
     assert_eq!(pool.where_is(7).await.unwrap(), (7, home));
     system.allow_dead_letters();
 }
+
+/// The function of a subscriber is the subscriber's, although it runs in the code that publishes.
+#[supervise::test]
+async fn a_function_that_panics_fails_its_subscriber_and_nobody_else(system: &TestSystem) {
+    system.allow_failures();
+    let seen = system.probe();
+    let prices = system.topic::<Price>();
+    let displays: Vec<_> = (0..8)
+        .map(|id| {
+            let seen = seen.handle();
+            let display = move || Display { id, seen: seen.clone(), prices: None };
+            system.spawn(format!("display-{id}"), display).unwrap()
+        })
+        .collect();
+    for (id, display) in (0..).zip(&displays) {
+        prices.subscribe(display, move |display: &DisplayRef, price| {
+            assert!(id != 3 || price != Price(2), "not this price");
+            display.price(price)
+        });
+    }
+    assert_eq!(prices.publish(Price(1)), 8);
+    assert_eq!(prices.publish(Price(2)), 7);
+    system.expect_restarts(&displays[3], 1).await;
+    // It is still subscribed.
+    assert_eq!(prices.publish(Price(3)), 8);
+    let mut all = seen.all().await;
+    all.sort_unstable();
+    let each = |id| (1..=3).filter(move |price| (id, *price) != (3, 2)).map(move |price| (id, price));
+    assert_eq!(all, (0..8).flat_map(each).collect::<Vec<_>>());
+}

@@ -17,7 +17,7 @@ use fields::Fields;
 pub(crate) enum Invariant {
     /// I1. A decision about a report is carried out by exactly one answer: Resume, Restart now or later, Terminate, or
     /// the supervisor's own report. If an earlier answer also answers this report, at most one suspension is
-    /// undone.
+    /// undone, apart from those that the supervisor's own resume undoes.
     OneAnswerPerReport = 1,
     /// I2. Every report is decided once, or dropped because its child is gone or its supervisor ends.
     EveryReportSettled,
@@ -138,6 +138,8 @@ pub(crate) struct Watchdog {
     /// Children that were told to restart with siblings and have not said that they are replaced.
     replacing: BTreeSet<Id>,
     about: Option<Id>,
+    /// It was resumed, and has since done nothing but decide: its children may still have to be resumed.
+    resumed: bool,
     misnamed: Option<usize>,
     pub(crate) fields: Fields,
 }
@@ -155,6 +157,7 @@ impl Watchdog {
             stopping: BTreeSet::new(),
             replacing: BTreeSet::new(),
             about: None,
+            resumed: false,
             misnamed: None,
             fields: Fields::new(specs, scope),
         }
@@ -179,6 +182,7 @@ impl Watchdog {
             SystemMessage::Suspend => watchdog.balance += 1,
             SystemMessage::Resume(_) | SystemMessage::Restart(_) | SystemMessage::RestartTogether(_) => {
                 watchdog.balance -= 1;
+                watchdog.resumed = matches!(message, SystemMessage::Resume(_));
                 if watchdog.balance < 0 && !ends {
                     return broken(Invariant::NoAnswerTooMany, format!("{id} gets {message:?} while well"));
                 }
@@ -306,6 +310,7 @@ impl Watchdog {
     /// Looks at the effects of one step before they are performed.
     pub(crate) fn inspect(world: &mut World, id: Id, effects: &[Effect<Id, Fault>]) -> Check {
         let about = world.cell_mut(id).watchdog.about.take();
+        let resumed = world.cell_mut(id).watchdog.was_resumed(effects);
         let mut ending = 0;
         let restarts = effects.iter().any(|effect| matches!(effect, Effect::Note(Note::Restarted(_))));
         let owed_a_restart = if restarts { Self::survivors(world.cell(id)) } else { Vec::new() };
@@ -377,11 +382,13 @@ impl Watchdog {
         let is_answered = effects.iter().any(already);
         if let Some(culprit) = about {
             let dying = cell.watchdog.stopping.contains(&culprit) && answers == 0;
-            let undone = effects.iter().filter(|effect| is_bare_resume(effect)).count();
+            let undone = undone(effects);
+            let undone_at_most_once =
+                undone.iter().all(|(to, times)| *times <= u32::from(resumed) + u32::from(*to == culprit));
             if is_answered && (answers > 0 || effects.iter().any(reaches_somebody)) {
                 return broken(Invariant::AnsweredOnce, format!("{id}: {effects:?}"));
             }
-            if answers != 1 && !dying && !(is_answered && undone <= 1) {
+            if answers != 1 && !dying && !(is_answered && undone_at_most_once) {
                 return broken(
                     Invariant::OneAnswerPerReport,
                     format!("{id} answers {culprit} {answers} times: {effects:?}"),
@@ -400,6 +407,13 @@ impl Watchdog {
             return broken(Invariant::NameFreeAfterEnd, format!("{id} spawns {name}"));
         }
         Ok(())
+    }
+
+    /// Whether this step may resume the children.
+    fn was_resumed(&mut self, effects: &[Effect<Id, Fault>]) -> bool {
+        let decides_next = matches!(effects.last(), Some(Effect::Decide(..) | Effect::RestartEnded(_)));
+        let goes_on = self.resumed && decides_next;
+        std::mem::replace(&mut self.resumed, goes_on)
     }
 
     /// A child is told something.
@@ -509,8 +523,15 @@ fn reaches_somebody(effect: &Effect<Id, Fault>) -> bool {
     matches!(effect, Effect::Send(_, Suspend | Restart(_) | RestartTogether(_) | Terminate))
 }
 
-fn is_bare_resume(effect: &Effect<Id, Fault>) -> bool {
-    matches!(effect, Effect::Send(_, SystemMessage::Resume(None)))
+/// How many bare resumes each child gets.
+fn undone(effects: &[Effect<Id, Fault>]) -> BTreeMap<Id, u32> {
+    let mut undone = BTreeMap::new();
+    for effect in effects {
+        if let Effect::Send(to, SystemMessage::Resume(None)) = effect {
+            *undone.entry(*to).or_default() += 1;
+        }
+    }
+    undone
 }
 
 fn is_answer(message: &Message) -> bool {

@@ -8,6 +8,7 @@ mod model;
 mod plan;
 mod random;
 mod small_worlds;
+mod storms;
 mod trace;
 mod world;
 

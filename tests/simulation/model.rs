@@ -94,6 +94,8 @@ pub(crate) struct Model {
     ends_aborted: bool,
     /// In start order.
     children: BTreeMap<ChildId, Child>,
+    /// The children that have not been told yet that this actor was resumed.
+    unresumed: BTreeSet<ChildId>,
     /// The children that existed before the factory ran.
     survivors: BTreeSet<ChildId>,
     /// When restarts of any child were asked for.
@@ -138,6 +140,7 @@ impl Model {
             was_aborted: false,
             ends_aborted: false,
             children: BTreeMap::new(),
+            unresumed: BTreeSet::new(),
             survivors: BTreeSet::new(),
             restarts: Vec::new(),
             by_rule: BTreeMap::new(),
@@ -337,6 +340,9 @@ impl Model {
                 break;
             }
         }
+        if self.deciding.is_none() {
+            self.resume_all();
+        }
         self.move_fields();
     }
 
@@ -403,7 +409,7 @@ impl Model {
             }
             SystemMessage::Resume(None) => {
                 self.suspended = self.suspended.saturating_sub(1);
-                self.send_all(&SystemMessage::Resume(None));
+                self.will_resume_all();
             }
             SystemMessage::Resume(Some(cause)) => self.resume(cause),
             SystemMessage::Restart(cause) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::ActorName;
 use supervise_core::supervision::{
-    AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Scope, Strategy, Terms,
+    AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy, Terms,
 };
 
 use crate::explore::{Injections, explore};
@@ -117,12 +117,25 @@ fn delays_that_are_cut_short() {
                 leaf(),
             ])
         };
-        let mut injections = vec![Action::Kill(2), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
-        if strategy.scope == Scope::OneForOne {
-            injections.push(Action::Kill(1));
-        }
+        let injections = [Action::Kill(1), Action::Kill(2), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
         run(&format!("retried now, {:?}", strategy.scope), plan, 3, 0, &injections);
     }
+}
+
+/// Rule 7.8.
+#[test]
+fn delays_that_are_over_while_the_parent_restarts() {
+    use Verdict::{Restart, RestartLater};
+    let plan = Plan {
+        conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
+        pre_restart_deeds: any(&[Deed::Nothing]),
+        ..plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Restart]),
+            role(Strategy::all_for_one(), &[2, 2], &[RestartLater]),
+            leaf(),
+        ])
+    };
+    run("delays over in a restart", plan, 4, 0, &[Action::Kill(1), Action::Kill(2)]);
 }
 
 /// Rule 23.5.
@@ -134,8 +147,26 @@ fn delays_of_declared_children_that_are_cut_short() {
         declaring(Strategy::rest_for_one(), &[(child("a"), 2), (child("b"), 2)], &[Verdict::RestartLater]),
         leaf(),
     ]);
-    let injections = [Action::Leave(2), Action::Kill(3), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
+    let injections =
+        [Action::Kill(1), Action::Leave(2), Action::Kill(3), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
     run("declared, retried now", plan, 4, 0, &injections);
+}
+
+/// Rule 2.5.
+#[test]
+fn siblings_that_fail_at_once_and_are_escalated() {
+    use Verdict::{Escalate, Restart, Resume};
+    let plan = Plan {
+        conduct: any(&[Conduct::Succeed]),
+        pre_restart_deeds: any(&[Deed::Nothing]),
+        ..plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Resume]),
+            role(Strategy::rest_for_one(), &[2, 2, 2], &[Escalate, Restart]),
+            leaf(),
+        ])
+    };
+    let injections = [Action::Kill(2), Action::Kill(3), Action::Kill(4)];
+    run("escalated at once", plan, 3, 0, &injections);
 }
 
 #[test]

@@ -166,7 +166,7 @@ impl<A: Actor> ActorRef<A> {
 
     #[inline]
     pub(crate) fn push(&self, message: A::Message) -> Result<(), SendError<A::Message>> {
-        let guard = self.mailbox().enter();
+        let guard = self.enter();
         self.pushed(guard.push(message), false)
     }
 
@@ -174,7 +174,18 @@ impl<A: Actor> ActorRef<A> {
     /// handles the result.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
-        self.mailbox().enter()
+        #[cfg(feature = "spans")]
+        let origin = self.origin();
+        let guard = self.mailbox().enter();
+        #[cfg(feature = "spans")]
+        let guard = guard.behind(origin);
+        guard
+    }
+
+    /// The span in which a message is sent now. Not under the mailbox's lock, because it asks a subscriber.
+    #[cfg(feature = "spans")]
+    fn origin(&self) -> Option<Control> {
+        self.core().system.observer().origin().map(Control::Origin)
     }
 
     /// Handles the result of pushing an ask. If the actor was idle, its turn runs before this returns. A mailbox that
@@ -262,10 +273,16 @@ impl<A: Actor> ActorRef<A> {
         message: A::Message,
     ) -> impl Future<Output = Result<(), SendError<A::Message>>> {
         let mut place = self.mailbox().place();
+        #[cfg(feature = "spans")]
+        let mut is_first = true;
         let mut message = Some(std::cell::Cell::new(message));
         poll_fn(move |cx| {
             // A sender that always finds room would otherwise never yield.
             ready!(pin!(consume_budget()).poll(cx));
+            #[cfg(feature = "spans")]
+            if std::mem::take(&mut is_first) {
+                place.before = self.origin();
+            }
             match ready!(place.poll(&mut message, cx)) {
                 Ok(task) => {
                     self.core().run(task);

@@ -27,6 +27,9 @@ pub(crate) enum Control {
     Tick(Generation),
     /// A future, a stream or a blocking closure of this actor has an outcome.
     Outcome(WorkId),
+    /// The span in which the message right behind was sent.
+    #[cfg(feature = "spans")]
+    Origin(crate::observe::spans::Origin),
     /// Run code of this crate, for a pattern.
     Visit(Visit),
 }

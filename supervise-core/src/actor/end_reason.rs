@@ -45,6 +45,20 @@ impl EndReason {
         }
     }
 
+    /// The reason in one word, for tables and metrics: `stopped_itself`, `stopped`, `failed`, `limit`, `not_started`, `runtime_gone`,
+    /// `unknown`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::StoppedItself => "stopped_itself",
+            Self::Stopped => "stopped",
+            Self::Failed(_) => "failed",
+            Self::LimitReached(_) => "limit",
+            Self::CouldNotStart(_) => "not_started",
+            Self::RuntimeGone => "runtime_gone",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// The reason of an actor whose failure was not answered by a resume or a restart.
     pub(crate) fn unanswered(failure: Failure, at_limit: bool) -> Self {
         match failure.stage() {

@@ -31,7 +31,7 @@ use crate::base::{ActorPath, InvalidName, check_system_name, contained, drop_con
 use crate::failure::Failure;
 use crate::mailbox::{Mailbox, MailboxKind};
 use crate::observe;
-use crate::observe::{End, EventStream, Lost, Observer};
+use crate::observe::{End, EventStream, Lost, Observer, Tally};
 use crate::shutdown_plan::{InvalidShutdown, ShutdownSettings, ShutdownState, Termination};
 use crate::supervision::{ChildId, ChildInfo, Directive, Protocol, Strategy, Time};
 
@@ -181,6 +181,20 @@ impl ActorSystem {
     /// The stream of this system's events.
     pub fn events(&self) -> &EventStream {
         self.core.observer.events()
+    }
+
+    /// From now on, each message that an actor of this system handles has a span of this level.
+    /// Rule [25.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-25.1).
+    #[cfg(feature = "spans")]
+    #[doc(hidden)]
+    pub fn start_spans(&self, level: tracing::Level) {
+        self.core.observer.start_spans(level);
+    }
+
+    /// Counts what happens to the actors of each type, as long as the tally lives. It makes no spawn dearer by more than the count.
+    /// Rule [24.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-24.2).
+    pub fn tally(&self) -> Tally {
+        self.core.observer.tally()
     }
 
     /// Whether the system has ended.
@@ -434,7 +448,7 @@ impl SystemCore {
     }
 
     /// Reports a dead letter.
-    pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> ActorPath, lost: Lost) {
+    pub(crate) fn dead_letter(&self, recipient: impl FnOnce() -> (ActorPath, Option<&'static str>), lost: Lost) {
         self.observer.dead_letter(recipient, lost, || (!self.is_ending()).then(|| self.now()));
     }
 

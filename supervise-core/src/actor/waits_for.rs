@@ -13,8 +13,8 @@
 //!    one of them finds it.
 //! 3. No lock is held while another one is taken, or around user code.
 //!
-//! All this exists only in builds with debug assertions or with the feature `testkit`. In other builds, the types and their
-//! methods are empty.
+//! All this exists only in builds with debug assertions or with the feature `testkit` or `observe`. In other builds, the types
+//! and their methods are empty. With `observe` alone, no ask is refused: whoever looks finds the circle.
 //!
 //! Rule 19.7.
 
@@ -28,9 +28,9 @@ use crate::base::ActorPath;
 pub(crate) use self::kept::{Tie, Wait, Waits, turn};
 
 /// Whether this build records which actor waits for which.
-pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit"));
+pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit", feature = "observe"));
 
-#[cfg(any(debug_assertions, feature = "testkit"))]
+#[cfg(any(debug_assertions, feature = "testkit", feature = "observe"))]
 mod kept {
     use std::cell::RefCell;
     use std::collections::HashSet;
@@ -39,6 +39,8 @@ mod kept {
 
     use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 
+    /// Whether an ask that closes a circle is refused.
+    const REFUSED: bool = cfg!(any(debug_assertions, feature = "testkit"));
     /// How many asks of one actor are known at a time.
     const KNOWN_ASKS: usize = 16;
     /// How many actors a walk visits.
@@ -157,7 +159,10 @@ mod kept {
                 return Ok(Wait::default());
             }
             let wait = Wait(Some(Arc::clone(&edge)));
-            if is_seen && let Some(circle) = circle(&AnyActorRef(from), to) {
+            if REFUSED
+                && is_seen
+                && let Some(circle) = circle(&AnyActorRef(from), to)
+            {
                 return Err(circle);
             }
             let _first = self.edge.set(edge);
@@ -215,7 +220,7 @@ mod kept {
     }
 }
 
-#[cfg(not(any(debug_assertions, feature = "testkit")))]
+#[cfg(not(any(debug_assertions, feature = "testkit", feature = "observe")))]
 mod kept {
     use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 

@@ -7,13 +7,13 @@
 
 use std::vec;
 
-use super::tree::NodeState;
-use crate::actor::{ActorSystem, AnyActorRef, DeciderTable};
+use super::tree::{NodeState, policy};
+use crate::actor::{ActorSystem, AnyActorRef, DeciderTable, Rule};
 use crate::base::Uid;
 use crate::failure::During;
 use crate::mailbox::Vitals;
 use crate::observe::LastFailure;
-use crate::supervision::{ChildId, Standing, Strategy, Time};
+use crate::supervision::{ChildId, Directive, Standing, Strategy, Time};
 
 /// How many of its children are read while a parent is locked.
 const SLICE: usize = 1024;
@@ -26,7 +26,6 @@ pub struct Glimpse {
     state: NodeState,
     parked: bool,
     vitals: Vitals,
-    last_failure: Option<LastFailure>,
     by_parent: ByParent,
 }
 
@@ -36,6 +35,7 @@ struct ByParent {
     restarts: u32,
     attempt: u32,
     standing: Option<Standing>,
+    standing_of_rule: Option<(&'static Rule, Standing)>,
     due: Option<Time>,
 }
 
@@ -96,7 +96,12 @@ impl Glimpse {
         self.vitals.waiting
     }
 
-    /// How many messages its mailbox can hold. `None` if it is unbounded.
+    /// How many messages are in its stash. Known with the feature `observe`; otherwise 0.
+    pub fn stashed(&self) -> usize {
+        self.actor.core().stashed()
+    }
+
+    /// For how many messages its mailbox has room. `None`: it is unbounded.
     pub fn capacity(&self) -> Option<usize> {
         self.vitals.capacity
     }
@@ -121,6 +126,25 @@ impl Glimpse {
         self.by_parent.standing
     }
 
+    /// The rule of its supervisor's table whose own limit is nearest, and how much of that is used. `None`: no rule with a limit of its
+    /// own has restarted it, or the limit depends on the supervisor's instance
+    /// (rule [7.11](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.11)).
+    pub fn standing_of_rule(&self) -> Option<(&'static Rule, Standing)> {
+        self.by_parent.standing_of_rule
+    }
+
+    /// Whom its code waits for: the actors that it asks and whose answers it awaits. Known in builds with debug assertions and with the
+    /// features `observe` and `testkit`, as rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7)
+    /// says; otherwise none.
+    pub fn waits_for(&self) -> Vec<AnyActorRef> {
+        self.actor.core().waits_for()
+    }
+
+    /// Its strategy and the rules of its table, as the attribute would write them, a line for each rule.
+    pub fn policy(&self) -> (String, Vec<String>) {
+        policy(self.actor.core().description())
+    }
+
     /// How many failures there were in a row (rule 10.6).
     pub fn attempt(&self) -> u32 {
         self.by_parent.attempt
@@ -134,8 +158,9 @@ impl Glimpse {
 
     /// Its last failure, if the log or a subscriber received it, and if the actor is among the last 4096 that
     /// failed.
-    pub fn last_failure(&self) -> Option<&LastFailure> {
-        self.last_failure.as_ref()
+    pub fn last_failure(&self) -> Option<LastFailure> {
+        let core = self.actor.core();
+        core.system.observer().last_failure(core.uid)
     }
 }
 
@@ -143,6 +168,8 @@ impl Glimpse {
 struct Level {
     parent: AnyActorRef,
     strategy: Strategy,
+    /// The rules with a limit of their own.
+    limited: Vec<&'static Rule>,
     slice: vec::IntoIter<(AnyActorRef, ByParent)>,
     /// Where the next slice begins. `None` if there is no further slice.
     next: Option<ChildId>,
@@ -150,8 +177,13 @@ struct Level {
 
 impl Level {
     fn below(parent: AnyActorRef) -> Self {
-        let strategy = parent.core().description().strategy();
-        Self { parent, strategy, slice: Vec::new().into_iter(), next: Some(ChildId(0)) }
+        let description = parent.core().description();
+        let strategy = description.strategy();
+        let limited = match description.table() {
+            DeciderTable::Rules(rules) => rules.iter().filter(|rule| has_own_limit(rule)).collect(),
+            _ => Vec::new(),
+        };
+        Self { parent, strategy, limited, slice: Vec::new().into_iter(), next: Some(ChildId(0)) }
     }
 
     fn next_child(&mut self, now: Time) -> Option<(AnyActorRef, ByParent)> {
@@ -173,6 +205,9 @@ impl Level {
                 restarts: protocol.restarts_in_all(id),
                 attempt: protocol.failures_in_row(id),
                 standing: protocol.standing(id, &self.strategy, now),
+                standing_of_rule: nearest(&self.limited, |directive| {
+                    protocol.standing_of_rule(id, &self.strategy, directive, false, now)
+                }),
                 due: protocol.due(id),
             };
             slice.push((child.clone(), known));
@@ -181,6 +216,19 @@ impl Level {
         self.next = last.filter(|_| slice.len() == SLICE).map(|last| ChildId(last.0 + 1));
         self.slice = slice.into_iter();
     }
+}
+
+fn has_own_limit(rule: &Rule) -> bool {
+    rule.configured.is_none() && rule.directive.is_some_and(|directive| directive.is_limited())
+}
+
+/// The rule of which the fewest restarts are left.
+fn nearest(
+    rules: &[&'static Rule],
+    standing: impl Fn(&Directive) -> Option<Standing>,
+) -> Option<(&'static Rule, Standing)> {
+    let known = rules.iter().filter_map(|rule| Some((*rule, standing(rule.directive.as_ref()?)?)));
+    known.min_by_key(|(_, standing)| standing.of.saturating_sub(standing.used))
 }
 
 impl ActorSystem {
@@ -196,10 +244,13 @@ impl ActorSystem {
         let mut next = Some((self.core().root(), ByParent::default()));
         loop {
             if let Some((actor, by_parent)) = next.take()
-                && let Some(glimpse) = self.glimpse(actor.clone(), levels.len(), by_parent)
+                && let Some((glimpse, has_children)) = glimpse(actor, levels.len(), by_parent)
             {
                 look(&glimpse);
-                levels.push(Level::below(actor));
+                // Most actors have none.
+                if has_children {
+                    levels.push(Level::below(glimpse.actor));
+                }
             }
             let Some(level) = levels.last_mut() else { return };
             next = level.next_child(now);
@@ -208,20 +259,19 @@ impl ActorSystem {
             }
         }
     }
+}
 
-    /// `None` if it has ended.
-    fn glimpse(&self, actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<Glimpse> {
-        let (state, parked) = {
-            let protocol = actor.core().protocol();
-            if protocol.has_ended() {
-                return None;
-            }
-            (NodeState::of(&protocol), protocol.handler_is_parked())
-        };
-        let vitals = actor.0.vitals();
-        let last_failure = self.core().observer().last_failure(actor.core().uid);
-        Some(Glimpse { actor, depth, state, parked, vitals, last_failure, by_parent })
-    }
+/// What is seen of an actor, and whether it has children. `None` if it has ended.
+fn glimpse(actor: AnyActorRef, depth: usize, by_parent: ByParent) -> Option<(Glimpse, bool)> {
+    let (state, parked, has_children) = {
+        let protocol = actor.core().protocol();
+        if protocol.has_ended() {
+            return None;
+        }
+        (NodeState::of(&protocol), protocol.handler_is_parked(), protocol.children().next().is_some())
+    };
+    let vitals = actor.0.vitals();
+    Some((Glimpse { actor, depth, state, parked, vitals, by_parent }, has_children))
 }
 
 #[cfg(test)]

@@ -242,7 +242,7 @@ impl<A: Actor> SelectionOf<A> {
         let nobody = RefOf::<A>::from(Cell::nobody(system, ""));
         let message = request(&nobody).into_message();
         let lost = Lost::new(A::message_name(&message), DeadLetterReason::NotFound, false);
-        system.dead_letter(|| self.selection.path(), lost);
+        system.dead_letter(|| (self.selection.path(), None), lost);
     }
 }
 

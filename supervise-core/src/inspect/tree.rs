@@ -21,6 +21,7 @@ mod tests;
 
 use std::fmt;
 
+pub(super) use self::render::policy;
 use crate::actor::{
     ActorDescription, ActorSystem, ActorType, AnyActorRef, CellProtocol, DeciderTable, Supervisor,
 };

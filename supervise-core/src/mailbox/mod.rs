@@ -111,7 +111,8 @@ struct Lanes<M, C, S, R> {
     closed: Closed,
     /// A push must take the slow path: the mailbox is closed, refuses messages or has a bound, or its askers have a limit in time.
     guarded: bool,
-    /// How many messages were pushed and neither displaced another one nor were given to a successor. It wraps.
+    /// How many messages were pushed and neither displaced another one, nor were given to a successor or back unhandled at the end.
+    /// It wraps.
     pushed: u32,
     bound: Option<Box<Bound>>,
 }
@@ -212,7 +213,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// in, and the processor would stall.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, M, C, S, R> {
-        SendGuard { mailbox: self, lanes: self.lock() }
+        SendGuard {
+            mailbox: self,
+            lanes: self.lock(),
+            #[cfg(feature = "spans")]
+            before: None,
+        }
     }
 
     // A separate function, so that unbounded mailboxes do not pay for it.
@@ -252,7 +258,12 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// A waiter through which a sender can wait for room.
     pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
-        SendWaiter { mailbox: self, ticket: None }
+        SendWaiter {
+            mailbox: self,
+            ticket: None,
+            #[cfg(feature = "spans")]
+            before: None,
+        }
     }
 
     /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for a sender that
@@ -494,7 +505,7 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         let mut lanes = self.lock();
         lanes.closed.close(Closed::USER);
         lanes.guarded = true;
-        let leftovers = std::mem::replace(&mut lanes.user, Lane::new());
+        let leftovers = lanes.take_all();
         let bound = lanes.bound.take();
         self.senders_wait.store(false, Ordering::Relaxed);
         (leftovers, SendersToWake(bound))
@@ -502,8 +513,9 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
 
     /// Takes what waits in the user lane, for a cell that will handle none of it. The lane stays open.
     pub(crate) fn drain_user_lane(&self) -> Lane<M, C> {
-        self.in_hand.store(0, Ordering::Relaxed);
-        std::mem::replace(&mut self.lock().user, Lane::new())
+        let mut lanes = self.lock();
+        lanes.not_handled(self.in_hand.swap(0, Ordering::Relaxed));
+        lanes.take_all()
     }
 
     /// Puts messages that were taken back in front of those that wait, whatever the capacity.
@@ -560,9 +572,30 @@ impl SendersToWake {
 pub(crate) struct SendGuard<'a, M, C, S, R> {
     mailbox: &'a Mailbox<M, C, S, R>,
     lanes: MutexGuard<'a, Lanes<M, C, S, R>>,
+    /// Stands right before the message, if that is accepted. Dropped after the lock.
+    #[cfg(feature = "spans")]
+    before: Option<C>,
 }
 
 impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
+    /// Puts `before` right before the message.
+    #[cfg(feature = "spans")]
+    #[inline]
+    pub(crate) fn behind(self, before: Option<C>) -> Self {
+        Self { before, ..self }
+    }
+
+    /// Only if the message is going to stand behind it, and stays there.
+    #[cfg(feature = "spans")]
+    #[cold]
+    fn push_before(&mut self) {
+        let is_refused =
+            self.lanes.guarded && (self.lanes.closed.to_messages() || !self.mailbox.admits(&self.lanes));
+        if !is_refused && !self.mailbox.displaces {
+            self.before.take().into_iter().for_each(|before| self.lanes.user.push_control(before));
+        }
+    }
+
     /// Whether the push takes the slow path.
     #[inline]
     pub(crate) fn is_guarded(&self) -> bool {
@@ -572,6 +605,10 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
     #[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
     #[inline(always)]
     pub(crate) fn push(mut self, message: M) -> Pushed<M, R> {
+        #[cfg(feature = "spans")]
+        if self.before.is_some() {
+            self.push_before();
+        }
         if self.lanes.guarded {
             return self.mailbox.push_guarded(self.lanes, message);
         }
@@ -585,6 +622,18 @@ impl<M, C, S, R> SendGuard<'_, M, C, S, R> {
 }
 
 impl<M, C, S, R> Lanes<M, C, S, R> {
+    /// Takes what waits, which this cell will not handle.
+    fn take_all(&mut self) -> Lane<M, C> {
+        let all = std::mem::replace(&mut self.user, Lane::new());
+        self.not_handled(all.messages());
+        all
+    }
+
+    /// So many messages were pushed and will not be handled.
+    fn not_handled(&mut self, messages: usize) {
+        self.pushed = self.pushed.wrapping_sub(u32::try_from(messages).unwrap_or(u32::MAX));
+    }
+
     /// Returns the runner if it waited for the user lane.
     fn called(&mut self) -> Option<R> {
         if std::mem::take(&mut self.for_user) { self.runner.take() } else { None }

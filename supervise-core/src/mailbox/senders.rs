@@ -40,6 +40,9 @@ pub(crate) struct SendWaiter<'a, M, C, S, R> {
     pub(super) mailbox: &'a Mailbox<M, C, S, R>,
     /// Set when the sender first had to wait.
     pub(super) ticket: Option<u64>,
+    /// Stands right before the message.
+    #[cfg(feature = "spans")]
+    pub(crate) before: Option<C>,
 }
 
 impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
@@ -67,6 +70,10 @@ impl<M, C, S, R> SendWaiter<'_, M, C, S, R> {
                     return Poll::Ready(Err(message));
                 }
                 self.ticket = None;
+                #[cfg(feature = "spans")]
+                if !self.mailbox.displaces {
+                    self.before.take().into_iter().for_each(|before| lanes.user.push_control(before));
+                }
                 return Poll::Ready(Ok(lanes.enqueue(message)));
             }
             let Some(waker) = waker.take() else {

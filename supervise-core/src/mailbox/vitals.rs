@@ -20,6 +20,13 @@ pub(crate) struct Vitals {
     pub(crate) capacity: Option<usize>,
 }
 
+impl Vitals {
+    /// How many messages the cell has taken up. It wraps.
+    pub(crate) fn taken_up(&self) -> u32 {
+        self.pushed.wrapping_sub(u32::try_from(self.waiting).unwrap_or(u32::MAX))
+    }
+}
+
 impl<M, C, S, R> Mailbox<M, C, S, R> {
     /// Says that the cell enters a handler or hook.
     #[inline]
@@ -55,8 +62,7 @@ mod tests {
     type Plain = Mailbox<u32, (), (), ()>;
 
     fn handled(mailbox: &Plain) -> u32 {
-        let vitals = mailbox.vitals();
-        vitals.pushed - u32::try_from(vitals.waiting).expect("few")
+        mailbox.vitals().taken_up()
     }
 
     fn push(mailbox: &Plain, message: u32) {
@@ -82,6 +88,21 @@ mod tests {
         back.extend(std::iter::from_fn(|| batch.pop_message()));
         assert_eq!(mailbox.put_back(back), Ok(()));
         assert_eq!(handled(&mailbox), 3, "one comes once more");
+    }
+
+    /// What waits when the lane is closed or emptied is lost.
+    #[test]
+    fn what_a_closed_lane_gives_back_is_not_handled() {
+        for close in [true, false] {
+            let mailbox = Plain::new(MailboxKind::Unbounded);
+            let mut batch = Lane::new();
+            (0..5).for_each(|message| push(&mailbox, message));
+            mailbox.take_user(&mut batch);
+            mailbox.begin_next(&mut batch);
+            push(&mailbox, 5);
+            let lost = if close { mailbox.close_user_lane() } else { mailbox.drain_user_lane() };
+            assert_eq!((lost.messages(), handled(&mailbox)), (1, 1));
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::failure::Failure;
 pub struct DeadLetter {
     /// The path of its recipient. If a selection found no actor, it is the selected path with its wildcards.
     pub recipient: ActorPath,
+    /// The name of its recipient's type, as [`std::any::type_name`] returns it. `None`: a selection found no actor.
+    pub recipient_type: Option<&'static str>,
     /// The kind of message: the handler's variant, or the message's type.
     pub message: &'static str,
     /// Why it became a dead letter.

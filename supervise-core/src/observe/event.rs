@@ -31,8 +31,12 @@ pub enum Event {
     Decided {
         /// The supervisor that decided.
         supervisor: ActorPath,
+        /// The name of its type, as [`std::any::type_name`] returns it.
+        supervisor_type: &'static str,
         /// The child that failed.
         child: ActorPath,
+        /// The name of its type.
+        child_type: &'static str,
         /// The child's incarnation.
         uid: Uid,
         /// The failure. [`Failure::during`] names the code that failed.
@@ -183,6 +187,11 @@ impl EventStream {
     /// Whether there is a subscriber to any of these: one load.
     pub(crate) fn hears(&self, interest: Interest) -> bool {
         self.heard.any(interest)
+    }
+
+    /// Who listens to this stream.
+    pub(super) fn heard(&self) -> &Arc<Heard> {
+        &self.heard
     }
 
     pub(crate) fn publish(&self, event: Event) {

@@ -20,7 +20,7 @@ use crate::supervision::Note;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Interest(u8);
 
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 
 impl Interest {
     /// Failures and what is decided about them: [`Event::Decided`](crate::Event::Decided), `LimitReached`, `DeciderFailed`,
@@ -34,6 +34,9 @@ impl Interest {
     pub const DEAD_LETTERS: Self = Self(8);
     /// All events.
     pub const ALL: Self = Self(0xf);
+
+    /// What a [`Tally`](super::Tally) counts. No event is of this kind.
+    pub(super) const TALLY: Self = Self(0x10);
 
     /// Whether all of `other` is part of it.
     pub const fn includes(self, other: Self) -> bool {
@@ -73,11 +76,17 @@ impl Interest {
     }
 }
 
+impl Interest {
+    pub(super) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
 impl BitOr for Interest {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.or(other)
     }
 }
 

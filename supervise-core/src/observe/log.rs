@@ -159,7 +159,7 @@ pub(super) fn dead_letters_missed(missed: u64) {
 }
 
 pub(super) fn quarantined(letter: &DeadLetter) {
-    let DeadLetter { recipient, message: letter, reason, failures, deliveries } = letter;
+    let DeadLetter { recipient, message: letter, reason, failures, deliveries, .. } = letter;
     match failures.last() {
         None => {
             warn!(target: TARGET, %recipient, letter, ?reason, deliveries, "a message was delivered but never handled");
@@ -276,7 +276,7 @@ fn level_of(directive: &Directive, outcome: Outcome, about: &About) -> Option<Lo
     }
 }
 
-/// What happened to whom, and what follows.
+/// Which actor failed, how, and what follows.
 struct Line<'a> {
     about: &'a About,
     cause: &'a Failure,

@@ -14,6 +14,9 @@ mod log;
 #[cfg(not(feature = "tracing"))]
 mod no_log;
 mod recent;
+#[cfg(feature = "spans")]
+pub(crate) mod spans;
+mod tally;
 mod thinned;
 
 use std::fmt::Display;
@@ -31,6 +34,9 @@ pub use self::interest::Interest;
 use self::no_log as log;
 pub use self::recent::LastFailure;
 use self::recent::{LONGEST, Recent};
+pub(crate) use self::tally::Life;
+use self::tally::Tallied;
+pub use self::tally::{Lives, Tally};
 use self::thinned::{Alike, Kind, Line, LineCount, OF_DEAD_LETTERS};
 use crate::base::{ActorPath, Uid, contained, contained_silently};
 use crate::failure::{Failure, cut, text_of};
@@ -42,15 +48,21 @@ pub(crate) struct Observer {
     dead_letters: Mutex<LineCount>,
     failures: Mutex<Recent>,
     alike: Mutex<Alike>,
+    tallied: Arc<Tallied>,
+    #[cfg(feature = "spans")]
+    spans: spans::Spans,
 }
 
 /// What else is known about a note.
 pub(crate) struct About {
     /// The actor that noted it.
     pub(crate) actor: ActorPath,
+    pub(crate) actor_type: &'static str,
     /// The actor that the note is about: the child if there is one, or else the actor itself.
     pub(crate) uid: Uid,
     pub(crate) child: Option<ActorPath>,
+    /// The type of the child, or else that of the actor.
+    pub(crate) child_type: &'static str,
     /// The strategy by which a decision was carried out.
     pub(crate) strategy: Strategy,
     /// The rule that matched.
@@ -72,6 +84,9 @@ impl Observer {
             dead_letters: Mutex::new(LineCount::new(OF_DEAD_LETTERS)),
             failures: Mutex::default(),
             alike: Mutex::default(),
+            tallied: Arc::default(),
+            #[cfg(feature = "spans")]
+            spans: spans::Spans::default(),
         }
     }
 
@@ -84,20 +99,59 @@ impl Observer {
         self.events.hears(Interest::FAILURES) || logs()
     }
 
-    /// Whether a subscriber or the log is told of this note.
-    #[inline]
-    pub(crate) fn hears(&self, note: &Note<Failure>) -> bool {
-        let somebody = self.events.hears(Interest::ALL) || logs();
-        somebody && self.wants(note)
+    /// From now on each message has a span of this level.
+    #[cfg(feature = "spans")]
+    pub(crate) fn start_spans(&self, level: tracing::Level) {
+        self.spans.start(level);
     }
 
+    /// The span that is current, for a message that is about to be sent.
+    #[cfg(feature = "spans")]
+    #[inline]
+    pub(crate) fn origin(&self) -> Option<spans::Origin> {
+        self.spans.origin()
+    }
+
+    /// The span of a message, if it is on.
+    #[cfg(feature = "spans")]
+    #[inline]
+    pub(crate) fn message_span(
+        &self,
+        about: impl FnOnce() -> spans::About,
+        origins: impl Iterator<Item = spans::Origin>,
+    ) -> Option<tracing::Span> {
+        self.spans.begin(about, origins)
+    }
+
+    /// Whether a subscriber, a tally or the log may be told of a note.
+    #[inline]
+    pub(crate) fn listens(&self) -> bool {
+        self.events.hears(const { Interest::ALL.or(Interest::TALLY) }) || logs()
+    }
+
+    /// Counts what happens to the actors of each type, until this is dropped.
+    pub(crate) fn tally(&self) -> Tally {
+        Tally::new(&self.tallied, self.events.heard())
+    }
+
+    /// Counts what happened to an actor of a type, if somebody tallies.
     #[cold]
-    fn wants(&self, note: &Note<Failure>) -> bool {
+    pub(crate) fn count(&self, actor_type: &'static str, life: impl FnOnce() -> Option<Life>) {
+        if self.events.hears(Interest::TALLY)
+            && let Some(life) = life()
+        {
+            self.tallied.count(actor_type, life);
+        }
+    }
+
+    /// Whether a subscriber or the log is told of this note.
+    #[cold]
+    pub(crate) fn wants(&self, note: &Note<Failure>) -> bool {
         let wanted = Interest::in_note(note).is_some_and(|kind| self.events.hears(kind));
         wanted || contained(|| log::is_on_for(note)).unwrap_or(false)
     }
 
-    /// Reports a note of an actor's protocol, if somebody [hears](Self::hears) it.
+    /// Reports a note of an actor's protocol, if somebody [wants](Self::wants) it.
     pub(crate) fn note(&self, about: About, note: Note<Failure>) {
         let (text, kept) = match &note {
             Note::Decided { cause, outcome, .. } => {
@@ -182,7 +236,7 @@ impl Observer {
     /// Reports a dead letter. `now` is the time since the system began, or `None` while it is ending.
     pub(crate) fn dead_letter(
         &self,
-        recipient: impl FnOnce() -> ActorPath,
+        recipient: impl FnOnce() -> (ActorPath, Option<&'static str>),
         lost: Lost,
         now: impl FnOnce() -> Option<Time>,
     ) {
@@ -192,7 +246,8 @@ impl Observer {
             return;
         }
         let Lost { message, reason, failures, deliveries, .. } = lost;
-        let letter = DeadLetter { recipient: recipient(), message, reason, failures, deliveries };
+        let (recipient, recipient_type) = recipient();
+        let letter = DeadLetter { recipient, recipient_type, message, reason, failures, deliveries };
         match loudness {
             None => {}
             Some(LogLevel::Warn) => _ = told(|| log::quarantined(&letter)),
@@ -247,7 +302,19 @@ impl Observer {
 
 /// The event for a note, with the text of its failure. `None`: only the log reports the note.
 fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> {
-    let About { actor, uid, child, rule, standing, attempt, strategy: _, gave_up_after: _, now: _ } = about;
+    let About {
+        actor,
+        actor_type,
+        uid,
+        child,
+        child_type,
+        rule,
+        standing,
+        attempt,
+        strategy: _,
+        gave_up_after: _,
+        now: _,
+    } = about;
     let unknown = || actor.clone();
     Some(match note {
         Note::Started { .. } => Event::Started { actor },
@@ -256,7 +323,9 @@ fn event_of(about: About, note: Note<Failure>, text: Arc<str>) -> Option<Event> 
         Note::Stopped(how) => Event::Stopped { actor, how },
         Note::Decided { cause, directive, outcome, .. } => Event::Decided {
             child: child.unwrap_or_else(unknown),
+            child_type,
             supervisor: actor,
+            supervisor_type: actor_type,
             uid,
             failure: cause,
             text,

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pass_on::lost_without_room;
 use crate::actor::{Actor, ActorSystem, Request, TypedRef, WeakActorRef};
-use crate::base::{Uid, UserValue};
+use crate::base::{Uid, UserValue, contained};
+use crate::failure::{During, Failure};
 
 impl ActorSystem {
     /// The topic of this system for events of the type `T`. It is the same topic for every caller.
@@ -95,6 +96,8 @@ struct Subscriber<T: 'static> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Delivered,
+    /// The subscriber's function panicked, and the subscriber fails.
+    Failed,
     /// The subscriber has ended.
     Gone,
 }
@@ -146,11 +149,12 @@ impl<T: Clone + Send + 'static> Topic<T> {
     /// Tells `event` to every subscriber, in no particular order, and returns how many there were. It does not wait. The events
     /// that one task publishes reach each subscriber in the order of publication.
     ///
-    /// If a bounded mailbox has no room, the message becomes a dead letter, and counts as told.
+    /// If a bounded mailbox has no room, the message becomes a dead letter, and counts as told. If the function that a subscriber gave
+    /// panics, that subscriber fails with the panic, after the messages that it was told before.
     ///
     /// # Panics
     ///
-    /// If `T::clone` or the function that a subscriber gave panics. Some subscribers may have been told.
+    /// If `T::clone` panics. Some subscribers may have been told.
     pub fn publish(&self, event: T) -> usize {
         let subscribers = self.shared.snapshot();
         let mut gone = Vec::new();
@@ -158,6 +162,7 @@ impl<T: Clone + Send + 'static> Topic<T> {
         for subscriber in &subscribers {
             match (subscriber.tell)(Some(event.clone())) {
                 Told::Delivered => told += 1,
+                Told::Failed => {}
                 Told::Gone => gone.push(subscriber),
             }
         }
@@ -180,11 +185,17 @@ where
     O: Send + 'static,
 {
     let Some(actor) = actor.upgrade().filter(|actor| !actor.has_ended()) else { return Told::Gone };
-    if let Some(event) = event {
-        let told = into_message(&R::from(actor.clone()), event).tell();
-        lost_without_room(told, &actor);
+    let Some(event) = event else { return Told::Delivered };
+    match contained(|| into_message(&R::from(actor.clone()), event).tell()) {
+        Ok(told) => {
+            lost_without_room(told, &actor);
+            Told::Delivered
+        }
+        Err(payload) => {
+            actor.fail(Failure::panic(payload).left(Some(During::Work)));
+            Told::Failed
+        }
     }
-    Told::Delivered
 }
 
 impl<T: 'static> Shared<T> {

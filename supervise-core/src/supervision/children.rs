@@ -19,7 +19,7 @@ use super::Time;
 use super::backoff::BackoffCount;
 use super::restart_window::{RestartStatistics, RuleStatistics};
 use super::row::Row;
-use super::schedule::{Schedule, ScheduledRestart};
+use super::schedule::{Answer, Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
 use super::vocabulary::ChildId;
 use crate::base::ActorName;
@@ -50,11 +50,13 @@ pub(crate) struct History {
     pub(crate) row: Row,
 }
 
-/// A child that waits, suspended, for a delayed restart.
+/// A child that waits, suspended, for a delayed restart. If the delay ends while the supervisor itself restarts, the child
+/// waits for the supervisor's new instance instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Delayed {
     /// The scheduled restart that will restart it.
     pub(crate) schedule: u64,
+    pub(crate) answer: Answer,
     /// How many suspensions that restart must undo.
     pub(crate) pending_resumes: u32,
     /// When it is due.
@@ -327,11 +329,6 @@ impl<R: Clone, C> Children<R, C> {
     /// An id for a restart to be [scheduled](Self::schedule).
     pub(crate) fn new_schedule(&mut self) -> u64 {
         self.schedule.new_id()
-    }
-
-    /// Whether the children that wait for this schedule are to be restarted, rather than resumed.
-    pub(crate) fn restarts_when_due(&self, schedule: u64) -> bool {
-        self.schedule.restarts(schedule)
     }
 
     /// Schedules a restart. Returns the scheduled restarts for which no child waits any more.

@@ -162,12 +162,24 @@ struct Deferred<R, C> {
     /// A `PrepareRestart`, until a restart is over, and the messages that came after it: further ones, and one restart
     /// between two of them.
     control: VecDeque<SystemMessage<R, C>>,
+    /// A resume, until the reports have been decided. It is `None` unless this actor decides.
+    resume: Option<DeferredResume>,
 }
 
 impl<R, C> Default for Deferred<R, C> {
     fn default() -> Self {
-        Self { failures: VecDeque::new(), control: VecDeque::new() }
+        Self { failures: VecDeque::new(), control: VecDeque::new(), resume: None }
     }
+}
+
+/// A resume that the children have not got yet. If this actor escalates a deferred report, it fails again, and they stay suspended
+/// without being told. So n escalations cost n messages, not n².
+#[derive(Debug, Clone, Copy, Hash)]
+struct DeferredResume {
+    /// The child whose failure the resume answers has got it already.
+    passed_to: Option<ChildId>,
+    /// Children from this id on were added later.
+    below: ChildId,
 }
 
 /// Why a child could not be added.
@@ -300,6 +312,8 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 && let Some(report) = self.next_deferred_failure()
             {
                 self.child_failed(report, effects);
+            } else if let Some(resume) = self.take_deferred_resume() {
+                self.resume_children(resume, effects);
             } else if self.out.is_none()
                 && self.wanted.is_none()
                 && let Some(pending) = self.pending.take()
@@ -350,6 +364,10 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         } else {
             None
         }
+    }
+
+    fn take_deferred_resume(&mut self) -> Option<DeferredResume> {
+        self.deferred.as_mut()?.resume.take()
     }
 
     /// Whether a restart or another creation waits for children to end.

@@ -56,11 +56,6 @@ impl<C> Schedule<C> {
         self.last_id
     }
 
-    /// Whether the children that wait for this one are to be restarted, rather than resumed.
-    pub(super) fn restarts(&self, id: u64) -> bool {
-        self.restarts.iter().any(|restart| restart.id == id && restart.answer == Answer::Restart)
-    }
-
     /// Schedules a restart. Returns the scheduled restarts for which no child waits any more. `waits_for` returns the
     /// restart that a child waits for, and `children` is the number of children.
     ///

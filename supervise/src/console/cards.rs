@@ -11,11 +11,14 @@ use super::failing::Failing;
 use super::history::{Fall, History, Losing};
 use super::marks::Mark;
 use super::sight::{Budget, Sight, Time};
+use super::waits::{Behind, Waits};
 use super::words::{Count, Span, count, outcome, reason, short_type, so_many};
 
 /// An actor is stuck if it waits in the same message for this long and other messages wait.
 const STUCK: Duration = Duration::from_secs(5);
-/// An actor blocks a thread if it is in a handler for this long and not at an await point.
+/// So long actors wait for each other.
+const DEADLOCK: Duration = Duration::from_secs(1);
+/// So long in a handler that is not at an await point: it blocks a thread.
 const BLOCKS: Duration = Duration::from_secs(1);
 /// How long a start, and an end, may take.
 const SLOW_START: Duration = Duration::from_secs(5);
@@ -32,6 +35,7 @@ pub(super) const MOST_CARDS: usize = 16;
 /// What is wrong, the worst kind first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
+    Deadlock,
     BlocksThread,
     Stuck,
     BranchDown,
@@ -47,6 +51,7 @@ impl Kind {
     /// The title on the page.
     pub(super) fn title(self) -> &'static str {
         match self {
+            Self::Deadlock => "Deadlock",
             Self::BlocksThread => "Blocks a thread",
             Self::Stuck => "Stuck",
             Self::BranchDown => "Branch down",
@@ -62,6 +67,7 @@ impl Kind {
     /// The name in the JSON.
     pub(super) fn word(self) -> &'static str {
         match self {
+            Self::Deadlock => "deadlock",
             Self::BlocksThread => "blocks",
             Self::Stuck => "stuck",
             Self::BranchDown => "down",
@@ -97,6 +103,7 @@ pub(super) fn ailment(
     sight: &Sight<'_>,
     mark: Option<&Mark>,
     failing: Option<&Failing>,
+    waits: &Waits,
     now: Time,
 ) -> Option<Kind> {
     let lasted =
@@ -113,7 +120,11 @@ pub(super) fn ailment(
         if lasted(mark.awake_since, BLOCKS) {
             return Some(Kind::BlocksThread);
         }
-        if sight.waiting > 0 && lasted(mark.message_since, STUCK) {
+        if waits.is_in_circle(sight.key) && lasted(mark.message_since, DEADLOCK) {
+            return Some(Kind::Deadlock);
+        }
+        let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
+        if holds_up && lasted(mark.message_since, STUCK) {
             return Some(Kind::Stuck);
         }
     }
@@ -180,13 +191,14 @@ impl Hand {
         card.weight = card.weight.max(weight);
     }
 
-    /// All cards, the worst one first: by kind, then by weight.
-    pub(super) fn play(self, history: &History, now: Time) -> Vec<Card> {
+    /// All cards, the worst one first: by kind, then by what it holds up.
+    pub(super) fn play(self, history: &History, waits: &Waits, now: Time) -> Vec<Card> {
         let mut cards: Vec<Card> = self.groups.into_values().collect();
         leave_roots(&mut cards, Kind::SlowStart);
         leave_roots(&mut cards, Kind::SlowEnd);
         cards.extend(history.falls.iter().rev().filter(|fall| fall.is_harm()).map(|fall| fallen(fall, now)));
         cards.extend(lost(history, now));
+        cards.extend(waits.circles.iter().filter_map(|circle| deadlock(circle, waits, now)));
         cards.sort_by(|a, b| (a.kind, b.weight, &a.path).cmp(&(b.kind, a.weight, &b.path)));
         cards
     }
@@ -210,7 +222,8 @@ pub(super) struct Known<'a> {
     pub(super) failing: Option<&'a Failing>,
     /// The supervisor's path.
     pub(super) supervisor: &'a str,
-    /// How many more messages wait each second.
+    /// Who waited for whom at the last look.
+    pub(super) waits: &'a Waits,
     pub(super) now: Time,
 }
 
@@ -218,6 +231,10 @@ fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
     match kind {
         Kind::RestartLoop => known.failing.map_or(0, |failing| failing.failures),
         Kind::NearLimit => sight.budget.map_or(0, |budget| u64::from(budget.used)),
+        Kind::Stuck => {
+            let behind = known.waits.behind(sight.key);
+            (behind.messages.max(sight.waiting) + behind.actors) as u64
+        }
         _ => sight.waiting as u64,
     }
 }
@@ -234,10 +251,11 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             waits_behind(sight.waiting)
         ),
         Kind::Stuck => format!(
-            "{handler} for {}, at an await point. {}{}.",
+            "{handler} for {}, at an await point. {}{}.{}",
             ago(mark.and_then(|mark| mark.message_since)),
             waits_behind(sight.waiting),
-            oldest(mark, now)
+            oldest(mark, now),
+            chain(&known.waits.behind(sight.key))
         ),
         Kind::FallingBehind => {
             let room = sight.capacity.map_or_else(String::new, |room| format!(" (room for {})", count(room)));
@@ -263,8 +281,62 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
         ),
         Kind::RestartLoop => known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known)),
         Kind::NearLimit => sight.budget.map_or_else(String::new, |budget| near_limit(budget, known.supervisor)),
-        Kind::BranchDown | Kind::MessagesLost => String::new(),
+        Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost => String::new(),
     }
+}
+
+/// Who waits for it: `41 actors wait for it: order → ledger → conn-2.`
+fn chain(behind: &Behind) -> String {
+    let wait = match behind.actors {
+        0 => return String::new(),
+        1 => "1 actor waits".to_owned(),
+        more => format!("{} actors wait", count(more)),
+    };
+    format!(" {wait} for it: {}.", ways(behind.chain.iter().map(|path| &**path)))
+}
+
+/// The last elements of paths, at most five of them.
+fn ways<'a>(paths: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator) -> String {
+    let more = paths.len().saturating_sub(5);
+    let names: Vec<&str> = paths.skip(more).map(name).collect();
+    let before = if more > 0 { "… → " } else { "" };
+    format!("{before}{}", names.join(" → "))
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// The card of actors that wait for each other.
+fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
+    let links: Vec<_> = circle.iter().filter_map(|key| waits.get(*key)).collect();
+    let first = links.first()?;
+    let since = links.iter().map(|link| link.since).max()?;
+    let messages: usize = links.iter().map(|link| link.messages).sum();
+    let way = ways(links.iter().map(|link| &*link.path).collect::<Vec<_>>().into_iter());
+    let behind = waits.behind(*circle.first()?).actors.saturating_sub(links.len() - 1);
+    let others = match behind {
+        0 => String::new(),
+        1 => " 1 other actor waits for them.".to_owned(),
+        others => format!(" {} other actors wait for them.", count(others)),
+    };
+    let handlers = links.iter().filter_map(|link| Some(format!("`{}`", link.handler?))).collect::<Vec<_>>();
+    let says = format!(
+        "{way} → {}: each waits for the answer of the next one, in {}, for {}. {}.{others}",
+        name(&first.path),
+        handlers.join(", "),
+        Span(now.saturating_sub(since)),
+        waits_behind(messages)
+    );
+    Some(Card {
+        kind: Kind::Deadlock,
+        actors: links.len(),
+        path: first.path.to_string(),
+        actor_type: "actors".to_owned(),
+        says,
+        cause: None,
+        weight: (messages + behind) as u64,
+    })
 }
 
 fn in_hook(sight: &Sight<'_>) -> String {
@@ -311,7 +383,7 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
 }
 
 fn near_limit(budget: Budget, supervisor: &str) -> String {
-    let Budget { used, of, within, escalates } = budget;
+    let Budget { used, of, within, escalates, rule } = budget;
     let within = within.map_or_else(|| " of its life".to_owned(), |within| format!(" in {}", Span(within)));
     let then = if escalates { format!("fails {supervisor}") } else { "stops it".to_owned() };
     let left = of.saturating_sub(used);
@@ -320,7 +392,8 @@ fn near_limit(budget: Budget, supervisor: &str) -> String {
         1 => format!("One restart is left; the failure after it {then}"),
         more => format!("{more} restarts are left; the failure after them {then}"),
     };
-    format!("{used} of {of} restarts{within} used. {next}.")
+    let rule = rule.map_or_else(String::new, |rule| format!(" by rule `{rule}`"));
+    format!("{used} of {of} restarts{within} used{rule}. {next}.")
 }
 
 fn fallen(fall: &Fall, now: Time) -> Card {

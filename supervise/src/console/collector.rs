@@ -1,14 +1,18 @@
 //! Makes one view from a series of looks and events. Time is an argument, so this needs no runtime and no
 //! clock.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::cards::{Card, Hand, Kind, Known, MOST_CARDS, ailment};
+use super::detail::Detail;
 use super::failing::Failures;
 use super::history::{Fall, History};
 use super::marks::Marks;
-use super::rows::{Handled, Row, Rows, Shown, rate};
+use super::rows::{Listing, Shown, rate};
 use super::sight::{Decision, Happening, Sight, Time};
+use super::waits::{LINK, Link, Waits};
+use super::wish::Wish;
 
 /// After this long in one message, an actor is mentioned beside the card of a stuck actor.
 const LONG: Duration = Duration::from_secs(5);
@@ -22,7 +26,8 @@ pub(super) struct Collector {
     marks: Marks,
     failures: Failures,
     history: History,
-    handled: Handled,
+    /// Who waited for whom at the last look.
+    waits: Waits,
     /// What all actors together had handled at the last look.
     handled_in_all: u64,
     looked: Option<Time>,
@@ -32,14 +37,18 @@ pub(super) struct Collector {
 #[derive(Debug)]
 pub(super) struct Look<'c> {
     collector: &'c mut Collector,
+    /// What readers see of it.
+    listings: &'c mut [Listing],
+    /// Whether marks and counts are left as they are: it is only for a reader who does not want to wait.
+    is_glance: bool,
+    waits: Waits,
     now: Time,
     actors: usize,
     handled: u64,
     longest: Option<Time>,
     hand: Hand,
     mentioned: Vec<Mention>,
-    rows: Rows,
-    /// The path of the actor that was seen last, and the end of each of its elements.
+    /// The path of the actor that was seen last, and where in it each of its elements ends.
     path: String,
     ends: Vec<usize>,
 }
@@ -73,9 +82,10 @@ pub(super) struct View {
     pub(super) mentioned: Vec<Mention>,
     /// How many more cards there are.
     pub(super) more_cards: usize,
-    pub(super) rows: Vec<Row>,
     /// The newest one last.
     pub(super) failures: Vec<(Time, Decision)>,
+    /// Failures that ended an actor, within an hour.
+    pub(super) ends: Vec<(Time, Decision)>,
     pub(super) falls: Vec<Fall>,
     pub(super) lost_minutes: Vec<(u64, u64)>,
     /// How many events were missed.
@@ -98,18 +108,30 @@ impl Collector {
         }
     }
 
-    pub(super) fn look(&mut self, now: Time) -> Look<'_> {
+    pub(super) fn look<'c>(&'c mut self, now: Time, listings: &'c mut [Listing]) -> Look<'c> {
         self.history.forget(now);
         self.marks.begin();
+        self.begin(now, listings, false)
+    }
+
+    /// A look for those listings alone, which changes nothing else.
+    pub(super) fn glance<'c>(&'c mut self, now: Time, listings: &'c mut [Listing]) -> Look<'c> {
+        self.begin(now, listings, true)
+    }
+
+    fn begin<'c>(&'c mut self, now: Time, listings: &'c mut [Listing], is_glance: bool) -> Look<'c> {
+        listings.iter_mut().for_each(Listing::begin);
         Look {
             collector: self,
+            listings,
+            is_glance,
+            waits: Waits::default(),
             now,
             actors: 0,
             handled: 0,
             longest: None,
             hand: Hand::default(),
             mentioned: Vec::new(),
-            rows: Rows::default(),
             path: String::new(),
             ends: Vec::new(),
         }
@@ -117,36 +139,70 @@ impl Collector {
 }
 
 impl Look<'_> {
-    /// Adds an actor. Each actor comes before its children.
-    pub(super) fn see(&mut self, sight: &Sight<'_>) {
+    /// Takes an actor in, and returns what its line shows. Each comes before its children.
+    pub(super) fn see(&mut self, sight: &Sight<'_>) -> Shown {
         self.go_to(sight);
         self.actors += 1;
         self.handled += u64::from(sight.handled());
         let Self { collector, now, .. } = self;
+        let Collector { marks, failures, waits, .. } = &mut **collector;
         let now = *now;
-        let mark = collector.marks.see(sight, now);
-        let failing = collector.failures.of(sight.key);
-        let kind = ailment(sight, mark, failing, now);
+        let mark = if self.is_glance { marks.of(sight.key) } else { marks.see(sight, now) };
+        let failing = failures.of(sight.key);
+        let kind = ailment(sight, mark, failing, waits, now);
         let oldest = mark.and_then(|mark| mark.oldest(now));
+        let long = mark.map(|mark| mark.message_since.unwrap_or(mark.state_since));
         self.longest = self.longest.max(oldest.map(|age| age.at_most));
+        if let Some(since) = long.filter(|since| now.saturating_sub(*since) >= LINK) {
+            self.waits.note(sight.key, || Link::of(sight, &self.path, since));
+        }
         let shown = Shown {
             kind,
-            since: mark.map(|mark| match kind {
-                Some(Kind::SlowStart | Kind::SlowEnd) => mark.state_since,
-                _ => mark.message_since.unwrap_or(mark.state_since),
-            }),
+            since: match kind {
+                Some(Kind::SlowStart | Kind::SlowEnd) => mark.map(|mark| mark.state_since),
+                _ => long,
+            },
             oldest: oldest.map(|age| age.at_least),
+            // Who is idle waits for nobody. Most actors are idle.
+            waits_for: mark.and_then(|_| waits.targets(sight.key).next()).map(|(_, link)| Arc::clone(&link.path)),
         };
-        if let Some(kind) = kind {
-            let above = self.ends.len().checked_sub(2).map_or(0, |above| self.ends[above]);
-            let supervisor = if above == 0 { "/" } else { &self.path[..above] };
-            self.hand.add(kind, &self.path, sight, &Known { mark, failing, supervisor, now });
+        let is_root = shown.waits_for.is_none();
+        match kind {
+            // Who waits for another one that is stuck is told with that one, and those of a circle together.
+            Some(Kind::Deadlock) => self.hand.ill += 1,
+            Some(Kind::Stuck) if !is_root => self.hand.ill += 1,
+            Some(kind) => {
+                let above = self.ends.len().checked_sub(2).map_or(0, |above| self.ends[above]);
+                let supervisor = if above == 0 { "/" } else { &self.path[..above] };
+                self.hand.add(kind, &self.path, sight, &Known { mark, failing, supervisor, waits, now });
+            }
+            None => {}
         }
         let since = mark.and_then(|mark| mark.message_since).filter(|since| now.saturating_sub(*since) >= LONG);
-        if let (Some(since), None) = (since, kind) {
+        if let (Some(since), None, true) = (since, kind, is_root) {
             self.mention(sight.handler, since);
         }
-        self.rows.see(sight, if self.path.is_empty() { "/" } else { &self.path }, shown);
+        let path = if self.path.is_empty() { "/" } else { &self.path };
+        for listing in &mut *self.listings {
+            listing.see(sight, path, &shown);
+        }
+        shown
+    }
+
+    pub(super) fn wishes(&self) -> impl Iterator<Item = &Wish> {
+        self.listings.iter().map(|listing| &listing.wish)
+    }
+
+    /// What is known of the actor that the readers of a listing have chosen.
+    pub(super) fn choose(&mut self, listing: usize, detail: Detail) {
+        if let Some(listing) = self.listings.get_mut(listing) {
+            listing.detail = Some(detail);
+        }
+    }
+
+    /// The path of the actor that was seen last.
+    pub(super) fn path(&self) -> &str {
+        if self.path.is_empty() { "/" } else { &self.path }
     }
 
     fn mention(&mut self, handler: Option<&'static str>, since: Time) {
@@ -167,24 +223,35 @@ impl Look<'_> {
         self.ends.push(self.path.len());
     }
 
-    /// What all looks and events so far show.
-    pub(super) fn close(self) -> View {
-        let Self { collector, now, actors, handled, longest, hand, mentioned, rows, .. } = self;
+    /// What all looks and events so far show. `None`: it was a glance.
+    pub(super) fn close(self) -> Option<View> {
+        let Self {
+            collector, listings, is_glance, mut waits, now, actors, handled, longest, hand, mentioned, ..
+        } = self;
+        for listing in &mut *listings {
+            listing.end(now, !is_glance);
+        }
+        waits.close();
+        for detail in listings.iter_mut().filter_map(|listing| listing.detail.as_mut()) {
+            detail.complete(&waits);
+        }
+        if is_glance {
+            return None;
+        }
         let seconds = collector.looked.map_or(0.0, |looked| now.saturating_sub(looked).as_secs_f64());
         let per_second = rate(handled.saturating_sub(collector.handled_in_all), seconds);
-        let (rows, lines_handled) = rows.close(&collector.handled, seconds);
-        collector.handled = lines_handled;
         collector.handled_in_all = handled;
         collector.looked = Some(now);
         collector.marks.end(now);
+        collector.waits = waits;
         let history = &collector.history;
         let ill = hand.ill;
-        let mut cards = hand.play(history, now);
+        let mut cards = hand.play(history, &collector.waits, now);
         let more_cards = cards.len().saturating_sub(MOST_CARDS);
         cards.truncate(MOST_CARDS);
         let is_stuck = cards.iter().any(|card| card.kind == Kind::Stuck);
         let newest = history.failures.len().saturating_sub(MOST_FAILURES);
-        View {
+        Some(View {
             now,
             actors,
             ill,
@@ -193,14 +260,14 @@ impl Look<'_> {
             cards,
             mentioned: if is_stuck { mentioned } else { Vec::new() },
             more_cards,
-            rows,
             failures: history.failures.range(newest..).cloned().collect(),
+            ends: history.ends.iter().cloned().collect(),
             falls: history.falls.iter().cloned().collect(),
             lost_minutes: history.lost_minutes.iter().copied().collect(),
             missed: history.missed,
             unfollowed: collector.marks.unfollowed,
             ..View::default()
-        }
+        })
     }
 }
 

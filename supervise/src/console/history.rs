@@ -12,6 +12,9 @@ pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
 /// How many failures are kept, how many falls, and for how many recipients lost messages are counted.
 const FAILURES: usize = 512;
 const FALLS: usize = 64;
+/// How many ends are kept, and how far back.
+const ENDS: usize = 32;
+const HOUR: Duration = Duration::from_secs(60 * 60);
 const RECIPIENTS: usize = 256;
 /// How many kinds of dead letters of one recipient are counted separately.
 const KINDS: usize = 8;
@@ -84,6 +87,8 @@ fn note_recent(recent: &mut VecDeque<Time>, now: Time) {
 pub(super) struct History {
     /// The newest one last.
     pub(super) failures: VecDeque<(Time, Decision)>,
+    /// Failures that ended an actor.
+    pub(super) ends: VecDeque<(Time, Decision)>,
     pub(super) falls: VecDeque<Fall>,
     pub(super) losing: Vec<Losing>,
     /// The last dead letters of all recipients.
@@ -97,6 +102,12 @@ pub(super) struct History {
 impl History {
     pub(super) fn failed(&mut self, decision: Decision, now: Time) {
         self.fall(&decision, now);
+        if matches!(decision.outcome, Outcome::Stopped { .. } | Outcome::LimitReached { .. }) {
+            if self.ends.len() == ENDS {
+                self.ends.pop_front();
+            }
+            self.ends.push_back((now, decision.clone()));
+        }
         if self.failures.len() == FAILURES {
             self.failures.pop_front();
         }
@@ -187,6 +198,9 @@ impl History {
         let old = |at: Time| now.saturating_sub(at) > KEPT;
         while self.failures.front().is_some_and(|failure| old(failure.0)) {
             self.failures.pop_front();
+        }
+        while self.ends.front().is_some_and(|end| now.saturating_sub(end.0) > HOUR) {
+            self.ends.pop_front();
         }
         self.falls.retain(|fall| !old(fall.at));
         self.losing.retain(|losing| !old(losing.last));

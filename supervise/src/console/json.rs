@@ -5,7 +5,8 @@ use std::fmt::{Display, Write};
 use supervise_core::NodeState;
 
 use super::collector::{Mention, View};
-use super::rows::Row;
+use super::detail::{Detail, Waiting};
+use super::rows::{Listing, Row};
 use super::sight::{Decision, Time};
 use super::text::lede;
 use super::words::{outcome, short_type};
@@ -42,10 +43,20 @@ impl Writer {
         self.comma = false;
     }
 
+    /// Whether nothing more should be begun that may be left out.
+    fn is_full(&self) -> bool {
+        self.out.len() + SPARE > LARGEST
+    }
+
     fn text(&mut self, text: impl Display) {
         self.separate();
         self.out.push('"');
+        let end = self.out.len() + LONGEST;
         for letter in text.to_string().chars() {
+            if self.out.len() >= end {
+                self.out.push('…');
+                break;
+            }
             match letter {
                 '"' | '\\' => self.out.extend(['\\', letter]),
                 letter if letter < ' ' || letter == '\u{7f}' || ('\u{2028}'..='\u{2029}').contains(&letter) => {
@@ -80,8 +91,18 @@ impl Writer {
     }
 }
 
-/// All of a view. Times are milliseconds since the system began.
-pub(super) fn json(system: &str, view: &View) -> String {
+/// The largest view, in bytes. What has no room in it is counted.
+const LARGEST: usize = 64 * 1_024;
+/// So much of it are lines of actors, and so much is left when failures begin to be left out.
+const LINES: usize = 36 * 1_024;
+const SPARE: usize = 4 * 1_024;
+/// How many rules of a table are told.
+const RULES: usize = 40;
+/// The longest text, in bytes.
+const LONGEST: usize = 1_024;
+
+/// All of a view, with what the reader sees of the actors. Times are milliseconds since the system began.
+pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     let mut out = Writer::default();
     out.open('{');
     out.texts("system", system);
@@ -127,21 +148,38 @@ pub(super) fn json(system: &str, view: &View) -> String {
     }
     out.close(']');
     out.numbers("more_cards", view.more_cards);
+    if let Some(detail) = &listing.detail {
+        out.key("detail");
+        chosen(&mut out, detail);
+    }
+    if let Some(found) = listing.found {
+        out.numbers("found", found);
+    }
     out.key("rows");
     out.open('[');
-    for line in &view.rows {
-        row(&mut out, line);
+    let room = out.out.len() + LINES;
+    let mut cut = listing.cut;
+    for line in &listing.lines {
+        if out.out.len() < room { row(&mut out, line) } else { cut += 1 }
     }
     out.close(']');
-    out.key("failures");
+    out.numbers("cut", cut);
+    out.key("lost");
     out.open('[');
-    for (at, decision) in &view.failures {
-        failure(&mut out, *at, decision);
+    for (minute, letters) in &view.lost_minutes {
+        out.open('[');
+        out.number(minute);
+        out.number(letters);
+        out.close(']');
     }
     out.close(']');
+    failures(&mut out, "ends", &view.ends);
     out.key("falls");
     out.open('[');
-    for fall in &view.falls {
+    for fall in view.falls.iter().rev() {
+        if out.is_full() {
+            break;
+        }
         out.open('{');
         out.time("at", fall.at);
         out.texts("origin", &fall.origin);
@@ -158,17 +196,84 @@ pub(super) fn json(system: &str, view: &View) -> String {
         out.close('}');
     }
     out.close(']');
-    out.key("lost");
+    failures(&mut out, "failures", &view.failures);
+    out.close('}');
+    out.out
+}
+
+/// The newest ones first, as far as there is room.
+fn failures(out: &mut Writer, key: &str, failures: &[(Time, Decision)]) {
+    out.key(key);
     out.open('[');
-    for (minute, letters) in &view.lost_minutes {
+    for (at, decision) in failures.iter().rev() {
+        if out.is_full() {
+            break;
+        }
+        failure(out, *at, decision);
+    }
+    out.close(']');
+}
+
+/// The chosen actor.
+fn chosen(out: &mut Writer, detail: &Detail) {
+    out.open('{');
+    out.key("row");
+    row(out, &detail.row);
+    if let Some(capacity) = detail.capacity {
+        out.numbers("capacity", capacity);
+    }
+    out.numbers("pushed", detail.pushed);
+    if let Some(handler) = detail.last_handler {
+        out.texts("last_handler", handler);
+    }
+    out.key("above");
+    out.open('[');
+    for (at, above) in detail.above.iter().enumerate() {
+        out.open('{');
+        out.texts("path", &above.path);
+        out.texts("strategy", &above.strategy);
+        // The rules of those farther above are long to read, and only what they do at the end matters.
+        let rules = if at == 0 {
+            &above.rules[..above.rules.len().min(RULES)]
+        } else {
+            &above.rules[above.rules.len().saturating_sub(1)..]
+        };
+        out.key("rules");
         out.open('[');
-        out.number(minute);
-        out.number(letters);
+        for rule in rules {
+            out.text(rule);
+        }
         out.close(']');
+        out.close('}');
+    }
+    out.close(']');
+    if let Some(matched) = detail.matched {
+        out.numbers("matched", matched);
+    }
+    out.key("waits_for");
+    out.open('[');
+    for waiting in &detail.waits_for {
+        waits(out, 0, waiting);
+    }
+    out.close(']');
+    out.key("askers");
+    out.open('[');
+    for (away, waiting) in &detail.askers {
+        waits(out, *away, waiting);
     }
     out.close(']');
     out.close('}');
-    out.out
+}
+
+fn waits(out: &mut Writer, away: usize, Waiting { path, handler, since }: &Waiting) {
+    out.open('{');
+    out.numbers("away", away);
+    out.texts("path", path);
+    if let Some(handler) = handler {
+        out.texts("handler", handler);
+    }
+    out.time("since", *since);
+    out.close('}');
 }
 
 fn row(out: &mut Writer, row: &Row) {
@@ -177,8 +282,18 @@ fn row(out: &mut Writer, row: &Row) {
     out.texts("path", &row.path);
     out.texts("type", short_type(&row.actor_type));
     out.texts("state", state(row.state));
-    if row.actors > 1 {
+    if row.is_group {
         out.numbers("actors", row.actors);
+    }
+    if let Some((page, pages)) = row.page {
+        out.numbers("page", page);
+        out.numbers("pages", pages);
+    }
+    if row.stashed > 0 {
+        out.numbers("stashed", row.stashed);
+    }
+    if let Some(waits_for) = &row.waits_for {
+        out.texts("waits_for", waits_for);
     }
     if row.ill > 0 {
         out.numbers("ill", row.ill);
@@ -196,7 +311,9 @@ fn row(out: &mut Writer, row: &Row) {
     if let Some(oldest) = row.oldest {
         out.time("oldest", oldest);
     }
-    out.numbers("per_second", format_args!("{:.1}", row.per_second));
+    if let Some(per_second) = row.per_second {
+        out.numbers("per_second", format_args!("{per_second:.1}"));
+    }
     out.numbers("restarts", row.restarts);
     if row.attempt > 0 {
         out.numbers("attempt", row.attempt);
@@ -209,6 +326,9 @@ fn row(out: &mut Writer, row: &Row) {
         }
         if budget.escalates {
             out.numbers("escalates", true);
+        }
+        if let Some(rule) = budget.rule {
+            out.texts("limit_of", rule);
         }
     }
     if let Some(due) = row.due {

@@ -5,16 +5,19 @@
 
 mod cards;
 mod collector;
+mod detail;
 mod failing;
 mod history;
 mod json;
-mod marks;
+mod outlet;
 mod rows;
 mod running;
 mod server;
-mod sight;
 mod text;
+mod top;
+mod waits;
 mod watch;
+mod wish;
 mod words;
 
 use std::fmt;
@@ -22,6 +25,8 @@ use std::io;
 use std::net::ToSocketAddrs;
 
 use supervise_core::ActorSystem;
+
+use crate::{marks, sight};
 
 pub use self::running::Running;
 pub use self::server::{Body, Service};

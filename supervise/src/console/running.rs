@@ -5,22 +5,24 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
 use supervise_core::{ActorSystem, Event};
 use tokio::runtime;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Console;
 use super::collector::View;
+use super::outlet::{Outlet, Outlets, Readers};
 use super::server::{Listener, Service};
 use super::text::text;
-use super::watch::{Snapshot, Watch};
+use super::watch::Watch;
+use super::wish::Wish;
 
 /// The time between two looks, while somebody reads and otherwise.
 const WATCHED: Duration = Duration::from_secs(1);
@@ -28,7 +30,9 @@ const UNWATCHED: Duration = Duration::from_secs(5);
 /// Looks take at most one of this many parts of the time, so that they do not slow a large system down.
 const PARTS_WATCHED: u32 = 50;
 const PARTS_UNWATCHED: u32 = 200;
-/// For this long after the last request, somebody counts as reading.
+/// Between two glances for readers who wish to see something else, so many times as long passes as the former one took.
+const PARTS_OF_GLANCES: u32 = 4;
+/// So long after the last request somebody still reads.
 const READING: Duration = Duration::from_secs(10);
 /// How many events are taken up before the thread looks for other work.
 const EVENTS_AT_ONCE: usize = 1_024;
@@ -39,7 +43,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(super) struct Shared {
     pub(super) system: String,
     pub(super) hosts: Vec<String>,
-    pub(super) latest: watch::Sender<Arc<Snapshot>>,
+    /// What the last look found.
+    latest: Mutex<Arc<View>>,
+    outlets: Outlets,
     pub(super) streams: AtomicUsize,
     /// Whether there was a request since the last look.
     asked: AtomicBool,
@@ -48,8 +54,24 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn latest(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.latest.borrow())
+    pub(super) fn latest(&self) -> Arc<View> {
+        Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces what the last look found. The former view is dropped outside the lock.
+    fn found(&self, view: View) -> Arc<View> {
+        let view = Arc::new(view);
+        let former =
+            std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), Arc::clone(&view));
+        drop(former);
+        view
+    }
+
+    /// From where the readers with this wish read. What they read first comes soon.
+    pub(super) fn outlet(&self, wish: Wish) -> Arc<Outlet> {
+        let outlet = self.outlets.of(wish);
+        self.asked();
+        outlet
     }
 
     /// Notes that somebody reads, so that the thread looks more often.
@@ -73,7 +95,7 @@ impl Running {
     /// (rule [22.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.4)).
     pub fn text(&self) -> String {
         self.shared.asked();
-        text(&self.shared.system, &self.shared.latest().view)
+        text(&self.shared.system, &self.shared.latest())
     }
 
     /// Where it listens, if it does so by TCP.
@@ -102,11 +124,12 @@ impl fmt::Debug for Running {
 pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running> {
     let Console { system, texts, hosts, .. } = console;
     let watch = Watch::new(&system, texts);
-    let first = Snapshot::from(View { interval: UNWATCHED, ..watch.view().clone() });
+    let first = View { interval: UNWATCHED, ..watch.view().clone() };
     let shared = Arc::new(Shared {
         system: system.name().to_owned(),
         hosts,
-        latest: watch::Sender::new(Arc::new(first)),
+        latest: Mutex::new(Arc::new(first)),
+        outlets: Outlets::default(),
         streams: AtomicUsize::new(0),
         asked: AtomicBool::new(false),
         wake: Notify::new(),
@@ -136,15 +159,20 @@ enum Next {
 
 /// Looks until the system ends or the console is stopped.
 async fn keep_watching(mut watch: Watch, shared: &Shared) {
+    let mut readers = Readers::default();
     let mut looked = Instant::now();
     let mut asked_at: Option<Instant> = None;
+    // From when on a glance for new readers may be taken.
+    let mut rested = looked;
     loop {
         let is_read =
             shared.streams.load(Ordering::Relaxed) > 0 || asked_at.is_some_and(|asked| asked.elapsed() < READING);
         let took = watch.view().took;
         let interval =
             if is_read { WATCHED.max(took * PARTS_WATCHED) } else { UNWATCHED.max(took * PARTS_UNWATCHED) };
-        match next(&mut watch, shared, looked + interval).await {
+        let look_at = looked + interval;
+        let wake_at = if readers.has_new() { look_at.min(rested) } else { look_at };
+        match next(&mut watch, shared, wake_at).await {
             Next::Event(Some(event)) => {
                 watch.happened(*event);
                 for _ in 0..EVENTS_AT_ONCE {
@@ -157,17 +185,29 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
             Next::Asked => {
                 shared.asked.store(false, Ordering::Relaxed);
                 asked_at = Some(Instant::now());
+                readers.update(&shared.outlets);
+            }
+            Next::Look if Instant::now() < look_at => {
+                let began = Instant::now();
+                readers.glance(&mut watch, &shared.system, &shared.latest());
+                rested = Instant::now() + began.elapsed() * PARTS_OF_GLANCES;
             }
             Next::Look => {
-                watch.look();
+                readers.update(&shared.outlets);
+                watch.look_for(readers.listings());
                 looked = Instant::now();
-                shared.latest.send_replace(Arc::new(View { interval, ..watch.view().clone() }.into()));
+                let view = shared.found(View { interval, ..watch.view().clone() });
+                readers.tell(&shared.system, &view);
             }
         }
     }
+    // What happened until the end, beside the actors as they were before it.
+    readers.update(&shared.outlets);
     watch.look();
     let ended = Some(how_it_ended(watch.system()).await);
-    shared.latest.send_replace(Arc::new(View { ended, ..watch.view().clone() }.into()));
+    let view = shared.found(View { ended, ..watch.view().clone() });
+    readers.tell(&shared.system, &view);
+    shared.outlets.end(&shared.system, &view);
 }
 
 async fn next(watch: &mut Watch, shared: &Shared, look_at: Instant) -> Next {

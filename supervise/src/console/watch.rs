@@ -2,12 +2,13 @@
 //! actor.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Instant;
 
 use supervise_core::{ActorSystem, Event, Events, Interest, Strategy};
 
-use super::collector::{Collector, View};
+use super::collector::{Collector, Look, View};
+use super::detail::Chooser;
+use super::rows::Listing;
 use super::sight::{Happening, Sight};
 use super::text::text;
 
@@ -37,19 +38,25 @@ impl Watch {
     /// The time is proportional to the number of actors. A look delays an actor by no more than the time to list 1024 children
     /// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)).
     pub fn look(&mut self) {
+        self.look_for(&mut []);
+    }
+
+    /// A look, with what readers wish to see of it.
+    pub(super) fn look_for(&mut self, listings: &mut [Listing]) {
         while let Some(event) = self.events.try_recv() {
             self.happened(event);
         }
         let began = Instant::now();
-        let mut look = self.collector.look(self.system.uptime());
-        // How the actors above supervise, from the root down.
-        let mut above: Vec<Strategy> = Vec::new();
-        self.system.look(|glimpse| {
-            above.truncate(glimpse.depth());
-            look.see(&Sight::of(glimpse, above.last()));
-            above.push(glimpse.strategy());
-        });
-        self.view = View { took: began.elapsed(), ..look.close() };
+        let look = self.collector.look(self.system.uptime(), listings);
+        if let Some(view) = walk(&self.system, look) {
+            self.view = View { took: began.elapsed(), ..view };
+        }
+    }
+
+    /// What readers wish to see, before the next look: nothing is counted from it.
+    pub(super) fn glance_for(&mut self, listings: &mut [Listing]) {
+        let glance = self.collector.glance(self.system.uptime(), listings);
+        walk(&self.system, glance);
     }
 
     /// The problems, the worst first, then the last failures, in lines of at most 80 columns.
@@ -85,22 +92,25 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// A view, and its JSON.
-#[derive(Debug, Default)]
-pub(super) struct Snapshot {
-    pub(super) view: View,
-    json: std::sync::OnceLock<Arc<str>>,
-}
-
-impl From<View> for Snapshot {
-    fn from(view: View) -> Self {
-        Self { view, json: std::sync::OnceLock::new() }
-    }
-}
-
-impl Snapshot {
-    /// The JSON. It is written once, for all readers.
-    pub(super) fn json(&self, system: &str) -> Arc<str> {
-        Arc::clone(self.json.get_or_init(|| super::json::json(system, &self.view).into()))
-    }
+fn walk(system: &ActorSystem, mut look: Look<'_>) -> Option<View> {
+    // How the actors above supervise, from the root down.
+    let mut above: Vec<Strategy> = Vec::new();
+    let mut choosers: Vec<(usize, Chooser)> = look
+        .wishes()
+        .enumerate()
+        .filter_map(|(at, wish)| Some((at, Chooser::of(wish.focus.as_deref())?)))
+        .collect();
+    system.look(|glimpse| {
+        above.truncate(glimpse.depth());
+        let sight = Sight::of(glimpse, above.last());
+        let shown = look.see(&sight);
+        for (at, chooser) in &mut choosers {
+            if chooser.see(glimpse, look.path()) {
+                let detail = chooser.detail(glimpse, &sight, look.path(), &shown);
+                look.choose(*at, detail);
+            }
+        }
+        above.push(glimpse.strategy());
+    });
+    look.close()
 }

@@ -258,6 +258,28 @@ async fn what_is_gathered_survives_suspension_and_restart(system: &TestSystem) {
     assert_eq!(seen.all().await, order);
 }
 
+/// The new instance does not stash.
+#[supervise::test]
+async fn what_is_gathered_and_what_is_stashed_go_back_in_the_order_of_arrival(system: &TestSystem) {
+    let seen = system.probe();
+    let handle = seen.handle();
+    let pair = system
+        .spawn("pair", move || Pair { seen: handle.clone(), first: Child::default(), second: Child::default() })
+        .unwrap();
+    let (first, second) = pair.both().await.unwrap();
+    first.close(true).await.unwrap();
+    for order in [100, 1, 101, 102, 2] {
+        first.write(order).tell().unwrap();
+    }
+    system.settle().await;
+    second.fail().tell().unwrap();
+    system.expect_decision(&second).await;
+    system.advance(Duration::from_secs(2)).await;
+    let order =
+        [Seen::Failing(false), Seen::Failing(false), Seen::Wrote(vec![100, 1, 101]), Seen::Wrote(vec![102, 2])];
+    assert_eq!(seen.all().await, order);
+}
+
 #[supervise::test]
 async fn what_is_gathered_is_lost_with_a_stop_in_order(system: &TestSystem) {
     let (writer, seen) = spawn(system);

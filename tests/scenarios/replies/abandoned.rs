@@ -53,7 +53,9 @@ impl Orders {
 
     #[handler(skip_abandoned, batch = 10)]
     fn check(&mut self, orders: Vec<u32>) -> Vec<bool> {
-        orders.iter().for_each(|&order| self.seen.note(order));
+        for &order in &orders {
+            self.seen.note(order);
+        }
         vec![true; orders.len()]
     }
 

@@ -57,11 +57,11 @@ impl Model {
         let ends_too = consequence == Consequence::Counts && self.fields.end_their_parent(self.is_replaced());
         self.children.remove(&id);
         self.stop_next_in_line();
-        self.go_on();
         if ends_too && !self.is_stopping() {
             self.does.push(Effect::EndsByItself);
             self.stop_self();
         }
+        self.go_on();
     }
 
     /// Whether the instance is gone, or will be replaced.

@@ -6,17 +6,21 @@ use supervise_core::supervision::{Call, Cause, ChildId, Effect, HowEnded, Return
 
 use super::{Code, Culprit, Instance, Model, Patience, Stage};
 use crate::fault::Fault;
-use crate::world::Id;
 
 impl Model {
     pub(super) fn fail(&mut self, cause: Fault, culprit: Culprit, spared: &BTreeSet<ChildId>) {
         self.suspended += 1;
         self.failed_by.get_or_insert(culprit);
-        let unspared = self.children.iter().filter(|(id, _)| !spared.contains(id));
-        let others: Vec<Id> =
-            unspared.map(|(_, child)| child.actor).filter(|actor| Culprit::Child(*actor) != culprit).collect();
-        for child in others {
-            self.send(child, SystemMessage::Suspend);
+        // Who has not been resumed since the last failure stays suspended for this one.
+        let unresumed =
+            if culprit == Culprit::Itself { BTreeSet::new() } else { std::mem::take(&mut self.unresumed) };
+        let children: Vec<_> = self.children.iter().map(|(id, child)| (*id, child.actor)).collect();
+        for (id, child) in children {
+            match (Culprit::Child(child) == culprit, unresumed.contains(&id)) {
+                (true, true) => self.send(child, SystemMessage::Resume(None)),
+                (false, false) if !spared.contains(&id) => self.send(child, SystemMessage::Suspend),
+                _ => {}
+            }
         }
         self.does.push(Effect::Report { cause, restarts: self.restarts_begun, runs: self.runs });
     }
@@ -33,14 +37,29 @@ impl Model {
                 self.suspended = self.suspended.saturating_sub(1);
                 self.runs = self.runs.wrapping_add(u8::from(self.instance == Instance::Ready));
                 let culprit = self.failed_by.take();
+                self.will_resume_all();
                 let children: Vec<_> = self.children.iter().map(|(id, child)| (*id, child.actor)).collect();
                 for (id, child) in children {
-                    let is_culprit = culprit == Some(Culprit::Child(child));
-                    if is_culprit {
+                    if culprit == Some(Culprit::Child(child)) {
+                        self.unresumed.remove(&id);
                         self.fields.renew(id);
+                        self.send(child, SystemMessage::Resume(Some(cause)));
                     }
-                    self.send(child, SystemMessage::Resume(is_culprit.then_some(cause)));
                 }
+            }
+        }
+    }
+
+    /// The children are resumed after the failures that have been waiting are decided.
+    pub(super) fn will_resume_all(&mut self) {
+        debug_assert!(self.unresumed.is_empty(), "one resume at a time");
+        self.unresumed = self.children.keys().copied().collect();
+    }
+
+    pub(super) fn resume_all(&mut self) {
+        for id in std::mem::take(&mut self.unresumed) {
+            if let Some(actor) = self.children.get(&id).map(|child| child.actor) {
+                self.send(actor, SystemMessage::Resume(None));
             }
         }
     }

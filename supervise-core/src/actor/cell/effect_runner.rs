@@ -4,6 +4,8 @@
 mod aside;
 mod gathered;
 mod slices;
+#[cfg(feature = "spans")]
+mod spans;
 mod turn;
 
 use std::collections::VecDeque;
@@ -31,7 +33,7 @@ use crate::actor::request::AskError;
 use crate::base::{ActorName, Timers, contained, drop_contained, later};
 use crate::failure::{During, Failure};
 use crate::mailbox::{Entry, Lane};
-use crate::observe::{About, DeadLetterReason, Observer};
+use crate::observe::{About, DeadLetterReason, Life, Observer};
 use crate::supervision::{
     Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
 };
@@ -55,6 +57,8 @@ pub(super) struct EffectRunner<A: Actor> {
     /// Allocated with the first message that is stashed or may be redelivered.
     pub(super) aside: Option<Box<Aside<A::Message>>>,
     timers: Option<Box<Timers>>,
+    #[cfg(feature = "spans")]
+    spanned: Option<Box<spans::Spanned>>,
     /// State that few actors need and that handling a message does not read. Allocated when first needed.
     rare: Option<Box<Rare<A::Message>>>,
     /// The call that the protocol wants.
@@ -160,6 +164,11 @@ impl<A: Actor> WhileParked for EffectRunner<A> {
     fn over(&mut self) {
         self.cell.core.waits_no_more();
     }
+
+    #[cfg(feature = "spans")]
+    fn enter_span(&self) -> Option<crate::observe::spans::Inside<'_>> {
+        EffectRunner::enter_span(self)
+    }
 }
 
 impl<A: Actor> EffectRunner<A> {
@@ -174,6 +183,8 @@ impl<A: Actor> EffectRunner<A> {
             performed: 0,
             aside: None,
             timers: None,
+            #[cfg(feature = "spans")]
+            spanned: None,
             rare: settings.map(|settings| Box::new(Rare::new(Some(settings)))),
             call: None,
             accepts: false,
@@ -515,7 +526,26 @@ impl<A: Actor> EffectRunner<A> {
             _ => {}
         }
         let observer = core.system.observer();
-        if observer.hears(&note) {
+        if observer.listens() {
+            self.heard(observer, note, basis);
+        }
+    }
+
+    #[cold]
+    fn heard(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        observer.count(core.description().type_name(), || match &note {
+            Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
+            // A restart that came to nothing was followed by another creation.
+            Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
+            Note::Aborted => Some(Life::Aborted),
+            Note::Stopped(_) => {
+                let messages = self.cell.mailbox.vitals().taken_up();
+                Some(Life::Ended { why: core.end_reason().name(), messages })
+            }
+            _ => None,
+        });
+        if observer.wants(&note) {
             self.tell(observer, note, basis);
         }
     }
@@ -557,8 +587,10 @@ impl<A: Actor> EffectRunner<A> {
         };
         let mut about = About {
             actor: core.path(),
+            actor_type: core.description().type_name(),
             uid: core.uid,
             child: None,
+            child_type: core.description().type_name(),
             strategy,
             rule: core.description().table().rule_named(rule),
             standing: None,
@@ -594,6 +626,7 @@ impl<A: Actor> EffectRunner<A> {
             drop(protocol);
             if let Some(child) = child {
                 (about.uid, about.child) = (child.core().uid, Some(child.path()));
+                about.child_type = child.core().description().type_name();
             }
         }
         observer.note(about, note);
@@ -602,20 +635,13 @@ impl<A: Actor> EffectRunner<A> {
     // ---- the end -------------------------------------------------------------------------------------------------
 
     /// Closes the user lane. The remaining messages become dead letters, in order. If this child has a key, they may be
-    /// left to its successor, unless this is `for_good`. Returns whether
-    /// nothing is left for the next turn.
+    /// left to its successor, unless this is `for_good`. Returns whether nothing is left for the next turn.
     ///
     /// Rules 6.3, 18.3.
     fn close_user_lane(&mut self, for_good: bool) -> bool {
-        let mut user = match self.take_closed_user_lane() {
-            Some(user) => user,
-            None => match self.shut_user_lane(for_good) {
-                Some(user) => user,
-                None => {
-                    self.leave_to_successor();
-                    return true;
-                }
-            },
+        let Some(mut user) = self.take_closed_user_lane().or_else(|| self.shut_user_lane(for_good)) else {
+            self.leave_to_successor();
+            return true;
         };
         while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
             self.reaches_nobody(entry);
@@ -705,6 +731,8 @@ impl<A: Actor> EffectRunner<A> {
                 self.cell.core.lose(name, DeadLetterReason::Stopped, why, message);
             }
             Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
+            #[cfg(feature = "spans")]
+            Entry::Control(Control::Origin(_)) => {}
             // Dropping the visit tells its caller that there is no answer.
             Entry::Control(Control::Visit(visit)) => {
                 reply::drop_because(AskError::Stopped, visit);

@@ -30,6 +30,9 @@ pub(super) struct Rare {
     ask_timeout: OnceLock<Duration>,
     /// Whether messages for this cell, which is closed, go to the current occupant of its seat.
     forwards: AtomicBool,
+    /// How many messages are in the stash.
+    #[cfg(feature = "observe")]
+    stashed: AtomicUsize,
     /// How many futures and blocking closures run for a child that has a key.
     answers_due: AtomicUsize,
     /// Why the actor ends. `None` means that it does not end, or that it is stopped by request.
@@ -160,9 +163,30 @@ impl Core {
     }
 
     /// The asks that this actor's code awaits. `None`: it has stopped itself.
-    #[cfg(any(debug_assertions, feature = "testkit"))]
+    #[cfg(any(debug_assertions, feature = "testkit", feature = "observe"))]
     pub(crate) fn waits(&self) -> Option<&Waits> {
         self.rare().map(|rare| &rare.waits)
+    }
+
+    /// So many messages are in the stash.
+    #[cfg(feature = "observe")]
+    pub(crate) fn note_stashed(&self, messages: usize) {
+        if let Some(rare) = self.rare() {
+            rare.stashed.store(messages, Ordering::Relaxed);
+        }
+    }
+
+    #[cfg(not(feature = "observe"))]
+    #[inline]
+    pub(crate) fn note_stashed(&self, _: usize) {}
+
+    /// How many messages are in the stash, as far as this build knows it.
+    pub(crate) fn stashed(&self) -> usize {
+        #[cfg(feature = "observe")]
+        let stashed = self.rare_so_far().map_or(0, |rare| rare.stashed.load(Ordering::Relaxed));
+        #[cfg(not(feature = "observe"))]
+        let stashed = 0;
+        stashed
     }
 
     /// The code that awaited asks is over.

@@ -13,11 +13,12 @@ use crate::supervision::SystemMessage::{Restart, RestartTogether, Resume, Suspen
 
 /// Whether `message` and the message that waits last, `last`, undo each other. `before` waits before `last`.
 pub(super) fn undoes(last: &System, before: Option<&System>, message: &System) -> bool {
-    match (before, last, message) {
-        (_, Suspend, Resume(None)) | (_, Resume(None), Suspend) => true,
-        (Some(Restart(_) | RestartTogether(_)), Suspend, Restart(_)) => true,
-        _ => false,
-    }
+    matches!(
+        (before, last, message),
+        (_, Suspend, Resume(None))
+            | (_, Resume(None), Suspend)
+            | (Some(Restart(_) | RestartTogether(_)), Suspend, Restart(_))
+    )
 }
 
 #[cfg(test)]

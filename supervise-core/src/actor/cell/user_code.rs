@@ -33,6 +33,10 @@ pub(super) trait WhileParked {
 
     /// The code is over.
     fn over(&mut self);
+
+    /// The span of the message that is handled, which is current until what this returns is dropped.
+    #[cfg(feature = "spans")]
+    fn enter_span(&self) -> Option<crate::observe::spans::Inside<'_>>;
 }
 
 /// Polls `code` to its end, or until it panics or is aborted. Its future is dropped in here, contained. If the actor keeps reply
@@ -56,6 +60,8 @@ pub(super) struct Finish<'a, F, W: WhileParked> {
 /// The runtime went away while the code waited.
 impl<F, W: WhileParked> Drop for Finish<'_, F, W> {
     fn drop(&mut self) {
+        #[cfg(feature = "spans")]
+        let _inside = self.meanwhile.enter_span();
         if W::KEEPS_REPLIES {
             reply::dropping(AskError::Stopped, || drop_pinned(self.code.as_mut()));
         } else {
@@ -66,7 +72,11 @@ impl<F, W: WhileParked> Drop for Finish<'_, F, W> {
 
 impl<F: Future, W: WhileParked> Finish<'_, F, W> {
     fn end(&mut self, result: Result<F::Output, Broken>) -> Poll<Result<F::Output, Broken>> {
-        drop_pinned(self.code.as_mut());
+        {
+            #[cfg(feature = "spans")]
+            let _inside = self.meanwhile.enter_span();
+            drop_pinned(self.code.as_mut());
+        }
         if waits_for::KNOWN {
             self.meanwhile.over();
         }
@@ -95,10 +105,16 @@ impl<F: Future, W: WhileParked> Future for Finish<'_, F, W> {
                 Poll::Pending => return Self::wait(),
             }
         }
-        let Some(running) = self.code.as_mut().as_pin_mut() else {
+        let this = &mut *self;
+        let Some(running) = this.code.as_mut().as_pin_mut() else {
             unreachable!("the future is dropped only at the end");
         };
-        match contained(|| running.poll(cx)) {
+        #[cfg(feature = "spans")]
+        let inside = this.meanwhile.enter_span();
+        let polled = contained(|| running.poll(cx));
+        #[cfg(feature = "spans")]
+        drop(inside);
+        match polled {
             Ok(Poll::Ready(value)) => return self.end(Ok(value)),
             Err(payload) => return self.end(Err(Broken::Panicked(payload))),
             Ok(Poll::Pending) => {}

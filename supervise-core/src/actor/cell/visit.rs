@@ -43,6 +43,14 @@ impl fmt::Debug for Visit {
 }
 
 impl<A: Actor> ActorRef<A> {
+    /// Makes the actor fail after all earlier messages. Does nothing if it has ended.
+    pub(crate) fn fail(&self, failure: Failure) {
+        let visit = Visit { run: Box::new(move |_, _| Err(failure)) };
+        if let Err(visit) = self.to_any().0.push_control(Control::Visit(visit)) {
+            drop_because(AskError::Stopped, visit);
+        }
+    }
+
     /// Runs `visit` on the actor's turn, after all earlier messages. Drops it if the actor has ended.
     pub(crate) fn visit(
         &self,

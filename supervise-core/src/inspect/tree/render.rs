@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 use std::time::Duration;
 
 use super::{Node, NodeState};
-use crate::actor::{DeciderTable, Rule};
+use crate::actor::{ActorDescription, DeciderTable, Rule};
 use crate::supervision::{
     AutoShutdown, Backoff, Count, Directive, Growth, Limit, OnLimit, Reset, RestartType, Scope, Strategy, Window,
 };
@@ -137,12 +137,8 @@ impl Node {
         self.state != NodeState::Recursive && (self.has_children() || !default)
     }
 
-    /// The strategy, with values as the attribute writes them if they depend on the instance.
     fn strategy(&self) -> String {
-        match self.description.configured() {
-            Some(text) => text.to_owned(),
-            None => strategy(&self.description.strategy()),
-        }
+        strategy_of(&self.description)
     }
 
     /// The table, a line for each rule.
@@ -161,6 +157,19 @@ impl Node {
         }
         lines.extend(self.rules());
         lines
+    }
+}
+
+/// How a type supervises its children: the strategy, and a line for each rule.
+pub(in crate::inspect) fn policy(description: &ActorDescription) -> (String, Vec<String>) {
+    (strategy_of(description), table(description.table()))
+}
+
+/// The strategy, with values as the attribute writes them if they depend on the instance.
+fn strategy_of(description: &ActorDescription) -> String {
+    match description.configured() {
+        Some(text) => text.to_owned(),
+        None => strategy(&description.strategy()),
     }
 }
 

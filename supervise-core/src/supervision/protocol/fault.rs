@@ -2,17 +2,18 @@
 
 use std::hash::Hash;
 
-use super::{Instance, Perpetrator, Phase, Protocol};
+use super::{DeferredResume, Instance, Perpetrator, Phase, Protocol};
 use crate::supervision::children::{ChildRecord, Delayed, Report};
 use crate::supervision::directive::Directive;
 use crate::supervision::fields::Temporary;
+use crate::supervision::schedule::Answer;
 use crate::supervision::vocabulary::{Cause, ChildId, Effect, Note, Outcome, Returned, Ruling, SystemMessage};
 
 /// A restart for an earlier failure that also answers another failure of the same child.
 enum EarlierRestart {
     /// A restart of its group that has not reached it yet.
     OfGroup,
-    /// A restart that waits for its delay.
+    /// A restart that waits for its delay, or for the supervisor's new instance.
     Scheduled(Delayed),
     /// A restart that was sent and has not replaced the failed instance.
     Sent,
@@ -34,9 +35,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     ) {
         self.suspended += 1;
         self.failed.get_or_insert(perpetrator);
-        for (id, target) in self.children() {
-            if id >= excluded_below && perpetrator != Perpetrator::Child(id) {
-                effects.push(Effect::Send(target.clone(), SystemMessage::Suspend));
+        let mut first = excluded_below;
+        if let Perpetrator::Child(child) = perpetrator
+            && let Some(resume) = self.take_deferred_resume()
+        {
+            first = resume.below;
+            self.swap_perpetrators(resume, child, effects);
+        }
+        for (id, child) in self.children.iter().flat_map(|children| children.starting_at(first)) {
+            if perpetrator != Perpetrator::Child(id) {
+                effects.push(Effect::Send(child.target.clone(), SystemMessage::Suspend));
             }
         }
         effects.push(Effect::Report { cause, restarts: self.restarts, runs: self.runs });
@@ -79,23 +87,41 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         } else {
             None
         };
-        if let (Some(Perpetrator::Child(child)), Some(fields)) = (perpetrator, &mut self.fields) {
-            fields.resumed(child);
+        let Some(children) = &self.children else { return };
+        let mut resume = DeferredResume { passed_to: None, below: children.next_id() };
+        if let Some(Perpetrator::Child(child)) = perpetrator {
+            if let Some(fields) = &mut self.fields {
+                fields.resumed(child);
+            }
+            // This answers the child's own failure. The others only count down.
+            self.send_to(child, SystemMessage::Resume(cause), effects);
+            resume.passed_to = Some(child);
         }
-        self.resume_children(cause.as_ref(), perpetrator, effects);
+        // What can be decided now is decided first.
+        match self.deferred.as_mut().filter(|deferred| !deferred.failures.is_empty()) {
+            Some(deferred) => deferred.resume = Some(resume),
+            None => self.resume_children(resume, effects),
+        }
     }
 
-    /// Resumes the perpetrator with the cause, which answers its own failure. The others only count down.
-    pub(super) fn resume_children(
-        &self,
-        cause: Option<&C>,
-        perpetrator: Option<Perpetrator>,
-        effects: &mut Vec<Effect<R, C>>,
-    ) {
-        for (id, target) in self.children() {
-            let cause = if perpetrator == Some(Perpetrator::Child(id)) { cause.cloned() } else { None };
-            effects.push(Effect::Send(target.clone(), SystemMessage::Resume(cause)));
+    pub(super) fn resume_children(&self, resume: DeferredResume, effects: &mut Vec<Effect<R, C>>) {
+        for (id, target) in self.children().take_while(|(id, _)| *id < resume.below) {
+            if resume.passed_to != Some(id) {
+                effects.push(Effect::Send(target.clone(), SystemMessage::Resume(None)));
+            }
         }
+    }
+
+    /// This actor has been resumed and fails again, because of `child`, before it has resumed its children. Only the two children that
+    /// made it fail notice that.
+    fn swap_perpetrators(&self, resume: DeferredResume, child: ChildId, effects: &mut Vec<Effect<R, C>>) {
+        if resume.passed_to == Some(child) {
+            return;
+        }
+        if let Some(resumed) = resume.passed_to {
+            self.send_to(resumed, SystemMessage::Suspend, effects);
+        }
+        self.send_to(child, SystemMessage::Resume(None), effects);
     }
 
     /// Rules 2.5 and 2.6.
@@ -258,12 +284,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if self.fields.as_ref().is_some_and(|fields| fields.awaits_group_restart(id)) {
             return Some(EarlierRestart::OfGroup);
         }
-        let children = self.children.as_ref()?;
-        let child = children.find(id).filter(|child| !child.is_dying())?;
+        let child = self.children.as_ref()?.find(id).filter(|child| !child.is_dying())?;
         match child.delayed() {
-            Some(delayed) if children.restarts_when_due(delayed.schedule) => {
-                Some(EarlierRestart::Scheduled(delayed))
-            }
+            Some(delayed) if delayed.answer == Answer::Restart => Some(EarlierRestart::Scheduled(delayed)),
             None if child.restarts_sent() != report.restarts => Some(EarlierRestart::Sent),
             Some(_) | None => None,
         }

@@ -168,6 +168,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
 
     // ---- commands, answered at once ------------------------------------------------------------------------------
 
+    /// Whether its instance is the first one that ran. Right for the first 255 of them.
+    pub fn runs_for_the_first_time(&self) -> bool {
+        self.runs == 1
+    }
+
     /// Adds a child. `make` gets its id and the number of suspensions it inherits, and runs only if the name is free.
     ///
     /// # Errors

@@ -326,16 +326,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             children.remove(id);
         }
         self.advance_line(effects);
+        if shuts_down && !self.is_stopping() {
+            effects.push(Effect::EndsByItself);
+            return self.terminate(effects);
+        }
         match self.phase {
             Phase::Waiting(_) if !self.stop_is_pending() => {
                 self.continue_after_children_ended(effects);
             }
             Phase::Terminating => self.finish_without_children(effects),
             _ => {}
-        }
-        if shuts_down && !self.is_stopping() {
-            effects.push(Effect::EndsByItself);
-            self.terminate(effects);
         }
     }
 }

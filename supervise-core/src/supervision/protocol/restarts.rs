@@ -136,7 +136,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 && let Some(child) = self.child_mut(id)
                 && !child.is_dying()
             {
-                child.history_mut().delayed = Some(Delayed { schedule, pending_resumes, due });
+                child.history_mut().delayed = Some(Delayed { schedule, answer, pending_resumes, due });
             }
         }
         let with_group = reach.is_group();

@@ -142,7 +142,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
         let shorter = |(_, other): &(&str, &Duration)| limit <= *other;
         if let Some((name, other)) = max.literal().map(|max| ("max", max)).into_iter().chain(quiet).find(shorter) {
             let message = format!(
-                "`give_up_after` ({}) must be longer than `{name}` ({}): otherwise a child is given up that failed twice in a long time",
+                "`give_up_after` ({}) must be longer than `{name}` ({}): otherwise a child that fails twice in a long time is given up",
                 spoken(*limit),
                 spoken(*other)
             );

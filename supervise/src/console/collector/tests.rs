@@ -3,6 +3,7 @@ use supervise_core::{DeadLetterReason, NodeState, Outcome};
 use super::super::cards::Kind;
 use super::super::sight::{Budget, Loss};
 use super::super::text::text;
+use super::super::wish::Wish;
 use super::*;
 
 fn secs(seconds: u64) -> Duration {
@@ -23,6 +24,8 @@ fn at(depth: usize, name: &'static str, key: u64) -> Sight<'static> {
         pushed: 0,
         waiting: 0,
         capacity: None,
+        stashed: 0,
+        waits_for: Vec::new(),
         restarts: 0,
         attempt: 0,
         budget: None,
@@ -31,13 +34,17 @@ fn at(depth: usize, name: &'static str, key: u64) -> Sight<'static> {
 }
 
 fn look(collector: &mut Collector, seconds: u64, actors: &[Sight<'_>]) -> View {
-    let mut look = collector.look(secs(seconds));
+    look_for(collector, &mut Listing::default(), seconds, actors)
+}
+
+fn look_for(collector: &mut Collector, listing: &mut Listing, seconds: u64, actors: &[Sight<'_>]) -> View {
+    let mut look = collector.look(secs(seconds), std::slice::from_mut(listing));
     look.see(&at(0, "", 1));
     look.see(&at(1, "user", 2));
     for actor in actors {
         look.see(actor);
     }
-    look.close()
+    look.close().expect("it is no glance")
 }
 
 fn kinds(view: &View) -> Vec<(Kind, &str)> {
@@ -109,7 +116,55 @@ fn con_06_of_those_that_start_for_long_only_the_lowest_has_a_card() {
     assert_eq!(kinds(&look(&mut collector, 20, &[ends])), [(Kind::SlowEnd, "/user/ends")]);
 }
 
-/// CON-08, as far as is possible without knowing which actor asks which.
+fn asks(name: &'static str, key: u64, whom: &[u64], waiting: usize) -> Sight<'static> {
+    let waits_for = whom.to_vec();
+    Sight { handling: true, parked: true, pushed: 9, waiting, waits_for, ..at(2, name, key) }
+}
+
+/// CON-08: of a chain, the root alone has a card, which says who is behind it.
+#[test]
+fn con_08_a_chain_of_three_names_its_root() {
+    let mut collector = Collector::default();
+    let actors = [asks("order", 6, &[7], 3), asks("ledger", 7, &[8], 2), asks("conn", 8, &[], 0)];
+    for second in 0..5 {
+        assert!(look(&mut collector, second, &actors).cards.is_empty(), "second {second}");
+    }
+    let view = look(&mut collector, 5, &actors);
+    assert_eq!((kinds(&view), view.ill), (vec![(Kind::Stuck, "/user/conn")], 3));
+    assert_eq!(
+        view.cards[0].says,
+        "In `serve` for 5 s, at an await point. Nothing waits behind it. 2 actors wait for it: order → ledger → conn."
+    );
+    let mut listing = Listing::default();
+    look_for(&mut collector, &mut listing, 6, &actors);
+    let waits: Vec<_> = listing.lines.iter().filter_map(|row| row.waits_for.as_deref()).collect();
+    assert_eq!(waits, ["/user/ledger", "/user/conn"]);
+    let answered = [asks("order", 6, &[], 3), at(2, "ledger", 7), at(2, "conn", 8)];
+    look(&mut collector, 7, &answered);
+    assert!(
+        collector.waits.circles.is_empty() && !collector.waits.is_awaited(8),
+        "an answered ask leaves no edge"
+    );
+}
+
+/// CON-08.
+#[test]
+fn con_08_a_circle_is_a_deadlock() {
+    let mut collector = Collector::default();
+    let actors = [asks("a", 6, &[7], 3), asks("b", 7, &[6], 0), asks("outside", 8, &[6], 0)];
+    look(&mut collector, 0, &actors);
+    let view = look(&mut collector, 1, &actors);
+    assert_eq!(kinds(&view), [(Kind::Deadlock, "/user/a")]);
+    assert_eq!(
+        view.cards[0].says,
+        "a → b → a: each waits for the answer of the next one, in `serve`, `serve`, for 1 s. 3 messages wait behind \
+         it. 1 other actor waits for them."
+    );
+    let view = look(&mut collector, 6, &actors);
+    assert_eq!((kinds(&view), view.ill), (vec![(Kind::Deadlock, "/user/a")], 2), "its actors have no other card");
+}
+
+/// CON-08, for asks that the console does not see.
 #[test]
 fn con_08_beside_a_stuck_actor_stand_those_that_are_long_in_a_message() {
     let waits =
@@ -180,7 +235,7 @@ fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
 /// CON-12.
 #[test]
 fn con_12_near_its_limit_says_what_comes_then() {
-    let budget = |used, of, escalates| Budget { used, of, within: Some(secs(60)), escalates };
+    let budget = |used, of, escalates| Budget { used, of, within: Some(secs(60)), escalates, rule: None };
     let near = |budget| Sight { budget: Some(budget), ..at(2, "smtp", 7) };
     let says = |budget| {
         let view = look(&mut Collector::default(), 0, &[near(budget)]);
@@ -248,21 +303,23 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
 #[test]
 fn con_10_rates_are_0_two_looks_after_the_last_message() {
     let mut collector = Collector::default();
+    let mut listing = Listing::default();
     let mut rates = Vec::new();
     for (second, pushed) in [(0, 0), (2, 100), (4, 300), (6, 300), (8, 300)] {
-        let view = look(&mut collector, second, &[Sight { pushed, ..at(2, "one", 7) }]);
-        rates.push((view.per_second, view.rows.last().map_or(-1.0, |row| row.per_second)));
+        let view = look_for(&mut collector, &mut listing, second, &[Sight { pushed, ..at(2, "one", 7) }]);
+        rates.push((view.per_second, listing.lines.last().and_then(|row| row.per_second)));
     }
-    assert_eq!(rates, [(0.0, 0.0), (50.0, 50.0), (100.0, 100.0), (0.0, 0.0), (0.0, 0.0)]);
+    assert_eq!(rates, [(0.0, None), (50.0, Some(50.0)), (100.0, Some(100.0)), (0.0, Some(0.0)), (0.0, Some(0.0))]);
 }
 
 /// CON-14, CON-25: 100 000 siblings share one line, and those with a problem have lines of their own.
 #[test]
 fn con_14_con_25_many_siblings_are_one_line_and_the_ill_ones_are_not_folded_away() {
     let mut collector = Collector::default();
+    let mut listing = Listing::default();
     let mut seen = View::default();
     for second in [0, 5] {
-        let mut look = collector.look(secs(second));
+        let mut look = collector.look(secs(second), std::slice::from_mut(&mut listing));
         look.see(&at(0, "", 1));
         look.see(&at(1, "user", 2));
         for key in 0..100_000 {
@@ -280,22 +337,23 @@ fn con_14_con_25_many_siblings_are_one_line_and_the_ill_ones_are_not_folded_away
             });
             look.see(&at(3, "below", 1_000_000 + key));
         }
-        seen = look.close();
+        seen = look.close().expect("it is no glance");
     }
     assert_eq!((seen.actors, seen.ill, seen.cards.len(), seen.cards[0].actors), (200_002, 3, 1, 3));
-    let group = seen.rows.iter().find(|row| row.actors > 1).expect("a folded line");
+    let group = listing.lines.iter().find(|row| row.is_group).expect("a folded line");
     assert_eq!((group.actors, group.restarts, group.depth), (99_997, 99_997, 2));
-    assert_eq!(seen.rows.iter().filter(|row| row.kind == Some(Kind::Stuck)).count(), 3);
-    assert!(seen.rows.len() <= 300 && collector.marks.len() == 3, "{}", seen.rows.len());
+    assert_eq!(listing.lines.iter().filter(|row| row.kind == Some(Kind::Stuck)).count(), 3);
+    assert!(listing.lines.len() <= 300 && collector.marks.len() == 3, "{}", listing.lines.len());
 }
 
 #[test]
 fn there_are_300_lines_at_most_and_the_ill_ones_come_first() {
     let mut collector = Collector::default();
+    let mut listing = Listing::default();
     let mut view = View::default();
     let types: Vec<&'static str> = (0..500).map(|n| &*Box::leak(format!("T{n}").into_boxed_str())).collect();
     for second in [0, 5] {
-        let mut look = collector.look(secs(second));
+        let mut look = collector.look(secs(second), std::slice::from_mut(&mut listing));
         look.see(&at(0, "", 1));
         look.see(&at(1, "user", 2));
         for (key, actor_type) in (10..).zip(&types) {
@@ -303,19 +361,41 @@ fn there_are_300_lines_at_most_and_the_ill_ones_come_first() {
             let waiting = usize::from(ill);
             look.see(&Sight { actor_type, handling: ill, parked: ill, pushed: 2, waiting, ..at(2, "one", key) });
         }
-        view = look.close();
+        view = look.close().expect("it is no glance");
     }
-    assert_eq!(view.rows.len(), 300);
-    assert_eq!(view.rows.iter().filter(|row| row.kind.is_some()).count(), 9);
+    assert_eq!((listing.lines.len(), listing.cut), (300, 202));
+    assert_eq!(listing.lines.iter().filter(|row| row.kind.is_some()).count(), 9);
     assert_eq!((view.cards.len(), view.ill), (9, 9));
+}
+
+/// A look for new readers changes nothing that the next look tells.
+#[test]
+fn a_glance_counts_nothing() {
+    let mut collector = Collector::default();
+    let more = |pushed| [Sight { pushed, waiting: 2_000 + pushed as usize, ..at(2, "one", 7) }];
+    look(&mut collector, 0, &more(0));
+    for second in 1..9 {
+        let mut listing = Listing::default();
+        let mut glance = collector.glance(secs(second), std::slice::from_mut(&mut listing));
+        glance.see(&more(u32::try_from(second).expect("it is small"))[0]);
+        assert!(glance.close().is_none());
+        assert_eq!((listing.lines.len(), listing.lines[0].per_second), (1, None));
+    }
+    let view = look(&mut collector, 9, &more(10));
+    assert!(view.cards.is_empty(), "it grew at one look: {:?}", view.cards);
 }
 
 #[test]
 fn the_runtimes_own_actors_are_one_line() {
     let mut collector = Collector::default();
-    let view = look(&mut collector, 0, &[at(1, "system", 3), at(2, "$a", 4), at(3, "b", 5), at(2, "$c", 6)]);
-    let last = view.rows.last().expect("a line");
-    assert_eq!((&*last.path, last.hidden, view.rows.len()), ("/system", 3, 3));
+    let actors = [at(1, "system", 3), at(2, "$a", 4), at(3, "b", 5), at(2, "$c", 6)];
+    let mut listing = Listing::default();
+    look_for(&mut collector, &mut listing, 0, &actors);
+    let last = listing.lines.last().expect("a line");
+    assert_eq!((&*last.path, last.hidden, listing.lines.len()), ("/system", 3, 3));
+    let mut opened = Listing::of(Wish::of("open=/system"));
+    look_for(&mut collector, &mut opened, 1, &actors);
+    assert_eq!(opened.lines.len(), 6);
 }
 
 fn lose(collector: &mut Collector, at: Duration, recipient: &str, message: &'static str) {
@@ -367,7 +447,7 @@ fn con_18_a_hundred_thousand_failures_leave_a_bounded_memory() {
     assert_eq!(kept, (4_096, 512, 64));
     assert_eq!((collector.history.losing.len(), view.missed, view.failures.len()), (256, 7, 60));
     assert!(view.cards.len() <= MOST_CARDS && view.cards.len() + view.more_cards == 65);
-    assert!(super::super::json::json("shop", &view).len() < 64 * 1_024);
+    assert!(super::super::json::json("shop", &view, &Listing::default()).len() < 64 * 1_024);
 }
 
 /// CON-27: each card's facts are in the text, and no line is longer than 80 columns.

@@ -12,8 +12,9 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::watch;
 
+use super::super::outlet::{Outlet, Page};
 use super::super::running::Shared;
-use super::super::watch::Snapshot;
+use super::super::wish::Wish;
 
 /// How many streams there are at a time.
 const MOST_STREAMS: usize = 16;
@@ -26,35 +27,49 @@ enum Content {
     Views(Box<Views>),
 }
 
-/// One event for each view. A slow reader skips views, but gets them in order.
+/// One event for each view, or one view alone. A reader that is slow skips views, and never goes back.
 struct Views {
     shared: Arc<Shared>,
     /// `None` if no further view will come.
     next: Option<NextView>,
+    is_stream: bool,
 }
 
-type Latest = watch::Receiver<Arc<Snapshot>>;
-type NextView = Pin<Box<dyn Future<Output = Option<Latest>> + Send>>;
+struct Reader {
+    /// It goes with its last reader.
+    _outlet: Arc<Outlet>,
+    latest: watch::Receiver<Option<Arc<Page>>>,
+}
+
+type NextView = Pin<Box<dyn Future<Output = Option<(Arc<Page>, Reader)>> + Send>>;
 
 impl Body {
     pub(super) fn whole(content: impl Into<Bytes>) -> Self {
         Self(Content::Whole(Some(content.into())))
     }
 
-    /// `None` if there are too many streams.
-    pub(super) fn views(shared: &Arc<Shared>) -> Option<Self> {
+    /// `None`: there are too many streams.
+    pub(super) fn views(shared: &Arc<Shared>, wish: Wish, is_stream: bool) -> Option<Self> {
         let one_more = |streams| (streams < MOST_STREAMS).then_some(streams + 1);
         shared.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        let mut latest = shared.latest.subscribe();
+        let mut views = Views { shared: Arc::clone(shared), next: None, is_stream };
+        let outlet = shared.outlet(wish);
+        let mut latest = outlet.latest.subscribe();
         latest.mark_changed();
-        Some(Self(Content::Views(Box::new(Views { shared: Arc::clone(shared), next: Some(after(latest)) }))))
+        views.next = Some(after(Reader { _outlet: outlet, latest }));
+        Some(Self(Content::Views(Box::new(views))))
     }
 }
 
-fn after(mut latest: Latest) -> NextView {
+fn after(mut reader: Reader) -> NextView {
     Box::pin(async move {
-        latest.changed().await.ok()?;
-        Some(latest)
+        loop {
+            reader.latest.changed().await.ok()?;
+            let page = reader.latest.borrow_and_update().clone();
+            if let Some(page) = page {
+                return Some((page, reader));
+            }
+        }
     })
 }
 
@@ -67,15 +82,18 @@ impl Drop for Views {
 impl Views {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some(next) = &mut self.next else { return Poll::Ready(None) };
-        let Poll::Ready(latest) = next.as_mut().poll(cx) else { return Poll::Pending };
+        let Poll::Ready(found) = next.as_mut().poll(cx) else { return Poll::Pending };
         self.next = None;
-        let Some(mut latest) = latest else { return Poll::Ready(None) };
-        let snapshot = Arc::clone(&latest.borrow_and_update());
-        if snapshot.view.ended.is_none() {
-            self.next = Some(after(latest));
+        let Some((page, reader)) = found else { return Poll::Ready(None) };
+        if !self.is_stream {
+            return Poll::Ready(Some(page.json.clone().into()));
         }
-        let json = snapshot.json(&self.shared.system);
-        Poll::Ready(Some(format!("event: view\ndata: {json}\n\n").into()))
+        if !page.is_last {
+            self.next = Some(after(reader));
+        }
+        // The id is the view's age: a page that is opened between two looks counts on from there.
+        let age = page.made.elapsed().as_millis();
+        Poll::Ready(Some(format!("event: view\nid: {age}\ndata: {}\n\n", page.json).into()))
     }
 }
 

@@ -26,6 +26,7 @@ pub use self::body::Body;
 pub(super) use self::listen::Listener;
 use super::running::Shared;
 use super::text::text;
+use super::wish::Wish;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
@@ -57,19 +58,28 @@ impl Service {
             return refusal;
         }
         self.shared.asked();
-        let snapshot = || self.shared.latest();
-        let system = &self.shared.system;
+        let too_many = || {
+            plain(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many pages are open: 16 are served at a time. Close one.\n",
+            )
+        };
+        let views = |content, is_stream| {
+            let wish = Wish::of(request.uri().query().unwrap_or_default());
+            let views = Body::views(&self.shared, wish, is_stream);
+            views.map_or_else(too_many, |views| response(StatusCode::OK, content, views))
+        };
         match path {
-            "/text" => response(StatusCode::OK, TEXT, Body::whole(text(system, &snapshot().view))),
-            "/snapshot.json" => response(StatusCode::OK, JSON, Body::whole(snapshot().json(system).to_string())),
-            "/events" if request.method() == Method::HEAD => response(StatusCode::OK, STREAM, Body::whole("")),
-            "/events" => match Body::views(&self.shared) {
-                Some(views) => response(StatusCode::OK, STREAM, views),
-                None => plain(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "Too many pages are open: 16 are served at a time. Close one.\n",
-                ),
-            },
+            "/text" => {
+                let text = text(&self.shared.system, &self.shared.latest());
+                response(StatusCode::OK, TEXT, Body::whole(text))
+            }
+            "/snapshot.json" | "/events" if request.method() == Method::HEAD => {
+                let content = if path == "/events" { STREAM } else { JSON };
+                response(StatusCode::OK, content, Body::whole(""))
+            }
+            "/snapshot.json" => views(JSON, false),
+            "/events" => views(STREAM, true),
             _ => response(StatusCode::OK, HTML, Body::whole(Bytes::from_static(page::PAGE.as_bytes()))),
         }
     }

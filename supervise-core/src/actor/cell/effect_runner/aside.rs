@@ -41,13 +41,18 @@ impl<A: Actor> EffectRunner<A> {
             return Err(message);
         }
         stash.push_back(message);
+        let stashed = stash.len();
+        self.cell.core.note_stashed(stashed);
         Ok(())
     }
 
     /// Puts the stashed messages before those that wait, in their order.
     #[inline]
     pub(in crate::actor::cell) fn unstash_all(&mut self) {
-        if let Some(aside) = &mut self.aside {
+        if let Some(aside) = &mut self.aside
+            && !aside.stash.is_empty()
+        {
+            self.cell.core.note_stashed(0);
             while let Some(message) = aside.stash.pop_back() {
                 aside.unstashed.push_front(message);
             }

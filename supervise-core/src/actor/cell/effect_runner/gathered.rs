@@ -24,6 +24,9 @@ use crate::base::later;
 /// What one handler gathers. Made for the first message to gather, and kept until the actor ends.
 pub(in crate::actor::cell) struct Gathered<M> {
     messages: Vec<M>,
+    /// How many messages the stash held when each of them was gathered, so that they go back in the order of arrival. Only if the
+    /// actor has a stash.
+    stashed: Vec<usize>,
     /// Of the messages, if there are any.
     how: Batching,
     /// Set while there are messages, if the handler waits for more.
@@ -37,6 +40,12 @@ impl<A: Actor> EffectRunner<A> {
     fn gathered(&self) -> Option<&Gathered<A::Message>> {
         let gathered = self.aside.as_ref()?.gathered.as_deref()?;
         (!gathered.messages.is_empty()).then_some(gathered)
+    }
+
+    /// The message that was gathered first.
+    #[cfg(feature = "spans")]
+    pub(super) fn first_gathered(&self) -> Option<&A::Message> {
+        self.gathered()?.messages.first()
     }
 
     /// How many messages are gathered.
@@ -63,6 +72,7 @@ impl<A: Actor> EffectRunner<A> {
     /// Gathers a message. Returns whether the batch is full. It also counts as full if the mailbox has no
     /// room for more.
     pub(in crate::actor::cell) fn gather(&mut self, message: A::Message, how: Batching) -> bool {
+        let stashed = self.aside().stash.len();
         let room = match self.aside().gathered {
             Some(_) => None,
             None => Some(self.cell.mailbox.capacity()),
@@ -70,6 +80,7 @@ impl<A: Actor> EffectRunner<A> {
         let gathered = self.aside().gathered.get_or_insert_with(|| {
             Box::new(Gathered {
                 messages: Vec::new(),
+                stashed: Vec::new(),
                 how,
                 until: None,
                 sleep: None,
@@ -81,6 +92,9 @@ impl<A: Actor> EffectRunner<A> {
             gathered.until = how.linger.map(|linger| later(Instant::now(), linger));
         }
         gathered.messages.push(message);
+        if A::STASH_CAPACITY > 0 {
+            gathered.stashed.push(stashed);
+        }
         let count = gathered.messages.len();
         let is_full = count >= how.size.get().min(gathered.room);
         self.handled += 1;
@@ -122,17 +136,25 @@ impl<A: Actor> EffectRunner<A> {
             unreachable!("the batch has messages")
         };
         gathered.until = None;
+        gathered.stashed.clear();
         let (handler, batch) = (gathered.how.handler, std::mem::take(&mut gathered.messages));
         self.begun();
         (handler, batch)
     }
 
-    /// Puts the gathered messages back before all others, for the next instance.
+    /// Puts the gathered messages back before all others, for the next instance. A message that was stashed after one of them waits
+    /// behind it.
     pub(in crate::actor::cell) fn ungather(&mut self) {
         let Some(aside) = &mut self.aside else { return };
         let Some(gathered) = &mut aside.gathered else { return };
         gathered.until = None;
         while let Some(message) = gathered.messages.pop() {
+            let earlier = gathered.stashed.pop().unwrap_or(0);
+            while aside.stash.len() > earlier
+                && let Some(later) = aside.stash.pop_back()
+            {
+                aside.unstashed.push_front(later);
+            }
             aside.unstashed.push_front(message);
         }
     }

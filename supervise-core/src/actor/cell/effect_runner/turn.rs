@@ -23,7 +23,14 @@ impl<A: Actor> EffectRunner<A> {
         if self.user.is_empty() && !self.looked {
             self.looked = self.cell.mailbox.take_user_beside(self.gathers(), &mut self.user);
         }
-        self.user.pop_control()
+        let control = self.user.pop_control();
+        #[cfg(feature = "spans")]
+        if let Some(Control::Origin(origin)) = control {
+            self.comes_from(origin);
+            // Its message is next.
+            return None;
+        }
+        control
     }
 
     /// Whether a message waits, once it is known that [no control](Self::take_control) does.

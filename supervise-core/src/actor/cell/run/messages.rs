@@ -74,6 +74,9 @@ impl<A: Actor> Runner<A> {
                 Next::Again
             }
             Control::Kill => self.failed(Failure::killed()),
+            // Taken out before.
+            #[cfg(feature = "spans")]
+            Control::Origin(_) => Next::Again,
             Control::Visit(visit) => self.visited(visit),
         }
     }
@@ -165,6 +168,8 @@ impl<A: Actor> Runner<A> {
     /// The messages that are gathered are handled now.
     pub(super) fn begin_batch(&mut self) -> UserCode {
         self.effects.cell.mailbox.set_handling(true);
+        #[cfg(feature = "spans")]
+        self.effects.begin_span_of_batch();
         UserCode::Batch
     }
 
@@ -268,6 +273,8 @@ impl<A: Actor> Runner<A> {
     )]
     #[inline(always)]
     pub(super) fn handled(&mut self, outcome: UserCodeResult) {
+        #[cfg(feature = "spans")]
+        self.effects.end_span(&outcome);
         if matches!(outcome, Ok(Ok(())))
             && !self.effects.parked
             && self.effects.aside.is_none()
@@ -385,6 +392,8 @@ pub(super) fn admit<A: Actor>(
     }
     let batching = if A::BATCHES { A::batching(&message) } else { None };
     if A::BATCHES && effects.comes_after_batch(batching) {
+        #[cfg(feature = "spans")]
+        effects.origin_comes_after_batch();
         effects.put_after_batch(message);
         return ControlFlow::Break(Interrupt::Batch);
     }
@@ -399,15 +408,21 @@ pub(super) fn admit<A: Actor>(
             if A::BATCHES {
                 effects.begun();
             }
+            #[cfg(feature = "spans")]
+            effects.forget_origin();
             return ControlFlow::Break(Interrupt::Unwanted(message));
         }
         Err(payload) => {
+            #[cfg(feature = "spans")]
+            effects.forget_origin();
             let failure = Failure::panic(payload).left(Some(During::StashWhile));
             drop_because(AskError::Failed(failure.clone()), message);
             return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
         }
     }
     if let Some(how) = batching {
+        #[cfg(feature = "spans")]
+        effects.gather_origin();
         return if effects.gather(message, how) {
             ControlFlow::Break(Interrupt::Batch)
         } else {
@@ -440,8 +455,17 @@ fn handle<A: Actor>(
     if A::KEEPS_REPLIES {
         reply::begin();
     }
-    match instance.handle_now(message, ctx) {
+    #[cfg(feature = "spans")]
+    effects.begin_span(&message);
+    #[cfg(feature = "spans")]
+    let inside = effects.enter_span();
+    let handled = instance.handle_now(message, ctx);
+    #[cfg(feature = "spans")]
+    drop(inside);
+    match handled {
         ControlFlow::Break(Ok(())) if !ctx.has_news() && effects.aside.is_none() && !A::KEEPS_REPLIES => {
+            #[cfg(feature = "spans")]
+            effects.end_span(&Ok(Ok(())));
             ControlFlow::Continue(())
         }
         ControlFlow::Break(outcome) => ControlFlow::Break(Interrupt::Back(Ok(outcome))),

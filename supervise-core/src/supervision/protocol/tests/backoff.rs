@@ -183,6 +183,33 @@ fn a_round_that_is_due_while_the_last_restart_of_the_parent_has_failed_leaves_th
 }
 
 #[test]
+fn the_restart_of_the_parent_also_answers_a_survivor_that_failed_before_its_delay_was_over() {
+    let mut actor = running(2);
+    fails(&mut actor, A, &GROUP);
+    back(&mut actor, Returned::Err(Y));
+    drive(&mut actor, Restart(Y));
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance, rebuild(Y)]);
+    step(&mut actor, Input::Parked);
+    assert_eq!(due(&mut actor, 1), []);
+    assert_eq!(
+        fails(&mut actor, B, &GROUP),
+        [decided(B, X, Directive::Restart, Outcome::AlreadyAnswered)],
+        "there is no second delayed restart"
+    );
+    assert_eq!(
+        back(&mut actor, Returned::Ok),
+        [
+            Note(News::Restarted(Y)),
+            Send(A, Restart(Y)),
+            Send(A, Resume(None)),
+            Send(B, Restart(Y)),
+            Send(B, Resume(None)),
+            Send(B, Resume(None)),
+        ]
+    );
+}
+
+#[test]
 fn a_survivor_of_a_restart_that_is_over_is_restarted_when_its_delay_is() {
     let mut actor = rebuilding(1);
     back(&mut actor, Returned::Ok);
@@ -217,4 +244,16 @@ fn rounds_that_nobody_waits_for_are_forgotten() {
     let last = fails(&mut actor, B, &GROUP);
     let Some(Effect::Arm(Timer::Restart(round), _)) = last.last() else { panic!("{last:?}") };
     assert_eq!(due(&mut actor, *round), [Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]);
+}
+
+#[test]
+fn a_delayed_resume_does_not_answer_another_failure() {
+    let mut actor = running(1);
+    drive(&mut actor, failed(A, Why::Starting('x')));
+    assert_eq!(decide(&mut actor, Directive::Resume, &ONE_FOR_ONE)[1..], [arm(1, Duration::from_millis(100))]);
+    drive(&mut actor, failed(A, Y));
+    assert_eq!(
+        decide(&mut actor, Directive::Restart, &ONE_FOR_ONE)[1..],
+        [Send(A, Restart(Y)), Send(A, Resume(None))]
+    );
 }

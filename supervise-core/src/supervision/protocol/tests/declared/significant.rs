@@ -82,3 +82,16 @@ fn significant_children_that_a_restart_makes_anew_are_others() {
     drive(&mut actor, ended(B));
     assert_eq!(drive(&mut actor, ended(A)), [], "both are made anew");
 }
+
+#[test]
+fn a_significant_child_that_ends_while_its_parent_restarts_ends_the_parent_before_it_is_replaced() {
+    let temporary = SIGNIFICANT.restart(RestartType::Temporary);
+    let mut actor = with(&[temporary], AutoShutdown::AnySignificant);
+    assert_eq!(restarts(&mut actor, A, &ONE_FOR_ONE), [Send(A, Terminate)]);
+    drive(&mut actor, Suspend);
+    assert_eq!(drive(&mut actor, RestartTogether(X)), [pre_restart(X, false)]);
+    assert_eq!(back(&mut actor, Returned::Ok), [DropInstance]);
+    let does = drive(&mut actor, ended(A));
+    assert_eq!(does[..2], [Effect::EndsByItself, Effect::AnnounceStop], "no new instance is announced");
+    assert_eq!(does[2..], the_end(HowEnded::Graceful));
+}

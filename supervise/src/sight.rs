@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use supervise_core::{DeadLetterReason, During, Event, Glimpse, NodeState, OnLimit, Outcome, Strategy};
+use supervise_core::{DeadLetterReason, During, Event, Glimpse, NodeState, OnLimit, Outcome, Standing, Strategy};
 
 /// The time since the system began.
 pub(super) type Time = Duration;
@@ -23,6 +23,9 @@ pub(super) struct Sight<'a> {
     pub(super) pushed: u32,
     pub(super) waiting: usize,
     pub(super) capacity: Option<usize>,
+    pub(super) stashed: usize,
+    /// The keys of the actors for which its code waits.
+    pub(super) waits_for: Vec<u64>,
     pub(super) restarts: u32,
     pub(super) attempt: u32,
     pub(super) budget: Option<Budget>,
@@ -37,17 +40,30 @@ pub(super) struct Budget {
     pub(super) within: Option<Duration>,
     /// Whether the supervisor fails at the limit. Otherwise the child stops.
     pub(super) escalates: bool,
+    /// The rule whose own limit it is. `None`: the strategy's.
+    pub(super) rule: Option<&'static str>,
+}
+
+impl Budget {
+    fn of(standing: Standing, within: Option<Duration>, then: OnLimit, rule: Option<&'static str>) -> Self {
+        Self { used: standing.used, of: standing.of, within, escalates: then == OnLimit::Escalate, rule }
+    }
 }
 
 impl<'a> Sight<'a> {
     /// `above` is how its parent supervises.
     pub(super) fn of(glimpse: &'a Glimpse, above: Option<&Strategy>) -> Self {
-        let budget = glimpse.standing().zip(above).map(|(standing, strategy)| Budget {
-            used: standing.used,
-            of: standing.of,
-            within: strategy.limit.within,
-            escalates: strategy.on_limit == OnLimit::Escalate,
+        let of_strategy = glimpse
+            .standing()
+            .zip(above)
+            .map(|(standing, strategy)| Budget::of(standing, strategy.limit.within, strategy.on_limit, None));
+        let of_rule = glimpse.standing_of_rule().zip(above).map(|((rule, standing), strategy)| {
+            let within = rule.directive.and_then(|directive| directive.limit().within);
+            Budget::of(standing, within, strategy.on_limit, Some(rule.pattern))
         });
+        let budget =
+            of_rule.into_iter().chain(of_strategy).min_by_key(|budget| budget.of.saturating_sub(budget.used));
+        let waits = if glimpse.is_parked() { glimpse.waits_for() } else { Vec::new() };
         Self {
             key: glimpse.uid().into(),
             depth: glimpse.depth(),
@@ -60,6 +76,8 @@ impl<'a> Sight<'a> {
             pushed: glimpse.pushed(),
             waiting: glimpse.waiting(),
             capacity: glimpse.capacity(),
+            stashed: glimpse.stashed(),
+            waits_for: waits.iter().map(|actor| actor.uid().into()).collect(),
             restarts: glimpse.restarts(),
             attempt: glimpse.attempt(),
             budget,

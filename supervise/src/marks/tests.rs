@@ -16,6 +16,8 @@ fn sight(pushed: u32, waiting: usize, handling: bool) -> Sight<'static> {
         pushed,
         waiting,
         capacity: None,
+        stashed: 0,
+        waits_for: Vec::new(),
         restarts: 0,
         attempt: 0,
         budget: None,

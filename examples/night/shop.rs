@@ -1,17 +1,8 @@
-//! A shop in the middle of the night, in which several things are wrong, and the console that shows them:
-//!
-//! ```text
-//! cargo run --release --example night --features console
-//! curl -s http://127.0.0.1:6670/text
-//! ```
-//!
-//! Arguments: the number of sessions (100 000), and the seconds after which it ends (never). The gateway is refused, a connection
-//! hangs with orders behind it, the mail is near its limit, the audit falls behind, and nobody writes reports any more.
+//! The shop of which much is wrong: the system that `night` shows, and that the tests in a browser read.
 
 use std::io;
 use std::time::Duration;
 
-use supervise::console::Console;
 use supervise::prelude::*;
 
 #[actor]
@@ -169,48 +160,54 @@ impl Reports {
     }
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let sessions = arguments.next().map_or(Ok(100_000), |argument| argument.parse())?;
-    let seconds: Option<u64> = arguments.next().map(|argument| argument.parse()).transpose()?;
-    let system = ActorSystem::new("shop");
-    let console = Console::of(&system).serve("127.0.0.1:6670")?;
-    println!("http://127.0.0.1:6670");
+/// What keeps the shop busy.
+pub(crate) struct Shop {
+    gateway: GatewayRef,
+    audit: AuditRef,
+    smtp: SmtpRef,
+    reports: ReportsRef,
+}
 
-    let storefront = system.spawn("storefront", || Storefront)?;
-    storefront.open(sessions).await?;
-    let payments = system.spawn("payments", || Payments)?;
-    let (gateway, audit) = (payments.gateway().await?, payments.audit().await?);
-    let smtp = system.spawn("mail", || Mail)?.smtp().await?;
-    let ledger = system.spawn("stock", || Stock)?.ledger().await?;
-    let reports = system.spawn("office", || Office)?.reports().await?;
-    for _ in 0..41 {
-        ledger.reserve().tell()?;
-    }
-    for _ in 0..6 {
-        // Messages that are sent after it stopped are lost.
-        let _lost = reports.track().tell();
+impl Shop {
+    /// Opens the shop, with so many sessions.
+    ///
+    /// # Errors
+    ///
+    /// If the system ends meanwhile.
+    pub(crate) async fn open(system: &ActorSystem, sessions: usize) -> Result<Self, Box<dyn std::error::Error>> {
+        let storefront = system.spawn("storefront", || Storefront)?;
+        storefront.open(sessions).await?;
+        let payments = system.spawn("payments", || Payments)?;
+        let (gateway, audit) = (payments.gateway().await?, payments.audit().await?);
+        let smtp = system.spawn("mail", || Mail)?.smtp().await?;
+        let ledger = system.spawn("stock", || Stock)?.ledger().await?;
+        let reports = system.spawn("office", || Office)?.reports().await?;
+        for _ in 0..41 {
+            ledger.reserve().tell()?;
+        }
+        for _ in 0..6 {
+            // What is told after it stopped is lost.
+            let _lost = reports.track().tell();
+        }
+        Ok(Self { gateway, audit, smtp, reports })
     }
 
-    let mut ticks = tokio::time::interval(Duration::from_millis(50));
-    for tick in 0_u64.. {
-        ticks.tick().await;
-        let _told = reports.track().tell();
+    /// One twentieth of a second of work, the `tick`th.
+    ///
+    /// # Errors
+    ///
+    /// If the system has ended.
+    pub(crate) fn work(&self, tick: u64) -> Result<(), Box<dyn std::error::Error>> {
+        let _lost = self.reports.track().tell();
         for _ in 0..20 {
-            audit.enter().tell()?;
+            self.audit.enter().tell()?;
         }
-        if tick % 20 == 0 {
-            gateway.charge().tell()?;
+        if tick.is_multiple_of(20) {
+            self.gateway.charge().tell()?;
         }
-        if tick % 280 == 0 {
-            smtp.deliver().tell()?;
+        if tick.is_multiple_of(280) {
+            self.smtp.deliver().tell()?;
         }
-        if seconds.is_some_and(|seconds| tick >= seconds * 20) {
-            break;
-        }
+        Ok(())
     }
-    println!("{}", console.text());
-    system.terminate().await;
-    Ok(())
 }

@@ -1,0 +1,40 @@
+//! A shop in the middle of the night, in which several things are wrong, and the console that shows them:
+//!
+//! ```text
+//! cargo run --release --example night --features console
+//! curl -s http://127.0.0.1:6670/text
+//! ```
+//!
+//! Arguments: the number of sessions (100 000), and the seconds after which it ends (never). The gateway is refused, a connection
+//! hangs with orders behind it, the mail is near its limit, the audit falls behind, and nobody writes reports any more.
+
+mod shop;
+
+use std::time::Duration;
+
+use supervise::console::Console;
+use supervise::prelude::*;
+
+use self::shop::Shop;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let sessions = arguments.next().map_or(Ok(100_000), |argument| argument.parse())?;
+    let seconds: Option<u64> = arguments.next().map(|argument| argument.parse()).transpose()?;
+    let system = ActorSystem::new("shop");
+    let console = Console::of(&system).serve("127.0.0.1:6670")?;
+    println!("http://127.0.0.1:6670");
+    let shop = Shop::open(&system, sessions).await?;
+    let mut ticks = tokio::time::interval(Duration::from_millis(50));
+    for tick in 0_u64.. {
+        ticks.tick().await;
+        shop.work(tick)?;
+        if seconds.is_some_and(|seconds| tick >= seconds * 20) {
+            break;
+        }
+    }
+    println!("{}", console.text());
+    system.terminate().await;
+    Ok(())
+}

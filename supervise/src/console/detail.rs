@@ -1,0 +1,119 @@
+//! What is told of the one actor that a reader has chosen.
+
+use std::sync::Arc;
+
+use supervise_core::{Glimpse, NodeState};
+
+use super::rows::{Row, Shown, row_of};
+use super::sight::{Sight, Time};
+use super::waits::Waits;
+
+/// The supervisors above that are told.
+const MOST_ABOVE: usize = 12;
+
+/// How an actor above the chosen one supervises.
+#[derive(Debug, Clone)]
+pub(super) struct Above {
+    pub(super) path: String,
+    pub(super) strategy: String,
+    pub(super) rules: Vec<String>,
+}
+
+/// The chosen actor.
+#[derive(Debug, Clone)]
+pub(super) struct Detail {
+    pub(super) key: u64,
+    pub(super) row: Row,
+    pub(super) capacity: Option<usize>,
+    pub(super) pushed: u32,
+    /// The handler that it entered last.
+    pub(super) last_handler: Option<&'static str>,
+    /// Its supervisors, the nearest first.
+    pub(super) above: Vec<Above>,
+    /// The line of the nearest supervisor's rules that decided the last failure.
+    pub(super) matched: Option<usize>,
+    pub(super) waits_for: Vec<Waiting>,
+    /// Who waits for it: how far away, and what.
+    pub(super) askers: Vec<(usize, Waiting)>,
+}
+
+/// One that waits, or is waited for.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub(super) path: Arc<str>,
+    pub(super) handler: Option<&'static str>,
+    pub(super) since: Time,
+}
+
+/// Follows the path to the chosen actor while a look goes on.
+#[derive(Debug, Default)]
+pub(super) struct Chooser {
+    /// The elements of its path.
+    names: Vec<String>,
+    /// How many of them were met.
+    met: usize,
+    above: Vec<Above>,
+}
+
+impl Chooser {
+    pub(super) fn of(path: Option<&str>) -> Option<Self> {
+        let names = path?.strip_prefix('/')?.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
+        Some(Self { names: std::iter::once(String::new()).chain(names).collect(), met: 0, above: Vec::new() })
+    }
+
+    /// Returns whether it is the chosen actor. Each actor comes before its children.
+    pub(super) fn see(&mut self, glimpse: &Glimpse, path: &str) -> bool {
+        let depth = glimpse.depth();
+        if depth != self.met || self.met >= self.names.len() {
+            return false;
+        }
+        if depth > 0 && self.names[depth] != glimpse.actor().name() {
+            return false;
+        }
+        self.met += 1;
+        let is_it = self.met == self.names.len();
+        if !is_it {
+            let (strategy, rules) = glimpse.policy();
+            self.above.push(Above { path: path.to_owned(), strategy, rules });
+        }
+        is_it
+    }
+
+    pub(super) fn detail(&mut self, glimpse: &Glimpse, sight: &Sight<'_>, path: &str, shown: &Shown) -> Detail {
+        let mut above = std::mem::take(&mut self.above);
+        above.reverse();
+        above.truncate(MOST_ABOVE);
+        let rule = glimpse.last_failure().and_then(|failure| failure.rule);
+        let matched = rule.zip(above.first()).and_then(|(rule, nearest)| {
+            let what = if rule == "_" { "anything else" } else { rule };
+            nearest
+                .rules
+                .iter()
+                .position(|line| line.strip_prefix(what).is_some_and(|rest| rest.starts_with(" →")))
+        });
+        Detail {
+            key: sight.key,
+            row: row_of(sight.depth, sight, path, shown),
+            capacity: sight.capacity,
+            pushed: sight.pushed,
+            last_handler: sight.handler.filter(|_| sight.state != NodeState::Starting),
+            above,
+            matched,
+            waits_for: Vec::new(),
+            askers: Vec::new(),
+        }
+    }
+}
+
+impl Detail {
+    /// Who waits for whom is known when all have been seen.
+    pub(super) fn complete(&mut self, waits: &Waits) {
+        let waiting = |link: &super::waits::Link| Waiting {
+            path: Arc::clone(&link.path),
+            handler: link.handler,
+            since: link.since,
+        };
+        self.waits_for = waits.targets(self.key).map(|(_, link)| waiting(link)).collect();
+        self.askers = waits.askers(self.key).into_iter().map(|(away, link)| (away, waiting(link))).collect();
+    }
+}

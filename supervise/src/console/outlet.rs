@@ -1,0 +1,135 @@
+//! What readers read: the last view, written once for all readers with the same wish.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+use super::collector::View;
+use super::json::json;
+use super::rows::Listing;
+use super::watch::Watch;
+use super::wish::Wish;
+
+/// A view as JSON.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) json: String,
+    pub(super) made: Instant,
+    /// Whether the system has ended, so that no page follows.
+    pub(super) is_last: bool,
+}
+
+impl Page {
+    fn new(system: &str, view: &View, listing: &Listing) -> Self {
+        Self { json: json(system, view, listing), made: Instant::now(), is_last: view.ended.is_some() }
+    }
+}
+
+/// From here the readers with one wish read. It goes with the last one of them.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    wish: Wish,
+    /// `None`: the first one is being made.
+    pub(super) latest: watch::Sender<Option<Arc<Page>>>,
+}
+
+impl Outlet {
+    fn tell(&self, system: &str, view: &View, listing: &Listing) {
+        self.latest.send_replace(Some(Arc::new(Page::new(system, view, listing))));
+    }
+}
+
+/// All outlets.
+#[derive(Debug, Default)]
+pub(super) struct Outlets(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    outlets: Vec<Weak<Outlet>>,
+    /// How the system ended. Nobody looks any more.
+    last: Option<Arc<Page>>,
+}
+
+impl Outlets {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The outlet for a wish.
+    pub(super) fn of(&self, wish: Wish) -> Arc<Outlet> {
+        let mut kept = self.kept();
+        kept.outlets.retain(|outlet| outlet.strong_count() > 0);
+        let known = kept.outlets.iter().filter_map(Weak::upgrade).find(|outlet| outlet.wish == wish);
+        known.unwrap_or_else(|| {
+            let outlet = Arc::new(Outlet { wish, latest: watch::Sender::new(kept.last.clone()) });
+            kept.outlets.push(Arc::downgrade(&outlet));
+            outlet
+        })
+    }
+
+    /// From now on readers get the last view.
+    pub(super) fn end(&self, system: &str, view: &View) {
+        let page = Arc::new(Page::new(system, view, &Listing::default()));
+        let mut kept = self.kept();
+        for outlet in kept.outlets.iter().filter_map(Weak::upgrade) {
+            outlet.latest.send_if_modified(|latest| {
+                let is_new = latest.is_none();
+                latest.get_or_insert_with(|| Arc::clone(&page));
+                is_new
+            });
+        }
+        kept.last = Some(page);
+    }
+}
+
+/// What the console's thread knows of those who read.
+#[derive(Debug, Default)]
+pub(super) struct Readers {
+    outlets: Vec<Weak<Outlet>>,
+    /// One for each outlet.
+    listings: Vec<Listing>,
+    has_new: bool,
+}
+
+impl Readers {
+    /// Learns who reads now.
+    pub(super) fn update(&mut self, outlets: &Outlets) {
+        let known = self.outlets.drain(..).zip(self.listings.drain(..));
+        (self.outlets, self.listings) = known.filter(|(outlet, _)| outlet.strong_count() > 0).collect();
+        let now: Vec<Arc<Outlet>> = outlets.kept().outlets.iter().filter_map(Weak::upgrade).collect();
+        for outlet in now {
+            if !self.outlets.iter().any(|known| known.as_ptr() == Arc::as_ptr(&outlet)) {
+                self.listings.push(Listing::of(outlet.wish.clone()));
+                self.outlets.push(Arc::downgrade(&outlet));
+                self.has_new = true;
+            }
+        }
+    }
+
+    /// Whether somebody has not been told anything.
+    pub(super) fn has_new(&self) -> bool {
+        self.has_new
+    }
+
+    pub(super) fn listings(&mut self) -> &mut [Listing] {
+        &mut self.listings
+    }
+
+    /// Looks for those who wait for their first view.
+    pub(super) fn glance(&mut self, watch: &mut Watch, system: &str, view: &View) {
+        watch.glance_for(&mut self.listings);
+        let now = watch.system().uptime();
+        self.tell(system, &View { now, ..view.clone() });
+    }
+
+    /// Tells each what it sees of a view.
+    pub(super) fn tell(&mut self, system: &str, view: &View) {
+        self.has_new = false;
+        for (outlet, listing) in self.outlets.iter().zip(&self.listings) {
+            if let Some(outlet) = outlet.upgrade() {
+                outlet.tell(system, view, listing);
+            }
+        }
+    }
+}

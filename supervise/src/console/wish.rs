@@ -1,0 +1,126 @@
+//! What one reader asks for beside what all see: `?by=type&search=gate&focus=/user/a&open=/user/b&shut=/user/c`.
+
+/// A reader's wish. Readers with the same wish share one list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Wish {
+    /// Actors as lines by type instead of as a tree.
+    pub(super) by_type: bool,
+    /// In lower case. Empty: everything.
+    pub(super) search: String,
+    /// The path of the actor about which more is told.
+    pub(super) focus: Option<String>,
+    /// Groups of alike actors that are shown, and actors whose children are shown although they are within such a group.
+    open: Vec<Open>,
+    /// Paths of actors whose children are not shown.
+    shut: Vec<String>,
+}
+
+/// `/user/storefront//Session#2`: the third page of the children of that type; without a page the first, and without a type an actor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Open {
+    what: String,
+    page: usize,
+}
+
+/// How much may be asked for.
+const MOST_OPEN: usize = 32;
+const MOST_PAGES: usize = 100;
+const LONGEST: usize = 2_048;
+
+impl Wish {
+    /// What is not understood is left out.
+    pub(super) fn of(query: &str) -> Self {
+        let mut wish = Self::default();
+        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = decoded(value);
+            if value.is_empty() || value.len() > LONGEST {
+                continue;
+            }
+            match key {
+                "by" => wish.by_type = value == "type",
+                "search" => wish.search = value.to_lowercase(),
+                "focus" => wish.focus = Some(value),
+                "open" if wish.open.len() < MOST_OPEN => {
+                    let (what, page) = value.rsplit_once('#').unwrap_or((&value, "0"));
+                    let page = page.parse().unwrap_or(0).min(MOST_PAGES - 1);
+                    wish.open.push(Open { what: what.to_owned(), page });
+                }
+                "shut" if wish.shut.len() < MOST_OPEN => wish.shut.push(value),
+                _ => {}
+            }
+        }
+        wish
+    }
+
+    /// The page of a group that is to be shown.
+    pub(super) fn page(&self, parent: &str, short_type: &str) -> Option<usize> {
+        let is_it = |what: &str| {
+            what.strip_prefix(parent)
+                .and_then(|rest| rest.strip_prefix("//"))
+                .is_some_and(|wanted| wanted == short_type)
+        };
+        self.open.iter().find(|open| is_it(&open.what)).map(|open| open.page)
+    }
+
+    /// Whether nothing is opened, so that there is no need to ask for each actor.
+    pub(super) fn opens_nothing(&self) -> bool {
+        self.open.is_empty() && self.focus.is_none()
+    }
+
+    /// Whether an actor is shown although it is one of many: it is opened, or chosen, or above the chosen one.
+    pub(super) fn opens(&self, path: &str) -> bool {
+        let is_above =
+            |below: &str| below.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.open.iter().any(|open| open.what == path) || self.focus.as_deref().is_some_and(is_above)
+    }
+
+    pub(super) fn shuts(&self, path: &str) -> bool {
+        self.shut.iter().any(|shut| shut == path)
+    }
+}
+
+/// The value of a query's field. What is no text in UTF-8 becomes empty.
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits =
+                    [rest.next(), rest.next()].map(|digit| char::from(digit.unwrap_or(b' ')).to_digit(16));
+                let [Some(high), Some(low)] = digits else { return String::new() };
+                u8::try_from(high * 16 + low).unwrap_or_default()
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_read_from_a_query() {
+        let wish = Wish::of(
+            "by=type&search=GATE%20way&focus=%2Fuser%2Fa%2Fb&open=%2Fuser%2Fc%2F%2FPool%3CConn%3E%232&shut=/user/d&x=1",
+        );
+        assert!(wish.by_type && wish.search == "gate way" && wish.shuts("/user/d"));
+        assert_eq!(wish.page("/user/c", "Pool<Conn>"), Some(2));
+        assert_eq!((wish.page("/user/c", "Pool"), wish.page("/user", "c//Pool<Conn>")), (None, None));
+        assert!(wish.opens("/user/a") && wish.opens("/user/a/b") && wish.opens("/user"));
+        assert!(!wish.opens("/user/a/b/c") && !wish.opens("/user/ab"));
+        assert_eq!(Wish::of(""), Wish::default());
+    }
+
+    #[test]
+    fn nonsense_and_too_much_is_left_out() {
+        assert_eq!(Wish::of("search=%f&focus=%ff%fe&by=&&=&open"), Wish::default());
+        let many = "open=/a&".repeat(1_000);
+        assert_eq!(Wish::of(&many).open.len(), MOST_OPEN);
+        assert_eq!(Wish::of("open=/a%2399999999").open[0].page, MOST_PAGES - 1);
+        assert_eq!(Wish::of(&format!("search={}", "a".repeat(LONGEST + 1))), Wish::default());
+    }
+}

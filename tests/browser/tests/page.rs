@@ -1,0 +1,375 @@
+//! The console's page in Chromium, on systems that fail. CON-13, CON-17, CON-19, CON-20, CON-21, CON-25, CON-26, CON-28.
+
+#[path = "../../../examples/night/shop.rs"]
+mod shop;
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use supervise::console::{Console, Running};
+use supervise::prelude::*;
+use supervise_browser::contrast::TOO_FAINT;
+use supervise_browser::{Browser, PATIENCE};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+use self::shop::Shop;
+
+/// A system, and the console that serves it.
+struct Night {
+    system: ActorSystem,
+    console: Running,
+    work: Option<JoinHandle<()>>,
+}
+
+impl Night {
+    fn quiet() -> Self {
+        let system = ActorSystem::new("shop");
+        let console = Console::of(&system).serve("127.0.0.1:0").expect("a free port");
+        Self { system, console, work: None }
+    }
+
+    /// The shop of which much is wrong, at work.
+    async fn shop(sessions: usize) -> Self {
+        let mut night = Self::quiet();
+        let shop = Shop::open(&night.system, sessions).await.expect("it opens");
+        night.work = Some(tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(Duration::from_millis(50));
+            for tick in 0.. {
+                ticks.tick().await;
+                if shop.work(tick).is_err() {
+                    return;
+                }
+            }
+        }));
+        night
+    }
+
+    fn socket(&self) -> SocketAddr {
+        self.console.local_addr().expect("it listens by TCP")
+    }
+
+    fn address(&self) -> String {
+        format!("http://{}/", self.socket())
+    }
+
+    async fn end(self) {
+        self.system.terminate().await;
+        if let Some(work) = self.work {
+            work.await.expect("it ends with its system");
+        }
+    }
+}
+
+#[actor]
+#[supervise(on(_) = Stop)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, name: String, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn(&name, || Clerk)
+    }
+}
+
+#[actor]
+struct Clerk;
+
+#[actor]
+impl Clerk {
+    #[handler]
+    fn fail(&mut self, text: String) -> Result<(), std::io::Error> {
+        Err(std::io::Error::other(text))
+    }
+}
+
+/// An open stream that a program holds beside the pages.
+async fn stream(address: SocketAddr) -> (u16, TcpStream) {
+    let mut socket = TcpStream::connect(address).await.expect("it listens");
+    socket.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("it reads");
+    let mut head = [0; 12];
+    socket.read_exact(&mut head).await.expect("it answers");
+    let status = std::str::from_utf8(&head[9..]).expect("text").parse().expect("a status");
+    (status, socket)
+}
+
+const ROWS: &str = "document.querySelectorAll('#rows tr').length";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_19_eight_tabs_work_and_a_hidden_one_holds_no_stream() {
+    let night = Night::quiet();
+    let browser = Browser::start().await;
+    let mut tabs = vec![browser.client().window().await.expect("a tab")];
+    browser.open(&night.address()).await;
+    for _ in 1..8 {
+        let tab = browser.client().new_window(true).await.expect("a tab").handle;
+        browser.client().switch_to_window(tab.clone()).await.expect("it is there");
+        browser.open(&night.address()).await;
+        tabs.push(tab);
+    }
+    for tab in tabs {
+        browser.client().switch_to_window(tab).await.expect("it is there");
+        browser.devtools("Page.bringToFront", json!({})).await;
+        browser.until(&format!("!document.hidden && {ROWS} >= 3")).await;
+        browser.until_text("#live", "Live").await;
+    }
+    // One tab is seen, so 15 of 16 streams are free, as soon as the server knows that the others have closed theirs.
+    let began = Instant::now();
+    let mut held = Vec::new();
+    loop {
+        let (status, socket) = stream(night.socket()).await;
+        match status {
+            200 => held.push(socket),
+            _ if held.len() == 15 => break,
+            _ => tokio::task::yield_now().await,
+        }
+        assert!(held.len() <= 15 && began.elapsed() < PATIENCE, "{} streams were free", held.len());
+    }
+    // The seventeenth stream is the page's own: it says so, and comes back by itself.
+    browser.open("about:blank").await;
+    loop {
+        let (status, socket) = stream(night.socket()).await;
+        if status == 200 {
+            held.push(socket);
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE);
+    }
+    browser.open(&night.address()).await;
+    browser.until_text("#live", "16 pages are open").await;
+    held.clear();
+    browser.until_text("#live", "Live").await;
+    browser.end().await;
+    night.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_20_a_name_that_a_stranger_owns_gets_nothing() {
+    let night = Night::quiet();
+    let browser = Browser::start().await;
+    let port = night.socket().port();
+    browser.open(&format!("http://evil.test:{port}/")).await;
+    browser.until_text("body", "This host name is not allowed").await;
+    for path in ["", "text", "snapshot.json", "events"] {
+        let answer = browser
+            .run(&format!("const answer = await fetch('http://evil.test:{port}/{path}'); return answer.status"))
+            .await;
+        assert_eq!(answer, 421, "{path}");
+        // Another site reads nothing of it either.
+        let answer = browser
+            .run(&format!(
+                "try {{ return (await fetch('http://127.0.0.1:{port}/{path}')).status }} catch (e) {{ return e.name }}"
+            ))
+            .await;
+        assert_eq!(answer, "TypeError", "{path}");
+    }
+    let (_, text) = get(night.socket(), "/text", "Sec-Fetch-Site: cross-site\r\n").await;
+    assert!(text.starts_with("HTTP/1.1 403"), "{text}");
+    // The refusals were seen; what follows must be without a report.
+    browser.log().await;
+    browser.end().await;
+    night.end().await;
+}
+
+async fn get(address: SocketAddr, path: &str, headers: &str) -> (SocketAddr, String) {
+    let mut socket = TcpStream::connect(address).await.expect("it listens");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
+    socket.write_all(head.as_bytes()).await.expect("it reads");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).await.expect("it answers");
+    (address, text)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_17_con_21_what_failed_before_is_on_the_page_as_text() {
+    let night = Night::quiet();
+    let evil = "<img src=x onerror=window.evil=1>";
+    let desk = night.system.spawn("desk", || Desk).expect("a free name");
+    let name = "%3Cimg%20onerror=evil%3E";
+    let clerk = desk.seat(name.to_owned()).await.expect("it answers");
+    clerk.fail(evil.to_owned()).await.expect_err("it fails");
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#failures", evil).await;
+    browser.until_text("#failures", name).await;
+    // On its own page too.
+    browser.run("document.querySelector('#failures tr').click()").await;
+    browser.until_text("#detail h3", name).await;
+    browser.until_text("#detail", evil).await;
+    assert_eq!(browser.run("return document.querySelectorAll('img').length").await, 0);
+    assert_eq!(browser.run("return window.evil === undefined").await, true);
+    browser.end().await;
+    night.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_26_the_page_says_how_the_system_ended_and_stays() {
+    let night = Night::quiet();
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until(&format!("{ROWS} >= 3")).await;
+    night.end().await;
+    browser.until_text("#lede", "The system has ended, as it was told to.").await;
+    browser.until_text("#live", "Ended").await;
+    assert_ne!(browser.run(&format!("return {ROWS}")).await, 0);
+    browser.end().await;
+}
+
+/// The attempt begins when the countdown ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_13_the_countdown_ends_when_the_actor_restarts() {
+    let night = Night::shop(0).await;
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#cards", "Restart loop").await;
+    browser
+        .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Restart loop')).click()")
+        .await;
+    browser.until_text("#detail h3", "gateway").await;
+    // The page's own count of the milliseconds that are left, and then the next look that finds it running.
+    browser.until("document.querySelector('#countdown')?.dataset.left > 0").await;
+    let ends =
+        browser.run("return performance.now() + Number(document.querySelector('#countdown').dataset.left)").await;
+    browser
+        .until("!document.querySelector('#countdown') || document.querySelector('#countdown').dataset.left <= 0")
+        .await;
+    let ended = browser.run("return performance.now()").await;
+    let off = ended.as_f64().unwrap_or_default() - ends.as_f64().unwrap_or_default();
+    assert!((-1_100.0..1_500.0).contains(&off), "{off} ms");
+    browser.end().await;
+    night.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_25_three_of_many_are_found_at_once() {
+    let night = Night::shop(100_000).await;
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#rows", "100\u{202f}000 × Session").await;
+    browser.until_text("#cards", "Falling behind").await;
+    let lines = browser.run(&format!("return {ROWS}")).await;
+    assert!(lines.as_u64().is_some_and(|lines| (5..=300).contains(&lines)), "{lines}");
+    // Opened, they come by pages.
+    browser
+        .run("[...document.querySelectorAll('#rows tr')].find(e => e.textContent.includes('× Session')).click()")
+        .await;
+    browser.until(&format!("{ROWS} > 100")).await;
+    browser.until_text("#rows", "page 1 of 1\u{202f}000").await;
+    browser.run("document.querySelector('#rows [aria-label=\"Next page\"]').click()").await;
+    browser.until_text("#rows", "page 2 of 1\u{202f}000").await;
+    assert!(browser.run(&format!("return {ROWS} <= 300")).await == true);
+    // One of them is found by its name, by the server.
+    let name = browser
+        .run("return [...document.querySelectorAll('#rows tr')].find(e => e.ariaLevel === '5').dataset.path")
+        .await;
+    let name = name.as_str().and_then(|path| path.rsplit_once('/')).expect("a path").1.to_owned();
+    browser.press('/').await;
+    browser.client().active_element().await.expect("the search").send_keys(&name).await.expect("it takes keys");
+    browser.until_text("#note", " found").await;
+    browser
+        .until(&format!(
+            "document.querySelector('#rows tr').dataset.path.toLowerCase().endsWith({:?})",
+            format!("/{}", name.to_lowercase())
+        ))
+        .await;
+    browser.press('\u{e00c}').await;
+    browser.until_text("#rows", "× Session").await;
+    // And by type there is a line for each.
+    browser.run("document.querySelector('[data-tab=type]').click()").await;
+    browser.until_text("#rows", "1 × Gateway").await;
+    browser.end().await;
+    night.end().await;
+}
+
+/// CON-08: the root of what is stuck, and who waits for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_08_the_page_names_the_root_of_a_chain() {
+    let night = Night::shop(0).await;
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#cards", "Stuck").await;
+    browser.until_text("#cards", "1 actor waits for it: ledger → conn-2.").await;
+    browser
+        .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Stuck')).click()")
+        .await;
+    browser.until_text("#detail h3", "conn-2").await;
+    browser.until_text("#detail .waits", "ledger").await;
+    browser.until_text("#rows", "waits for conn-2").await;
+    // Whose rule decided, and which: marked in the table.
+    browser
+        .run("[...document.querySelectorAll('#rows tr')].find(e => e.textContent.includes('gateway')).click()")
+        .await;
+    browser.until_text("#detail .rules .hit", "io::Error → Restart(backoff(min = 1s, max = 30s").await;
+    browser.until_text("#detail", "gateway → payments → /user").await;
+    // What ended, and how.
+    browser.run("document.querySelector('[data-tab=ended]').click()").await;
+    browser.until_text("#ends", "stopped at its limit").await;
+    browser.end().await;
+    night.end().await;
+}
+
+/// Everything by keyboard, with the roles that a screen reader needs.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_28_the_tree_is_used_by_keyboard() {
+    const DOWN: char = '\u{e015}';
+    const ENTER: char = '\u{e007}';
+    const ESCAPE: char = '\u{e00c}';
+    let night = Night::shop(30).await;
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#rows", "gateway").await;
+    browser.press('/').await;
+    browser.until("document.activeElement.id === 'search'").await;
+    browser.press(ESCAPE).await;
+    browser.until("document.activeElement.id !== 'search'").await;
+    // One line of the tree is reached by Tab, and the others by arrows.
+    assert_eq!(browser.run("return document.querySelectorAll('#rows [tabindex=\"0\"]').length").await, 1);
+    browser.run("document.querySelector('#rows [tabindex=\"0\"]').focus()").await;
+    let first = browser.run("return document.activeElement.dataset.path").await;
+    browser.press(DOWN).await;
+    browser.until(&format!("document.activeElement.dataset.path !== {first}")).await;
+    let second = browser.run("return document.activeElement.dataset.path").await;
+    browser.press(ENTER).await;
+    browser
+        .until(&format!("document.querySelector('#rows [aria-selected=true]')?.dataset.path === {second}"))
+        .await;
+    // The focus stays where it was when new views come.
+    let at = browser.run("return Number(document.body.dataset.views)").await;
+    browser.until(&format!("Number(document.body.dataset.views) >= {at} + 2")).await;
+    assert_eq!(browser.run("return document.activeElement.dataset.path").await, second);
+    for condition in [
+        "document.querySelector('#rows').closest('[role=treegrid]')?.getAttribute('aria-label')",
+        "[...document.querySelectorAll('#rows tr')].every(e => e.role === 'row' && e.ariaLevel >= 1)",
+        "document.querySelector('#rows [aria-expanded=true]') && document.querySelector('#rows [aria-expanded=false]')",
+        "document.querySelector('#live').getAttribute('role') === 'status'",
+        "[...document.querySelectorAll('input, button')].every(e => e.ariaLabel || e.textContent.trim())",
+        "document.querySelectorAll('h1').length === 1 && document.documentElement.lang === 'en'",
+    ] {
+        assert_eq!(browser.run(&format!("return Boolean({condition})")).await, true, "{condition}");
+    }
+    browser.end().await;
+    night.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_28_texts_have_contrast_and_a_phone_needs_no_sideways_scroll() {
+    let night = Night::shop(30).await;
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#cards", "Restart loop").await;
+    browser.until("document.querySelector('#detail h3')").await;
+    for dark in [false, true] {
+        browser.dark(dark).await;
+        for width in [1440, 900, 420] {
+            browser.resize(width, 1000).await;
+            assert_eq!(browser.run(TOO_FAINT).await, Value::Array(Vec::new()), "dark: {dark}, {width} pixels");
+            let wide = browser.run("return document.documentElement.scrollWidth").await;
+            assert!(wide.as_u64().is_some_and(|wide| wide <= width.into()), "{wide} of {width} pixels");
+        }
+    }
+    browser.end().await;
+    night.end().await;
+}

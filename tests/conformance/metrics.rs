@@ -1,0 +1,6 @@
+//! CON-29, MET: what a recorder of the crate `metrics` is told, read through the exporter for Prometheus.
+
+mod board;
+mod exporter;
+mod scrape;
+mod truth;

@@ -1,0 +1,5 @@
+//! SPN: the span of a message, as an OpenTelemetry exporter gets it.
+
+mod exported;
+mod links;
+mod off;
