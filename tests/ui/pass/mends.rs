@@ -52,6 +52,33 @@ impl Assets {
     }
 }
 
+// parent/undecided_wrappers
+#[actor]
+struct Store;
+
+#[actor]
+impl Store {
+    #[handler]
+    fn put(&mut self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(())
+    }
+}
+
+#[actor]
+#[supervise(
+    on(Box<(dyn std::error::Error + std::marker::Send + Sync + 'static)> if |error| error.is::<std::io::Error>()) = Resume,
+    on(Box<(dyn std::error::Error + std::marker::Send + Sync + 'static)>) = Restart,
+)]
+struct Stores;
+
+#[actor]
+impl Stores {
+    #[handler]
+    fn open(&mut self, ctx: &mut Context<Self>) -> Result<StoreRef, SpawnError> {
+        ctx.spawn("store", || Store)
+    }
+}
+
 // services/factory_moves_a_socket
 struct Socket;
 
@@ -103,6 +130,6 @@ struct Branch {
 impl Branch {}
 
 fn main() {
-    let _ = (Library::Closed, Library::Open { reader: None }, Assets, Server, Branch { retries: 3 });
+    let _ = (Library::Closed, Library::Open { reader: None }, Assets, Stores, Server, Branch { retries: 3 });
     let _ = (DbError::Timeout, DbError::Gone, Storage);
 }
