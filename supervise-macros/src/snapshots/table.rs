@@ -120,14 +120,14 @@ impl ::supervise::Supervisor for Standings {
             FeedError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::__private::NoRuleFor(error) {
-                ::supervise::__private::NoRuleFor(FeedError::Malformed { .. }) => {
+            match ::supervise::NoRuleFor(error) {
+                ::supervise::NoRuleFor(FeedError::Malformed { .. }) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Resume,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::__private::NoRuleFor(
+                ::supervise::NoRuleFor(
                     FeedError::Timeout,
                 ) if ::supervise::__private::guard::<
                     FeedError,

@@ -103,14 +103,14 @@ impl ::supervise::Supervisor for Db {
             DbError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::__private::NoRuleFor(error) {
-                ::supervise::__private::NoRuleFor(DbError::Timeout) => {
+            match ::supervise::NoRuleFor(error) {
+                ::supervise::NoRuleFor(DbError::Timeout) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Restart,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::__private::NoRuleFor(DbError::Gone) => {
+                ::supervise::NoRuleFor(DbError::Gone) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Stop,
                         ::core::option::Option::Some(1u16),

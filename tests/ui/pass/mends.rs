@@ -1,5 +1,7 @@
 //! What the messages propose compiles as it is written there.
 
+#![expect(unused_parens, reason = "rustc puts them around the types that it prints")]
+
 use std::io;
 
 use supervise::prelude::*;
