@@ -101,13 +101,12 @@ impl<P> EscalationsDecidedBy<P> for DefaultTable {}
 ///
 /// Rules 9.1 and 13.8.
 pub(crate) fn keeps_trying(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
-    match (failure.stage(), failure.kind()) {
-        (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
-            DefaultTable::rule(failure, child)
-        }
-        // Rule 5.3 delays it.
-        (Stage::Initialization | Stage::PostRestart, _) => Ok((Directive::Restart, None)),
+    let has_run = failure.stage() == Stage::Running;
+    if has_run || matches!(failure.kind(), FailureKind::Killed | FailureKind::DeathPact) {
+        return DefaultTable::rule(failure, child);
     }
+    // Rule 5.3 delays it.
+    Ok((Directive::Restart, None))
 }
 
 /// The table that stops every child that fails. It decides every failure, and never escalates or restarts.
