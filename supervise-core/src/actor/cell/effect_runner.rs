@@ -256,7 +256,11 @@ impl<A: Actor> EffectRunner<A> {
     /// `drop_instance` is a trait object, so that each actor type compiles this once and not for each caller.
     fn advance(&mut self, input: Option<Input<'_, AnyActorRef, Failure>>, drop_instance: &mut dyn FnMut()) {
         let (mut effects, mut basis) = match input {
-            Some(input) => (self.begin_step(input), None),
+            Some(input) => {
+                let mut effects = effects_buffer();
+                self.begin_step(input, &mut effects);
+                (effects, None)
+            }
             None => self.take_rest(),
         };
         while let Some(question) = self.perform(&mut effects, basis.as_deref(), drop_instance) {
@@ -266,9 +270,9 @@ impl<A: Actor> EffectRunner<A> {
         if effects.is_empty() { put_back(effects) } else { self.leave_rest(effects, basis) }
     }
 
-    /// The effects of a step of the protocol. The last one comes first.
+    /// Gives the protocol an input. The last one of the effects comes first.
     #[inline]
-    fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>) -> Box<Effects> {
+    fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
         if let Input::Returned(returned) = &input {
             self.parked = false;
             self.abort = false;
@@ -278,10 +282,8 @@ impl<A: Actor> EffectRunner<A> {
                 self.doomed_by(cause);
             }
         }
-        let mut effects = effects_buffer();
-        self.accepts = self.cell.core.step(input, &mut effects);
+        self.accepts = self.cell.core.step(input, effects);
         effects.reverse();
-        effects
     }
 
     /// The step that answers a question of the protocol.
