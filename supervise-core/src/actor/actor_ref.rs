@@ -506,8 +506,8 @@ impl AnyActorRef {
         let _waits = self.send_system_unless_undone(message);
     }
 
-    /// As [`send_system`](Self::send_system). Returns whether the message reaches the actor, if it has not ended: it does not if it is
-    /// [needless](crate::mailbox::Needless) beside the one that waited last.
+    /// As [`send_system`](Self::send_system). Returns whether the message reaches the actor, if it has not ended: it does not if it and
+    /// the one that waited last undo each other.
     pub(crate) fn send_system_unless_undone(&self, message: System) -> bool {
         match self.0.push_system(message) {
             Ok(waits) => waits,

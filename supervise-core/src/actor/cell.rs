@@ -48,7 +48,7 @@ use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
-use crate::mailbox::{Lane, Mailbox, MailboxKind, SystemPushed, Vitals};
+use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
@@ -137,7 +137,7 @@ pub(crate) struct Core {
 pub(crate) trait AnyCell: Any + Send + Sync {
     fn core(&self) -> &Core;
     fn core_mut(&mut self) -> &mut Core;
-    /// Whether it waits now. If not, it is [needless](crate::mailbox::Needless) beside the message that waited last.
+    /// Whether it waits now. If not, it and the message that waited last undo each other.
     fn push_system(&self, message: System) -> Result<bool, System>;
     fn push_control(&self, control: Control) -> Result<(), Control>;
     /// Refuses messages from now on, and puts `last` behind those that wait.
@@ -164,18 +164,20 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
     }
 
     fn push_system(&self, message: System) -> Result<bool, System> {
-        match self.mailbox.push_system_unless(message, undo::needless) {
-            SystemPushed::Taken(task) => {
-                self.core.run(task);
-                Ok(true)
-            }
+        if undo::may_undo(&message)
+            && let Some(last) = self.mailbox.take_back(|last, before| undo::undoes(last, before, &message))
+        {
             // The last ref to a failure may be in there.
-            SystemPushed::Needless(message, last) => {
-                drop_contained((message, last));
-                Ok(false)
+            drop_contained(last);
+            if !undo::replaces(&message) {
+                drop_contained(message);
+                return Ok(false);
             }
-            SystemPushed::Closed(message) => Err(message),
         }
+        self.mailbox.push_system(message).map(|task| {
+            self.core.run(task);
+            true
+        })
     }
 
     fn push_control(&self, control: Control) -> Result<(), Control> {

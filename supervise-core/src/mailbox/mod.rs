@@ -158,26 +158,6 @@ pub(crate) enum Pushed<M, R> {
     Closed(M),
 }
 
-/// The result of pushing a system message.
-#[derive(Debug)]
-#[must_use = "a runner that is returned has to run"]
-pub(crate) enum SystemPushed<S, R> {
-    /// The lane accepted it. Holds the runner if it was parked.
-    Taken(Option<R>),
-    /// It need not be processed, and neither need the second one, which waited last and was taken back.
-    Needless(S, Option<S>),
-    Closed(S),
-}
-
-/// Which of two system messages need not be processed: the one that waits last, and a new one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Needless {
-    /// The new one undoes the other.
-    Both,
-    /// The other one does what it would do.
-    New,
-}
-
 impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn new(kind: MailboxKind) -> Self {
         let bound = match kind {
@@ -311,37 +291,29 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 
     /// Returns the runner if it was parked, or the message if the lane is closed.
-    #[cfg(all(test, supervise_loom))]
     pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
-        match self.push_system_unless(message, |_, _, _| None) {
-            SystemPushed::Taken(runner) => Ok(runner),
-            SystemPushed::Needless(message, _) | SystemPushed::Closed(message) => Err(message),
-        }
-    }
-
-    /// Pushes a message, unless it is [needless](SystemPushed::Needless). `needless` gets the message that waits last, the one before
-    /// that, and the new one.
-    pub(crate) fn push_system_unless(
-        &self,
-        message: S,
-        needless: fn(&S, Option<&S>, &S) -> Option<Needless>,
-    ) -> SystemPushed<S, R> {
         let mut lanes = self.lock();
         if lanes.closed.system() {
-            return SystemPushed::Closed(message);
-        }
-        match lanes.system.last_two().and_then(|(last, before)| needless(last, before, &message)) {
-            None => {}
-            Some(Needless::New) => return SystemPushed::Needless(message, None),
-            Some(Needless::Both) => {
-                let last = lanes.system.pop_last();
-                self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
-                return SystemPushed::Needless(message, last);
-            }
+            return Err(message);
         }
         lanes.system.push(message);
         self.system_waits.store(true, Ordering::Release);
-        SystemPushed::Taken(lanes.runner.take())
+        Ok(lanes.runner.take())
+    }
+
+    /// Takes the system message back that waits last, if `undone` says so of it and of the one before it.
+    pub(crate) fn take_back(&self, undone: impl FnOnce(&S, Option<&S>) -> bool) -> Option<S> {
+        if !self.system_waits() {
+            return None;
+        }
+        let mut lanes = self.lock();
+        let (last, before) = lanes.system.last_two()?;
+        if !undone(last, before) {
+            return None;
+        }
+        let last = lanes.system.pop_last();
+        self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        last
     }
 
     /// Calls the runner for another reason: returns it if it is parked, and otherwise prevents it from parking the next
