@@ -7,15 +7,31 @@
 //!
 //! Rules 25.1, 25.2, 25.3 and 25.4.
 
+use std::cell::LazyCell;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use tracing::field::Empty;
-use tracing::{Level, Span};
+use tracing::level_filters::LevelFilter;
+use tracing::{Level, Metadata, Span};
+use tracing_core::callsite::DefaultCallsite;
+use tracing_core::{Kind, metadata};
 
 use crate::base::{ActorPath, contained};
 
 const TARGET: &str = "supervise::message";
+const NAME: &str = "message";
+/// Those that [`new`] gives the span: a filter that is asked beforehand must see the same.
+const FIELDS: &[&str] = &[
+    "actor.path",
+    "actor.type",
+    "handler",
+    "messaging.operation.type",
+    "error.type",
+    "otel.name",
+    "otel.kind",
+    "otel.status_code",
+];
 const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
 
 /// The span in which a message was sent.
@@ -97,36 +113,48 @@ impl Spans {
 
 #[cold]
 fn current(level: Level) -> Option<Origin> {
-    let span = contained(|| is_enabled(level).then(Span::current)).ok().flatten()?;
+    let span = contained(|| is_possible(level).then(Span::current)).ok().flatten()?;
     (!span.is_none()).then(|| Origin(Box::new(span)))
 }
 
-fn is_enabled(level: Level) -> bool {
-    macro_rules! is_enabled {
-        ($level:expr) => {
-            tracing::span_enabled!(target: TARGET, $level, "message")
-        };
+/// Whether a subscriber may enable the span. It knows from when the subscribers were installed, and asks none of them now: a subscriber
+/// with filters for single layers keeps the answer for the span that comes next, and there is none at the sender.
+fn is_possible(level: Level) -> bool {
+    macro_rules! is_possible {
+        ($level:expr) => {{
+            static PLACE: DefaultCallsite = DefaultCallsite::new(&METADATA);
+            static METADATA: Metadata<'static> = metadata! {
+                name: NAME,
+                target: TARGET,
+                level: $level,
+                fields: FIELDS,
+                callsite: &PLACE,
+                kind: Kind::SPAN,
+            };
+            !PLACE.interest().is_never()
+        }};
     }
-    at_level!(level, is_enabled)
+    level <= LevelFilter::current() && at_level!(level, is_possible)
 }
 
 #[cold]
 fn make(level: Level, about: impl FnOnce() -> About, origins: impl Iterator<Item = Origin>) -> Option<Span> {
-    let span = contained(|| is_enabled(level).then(|| new(level, &about()))).ok().flatten()?;
+    let span = contained(|| new(level, &LazyCell::new(about))).ok()?;
     for origin in origins {
         let _panicked = contained(|| span.follows_from(origin.0.id()).id());
     }
     Some(span).filter(|span| !span.is_disabled())
 }
 
-fn new(level: Level, about: &About) -> Span {
+/// It asks `about` only if a subscriber enables the span.
+fn new<F: FnOnce() -> About>(level: Level, about: &LazyCell<About, F>) -> Span {
     macro_rules! new {
         ($level:expr) => {
             tracing::span!(
                 target: TARGET,
                 parent: None,
                 $level,
-                "message",
+                NAME,
                 actor.path = about.path.local(),
                 actor.type = about.actor_type,
                 handler = about.handler,

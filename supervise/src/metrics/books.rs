@@ -58,6 +58,13 @@ impl Books {
         histogram!(series.name, self.labels(series, &values)).record(value);
     }
 
+    /// What the counters are now was before the measuring began: the recorder is told what comes on top.
+    pub(super) fn begin_here(&mut self) {
+        for (_, count) in self.counters.values_mut() {
+            count.told = count.now;
+        }
+    }
+
     /// Tells the recorder of this thread.
     pub(super) fn tell(&mut self) {
         let mut counters = std::mem::take(&mut self.counters);

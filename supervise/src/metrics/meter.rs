@@ -59,7 +59,7 @@ impl Meter {
     pub(super) fn new(system: &ActorSystem, paths: Vec<Selection>) -> Self {
         let mut books = Books::new(system.name());
         books.add(series::MISSED, Vec::new(), 0);
-        Self {
+        let mut meter = Self {
             system: system.clone(),
             events: system.events().subscribe_to(Interest::FAILURES | Interest::DEAD_LETTERS),
             tally: system.tally(),
@@ -69,7 +69,16 @@ impl Meter {
             books,
             messages: HashMap::new(),
             took: Duration::ZERO,
-        }
+        };
+        meter.begin_here();
+        meter
+    }
+
+    /// An earlier meter of the system may have told what there is so far.
+    fn begin_here(&mut self) {
+        self.enter_lives();
+        self.see_all();
+        self.books.begin_here();
     }
 
     /// Takes up the events since the last look, looks at each actor, and tells the recorder. Once the system has ended, all gauges are 0.

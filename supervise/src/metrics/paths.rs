@@ -11,6 +11,8 @@ use super::series::{PATH_FAILURES, PATH_MAILBOX, PATH_MESSAGES, PATH_RESTARTS};
 /// How many paths have series of their own.
 pub(super) const MOST: usize = 64;
 const OTHER: &str = "other";
+/// Of how many actors that no look has found yet the failures are kept until the next one.
+const MOST_UNSEEN: usize = 4_096;
 
 /// What a look found of an actor at a path.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +30,8 @@ pub(super) struct Paths {
     own: HashSet<SharedString>,
     /// By the incarnation.
     last: HashMap<u64, Last>,
+    /// Failures of actors that no look has found yet, by the incarnation.
+    unseen: HashMap<u64, u64>,
     other_waiting: usize,
     look: u64,
 }
@@ -57,7 +61,8 @@ impl Paths {
         let more = if more < u32::MAX / 2 { more } else { 0 };
         books.add(PATH_MESSAGES, vec![path.clone()], more.into());
         books.add(PATH_RESTARTS, vec![path.clone()], now.restarts.saturating_sub(before.restarts).into());
-        books.add(PATH_FAILURES, vec![path.clone()], 0);
+        let failures = self.unseen.remove(&key).unwrap_or(0);
+        books.add(PATH_FAILURES, vec![path.clone()], failures);
         let waiting = if &*path == OTHER {
             self.other_waiting += glimpse.waiting();
             self.other_waiting
@@ -70,13 +75,18 @@ impl Paths {
     pub(super) fn end(&mut self) {
         let look = self.look;
         self.last.retain(|_, last| last.look == look);
+        self.unseen.clear();
     }
 
-    /// An actor failed that a look has found.
+    /// An actor failed. Whether it is one of those that are asked for is known once a look has found it.
     pub(super) fn failed(&mut self, key: u64, path: &str, books: &mut Books) {
         if self.last.contains_key(&key) {
             let path = self.label(path);
             books.add(PATH_FAILURES, vec![path], 1);
+        } else if !self.selections.is_empty()
+            && (self.unseen.len() < MOST_UNSEEN || self.unseen.contains_key(&key))
+        {
+            *self.unseen.entry(key).or_default() += 1;
         }
     }
 

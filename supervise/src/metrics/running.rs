@@ -19,6 +19,8 @@ use super::meter::Meter;
 
 /// A look takes one of so many parts of the time.
 const PARTS: u32 = 200;
+/// No interval is longer: the clock ends somewhere.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// How many events are taken up before the thread looks for other work.
 const EVENTS_AT_ONCE: usize = 1_024;
 
@@ -80,7 +82,8 @@ enum Next {
 async fn keep_measuring(meter: &mut Meter, interval: Duration, stopped: &Notify) {
     let mut looked = Instant::now();
     loop {
-        match next(meter, stopped, looked + interval.max(meter.took() * PARTS)).await {
+        let wait = interval.max(meter.took().saturating_mul(PARTS)).min(LONGEST);
+        match next(meter, stopped, looked + wait).await {
             Next::Event(Some(event)) => {
                 meter.happened(&event);
                 for _ in 0..EVENTS_AT_ONCE {

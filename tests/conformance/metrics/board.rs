@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 use supervise::metrics::{Kind, SERIES, Series};
@@ -83,6 +85,23 @@ fn con_29_each_alert_rule_names_metrics_and_labels_that_exist() {
     ];
     for metric in needed {
         assert!(used.contains(&*format!("supervise_{metric}")), "no alert on {metric}");
+    }
+}
+
+/// Rule 24.3. The tool of Prometheus understands the rules, and their tests hold. It is in the Debian package `prometheus`; elsewhere this is skipped.
+#[test]
+fn met_12_promtool_accepts_the_alert_rules_and_their_tests_hold() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/data");
+    for (what, file) in [("check", "supervise_alerts.yaml"), ("test", "supervise_alerts_test.yaml")] {
+        let ran = match Command::new("promtool").args([what, "rules", file]).current_dir(&data).output() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                println!("skipped: promtool is not installed");
+                return;
+            }
+            ran => ran.unwrap(),
+        };
+        let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "promtool {what} rules {file}:\n{said}");
     }
 }
 

@@ -387,6 +387,8 @@ pub(super) fn admit<A: Actor>(
     message: A::Message,
 ) -> ControlFlow<Interrupt<A::Message>> {
     if A::is_skipped(&message) {
+        #[cfg(feature = "spans")]
+        effects.forget_origin();
         effects.skip(message);
         return ControlFlow::Continue(());
     }
