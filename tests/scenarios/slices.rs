@@ -9,10 +9,10 @@ use supervise::Terminated;
 use supervise::prelude::*;
 use tokio::sync::Notify;
 
-const MANY: usize = 10_000;
+const MANY: usize = 20_000;
 
 /// In one turn an actor tells so many others, or drops so many messages.
-const ONE_SLICE: usize = 1_024;
+const ONE_SLICE: usize = 4_096;
 
 #[derive(Debug, thiserror::Error)]
 #[error("as told")]
@@ -208,7 +208,9 @@ async fn telling_many_late_watchers_leaves_turns_to_a_neighbour() {
     let begin = || {
         let (first, others) = watchers.split_first().unwrap();
         first.stop_and_begin(subject.clone()).tell().unwrap();
-        others.iter().for_each(|watcher| watcher.begin(subject.clone()).tell().unwrap());
+        for watcher in others {
+            watcher.begin(subject.clone()).tell().unwrap();
+        }
     };
     count.neighbour_has_its_turns(&system, begin).await;
     system.terminate().await;
