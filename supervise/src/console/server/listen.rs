@@ -194,7 +194,7 @@ mod tests {
     async fn a_head_that_is_too_large_is_refused() {
         let (mut client, lasted) = connected(1_024 * 1_024);
         client.write_all(b"GET / HTTP/1.1\r\nX: ").await.expect("there is room");
-        client.write_all(&[b'x'; 100_000]).await.expect("there is room");
+        client.write_all(&b"x".repeat(100_000)).await.expect("there is room");
         assert_eq!(lasted.await, Duration::ZERO);
         let mut answer = String::new();
         client.read_to_string(&mut answer).await.expect("text");
