@@ -429,7 +429,7 @@ impl<A: Actor> Context<A> {
         if waits_for::KNOWN
             && let Some(slot) = &reply
         {
-            slot.tie().handled_by(&self.me_any().0);
+            slot.tie().handled_by(|| self.me_any());
         }
         self.held = reply;
     }
@@ -437,8 +437,7 @@ impl<A: Actor> Context<A> {
     /// Keeps the slots of messages that are handled at once.
     pub(crate) fn hold_batch(&mut self, slots: Vec<Option<Arc<dyn ErasedSlot>>>) {
         if waits_for::KNOWN {
-            let me = self.me_any();
-            slots.iter().flatten().for_each(|slot| slot.tie().handled_by(&me.0));
+            slots.iter().flatten().for_each(|slot| slot.tie().handled_by(|| self.me_any()));
         }
         self.held = slots.iter().any(Option::is_some).then(|| Arc::new(BatchSlot::new(slots)) as _);
     }

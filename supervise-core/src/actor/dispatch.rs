@@ -84,10 +84,13 @@ impl Task {
     fn turn(mut self, parked: impl FnOnce(&dyn AnyCell)) -> bool {
         let cell = Arc::clone(self.0.as_mut().project().cell);
         #[cfg(feature = "testkit")]
-        let _turn = cell.core().system.activity().turn(&cell);
-        let _current = waits_for::turn(&cell);
+        let active = Arc::clone(&cell);
+        #[cfg(feature = "testkit")]
+        let _turn = active.core().system.activity().turn(&active);
         let job = self.0.as_mut().project();
-        match contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))) {
+        let (cell, polled) =
+            waits_for::during(cell, || contained(|| job.body.poll(&mut TaskContext::from_waker(job.waker))));
+        match polled {
             Ok(Poll::Pending) => {
                 if let Err(again) = cell.park(self) {
                     cell.core().system.dispatcher().ready(again);

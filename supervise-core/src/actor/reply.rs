@@ -40,7 +40,7 @@ impl<T> Answer<T> {
     #[inline]
     pub(crate) fn is_awaited<A>(&mut self, to: &ActorRef<A>, asker: &Waker) -> Result<(), Box<[ActorPath]>> {
         if waits_for::KNOWN {
-            self.wait = self.slot.tie.begin(&to.to_any(), asker)?;
+            self.wait = self.slot.tie.begin(|| to.to_any(), asker)?;
         }
         Ok(())
     }

@@ -25,15 +25,16 @@ use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::AnyCell;
 use crate::base::ActorPath;
 
-pub(crate) use self::kept::{Tie, Wait, Waits, turn};
+pub(crate) use self::kept::{Tie, Wait, Waits, during};
 
 /// Whether this build records which actor waits for which.
 pub(crate) const KNOWN: bool = cfg!(any(debug_assertions, feature = "testkit", feature = "observe"));
 
 #[cfg(any(debug_assertions, feature = "testkit", feature = "observe"))]
 mod kept {
-    use std::cell::RefCell;
+    use std::cell::Cell;
     use std::collections::HashSet;
+    use std::mem::ManuallyDrop;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, OnceLock, PoisonError, Weak};
 
@@ -47,23 +48,30 @@ mod kept {
     const VISITED: usize = 1_024;
 
     thread_local! {
-        /// The cell whose turn it is.
-        static CURRENT: RefCell<Option<Weak<dyn AnyCell>>> = const { RefCell::new(None) };
+        /// The cell whose turn it is. `ManuallyDrop`, because other thread-locals may run asks when the thread ends.
+        static CURRENT: ManuallyDrop<Cell<Option<Arc<dyn AnyCell>>>> = const { ManuallyDrop::new(Cell::new(None)) };
     }
 
-    /// A turn. When it is dropped, the turn within which it began goes on.
-    pub(crate) struct Turn(Option<Weak<dyn AnyCell>>);
-
-    /// A turn of `cell` begins.
-    pub(crate) fn turn(cell: &Arc<dyn AnyCell>) -> Turn {
-        Turn(CURRENT.try_with(|current| current.replace(Some(Arc::downgrade(cell)))).ok().flatten())
+    /// A turn of `cell`. The turn within which it begins goes on after it. `turn` must not panic.
+    #[inline]
+    pub(crate) fn during<T>(cell: Arc<dyn AnyCell>, turn: impl FnOnce() -> T) -> (Arc<dyn AnyCell>, T) {
+        let outer = CURRENT.with(|current| current.replace(Some(cell)));
+        let value = turn();
+        let Some(cell) = CURRENT.with(|current| current.replace(outer)) else {
+            unreachable!("each turn within this one has put the cell back")
+        };
+        (cell, value)
     }
 
-    impl Drop for Turn {
-        fn drop(&mut self) {
-            let ended = CURRENT.try_with(|current| current.replace(self.0.take()));
-            drop(ended);
-        }
+    /// The cell whose turn it is, if it is the one that `asker` wakes.
+    #[inline]
+    fn current(asker: &Waker) -> Option<Arc<dyn AnyCell>> {
+        CURRENT.with(|current| {
+            let cell = current.take()?;
+            let asking = (asker.data() == Arc::as_ptr(&cell).cast()).then(|| Arc::clone(&cell));
+            current.set(Some(cell));
+            asking
+        })
     }
 
     /// An ask that the code of an actor awaits.
@@ -132,9 +140,9 @@ mod kept {
         }
 
         /// A handler of `cell` has begun with the message.
-        pub(crate) fn handled_by(&self, cell: &Arc<dyn AnyCell>) {
+        pub(crate) fn handled_by(&self, cell: impl FnOnce() -> AnyActorRef) {
             if let Some(edge) = self.edge.get() {
-                edge.lead_to(Some(Arc::downgrade(cell)));
+                edge.lead_to(Some(Arc::downgrade(&cell().0)));
             }
         }
 
@@ -146,12 +154,19 @@ mod kept {
         }
 
         /// Code that `asker` wakes is about to ask `to`.
-        pub(crate) fn begin(&self, to: &AnyActorRef, asker: &Waker) -> Result<Wait, Box<[ActorPath]>> {
-            let current = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
-            let Some(from) = current.and_then(|cell| cell.upgrade()) else { return Ok(Wait::default()) };
-            if asker.data() != Arc::as_ptr(&from).cast() {
-                return Ok(Wait::default());
+        pub(crate) fn begin(
+            &self,
+            to: impl FnOnce() -> AnyActorRef,
+            asker: &Waker,
+        ) -> Result<Wait, Box<[ActorPath]>> {
+            match current(asker) {
+                Some(from) => self.begin_of(from, to()),
+                None => Ok(Wait::default()),
             }
+        }
+
+        /// `from` is about to ask `to`.
+        fn begin_of(&self, from: Arc<dyn AnyCell>, to: AnyActorRef) -> Result<Wait, Box<[ActorPath]>> {
             let is_seen = self.is_seen.load(Ordering::Relaxed);
             let end = is_seen.then(|| Arc::downgrade(&to.0));
             let edge = Arc::new(Edge { from: Arc::downgrade(&from), to: Mutex::new(end) });
@@ -161,7 +176,7 @@ mod kept {
             let wait = Wait(Some(Arc::clone(&edge)));
             if REFUSED
                 && is_seen
-                && let Some(circle) = circle(&AnyActorRef(from), to)
+                && let Some(circle) = circle(&AnyActorRef(from), &to)
             {
                 return Err(circle);
             }
@@ -176,17 +191,25 @@ mod kept {
 
     impl Wait {
         /// Notes that the answer has come.
+        #[inline]
         pub(crate) fn end(&mut self) {
-            if let Some(edge) = self.0.take()
-                && let Some(from) = edge.from.upgrade()
+            if let Some(edge) = self.0.take() {
+                Self::end_of(&edge);
+            }
+        }
+
+        #[inline(never)]
+        fn end_of(edge: &Arc<Edge>) {
+            if let Some(from) = edge.from.upgrade()
                 && let Some(waits) = from.core().waits()
             {
-                waits.leave(&edge);
+                waits.leave(edge);
             }
         }
     }
 
     impl Drop for Wait {
+        #[inline]
         fn drop(&mut self) {
             self.end();
         }
@@ -224,11 +247,9 @@ mod kept {
 mod kept {
     use super::{ActorPath, AnyActorRef, AnyCell, Arc, Waker};
 
-    pub(crate) struct Turn;
-
     #[inline]
-    pub(crate) fn turn(_: &Arc<dyn AnyCell>) -> Turn {
-        Turn
+    pub(crate) fn during<T>(cell: Arc<dyn AnyCell>, turn: impl FnOnce() -> T) -> (Arc<dyn AnyCell>, T) {
+        (cell, turn())
     }
 
     #[derive(Default)]
@@ -248,12 +269,12 @@ mod kept {
     impl Tie {
         pub(crate) fn seen(&self) {}
 
-        pub(crate) fn handled_by(&self, _: &Arc<dyn AnyCell>) {}
+        pub(crate) fn handled_by(&self, _: impl FnOnce() -> AnyActorRef) {}
 
         pub(crate) fn leads_nowhere(&self) {}
 
         #[inline]
-        pub(crate) fn begin(&self, _: &AnyActorRef, _: &Waker) -> Result<Wait, Box<[ActorPath]>> {
+        pub(crate) fn begin(&self, _: impl FnOnce() -> AnyActorRef, _: &Waker) -> Result<Wait, Box<[ActorPath]>> {
             Ok(Wait)
         }
     }

@@ -199,17 +199,20 @@ impl Level {
         let mut slice = Vec::new();
         let mut last = None;
         let protocol = self.parent.core().protocol();
-        for (id, child) in protocol.some_children(from, SLICE) {
+        let known = |id| ByParent {
+            restarts: protocol.restarts_in_all(id),
+            attempt: protocol.failures_in_row(id),
+            standing: protocol.standing(id, &self.strategy, now),
+            standing_of_rule: nearest(&self.limited, |directive| {
+                protocol.standing_of_rule(id, &self.strategy, directive, false, now)
+            }),
+            due: protocol.due(id),
+        };
+        // Most children are new.
+        let mut known_of_new = None;
+        for (id, child, is_new) in protocol.some_children(from, SLICE) {
             last = Some(id);
-            let known = ByParent {
-                restarts: protocol.restarts_in_all(id),
-                attempt: protocol.failures_in_row(id),
-                standing: protocol.standing(id, &self.strategy, now),
-                standing_of_rule: nearest(&self.limited, |directive| {
-                    protocol.standing_of_rule(id, &self.strategy, directive, false, now)
-                }),
-                due: protocol.due(id),
-            };
+            let known = if is_new { known_of_new.get_or_insert_with(|| known(id)).clone() } else { known(id) };
             slice.push((child.clone(), known));
         }
         drop(protocol);

@@ -110,6 +110,11 @@ impl<R> ChildRecord<R> {
         self.restarts_sent = self.restarts_sent.wrapping_sub(1);
     }
 
+    /// Whether it has not failed and was not restarted.
+    pub(super) fn is_new(&self) -> bool {
+        self.history.is_none() && self.restarts_sent == 0
+    }
+
     /// How many restarts were sent to the child.
     pub(crate) fn restarts_sent(&self) -> u32 {
         self.restarts_sent

@@ -167,9 +167,7 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
     loop {
         let is_read =
             shared.streams.load(Ordering::Relaxed) > 0 || asked_at.is_some_and(|asked| asked.elapsed() < READING);
-        let took = watch.view().took;
-        let interval =
-            if is_read { WATCHED.max(took * PARTS_WATCHED) } else { UNWATCHED.max(took * PARTS_UNWATCHED) };
+        let interval = interval(is_read, watch.view().took);
         let look_at = looked + interval;
         let wake_at = if readers.has_new() { look_at.min(rested) } else { look_at };
         match next(&mut watch, shared, wake_at).await {
@@ -179,6 +177,8 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
                     let Some(event) = watch.events().try_recv() else { break };
                     watch.happened(event);
                 }
+                // Readers are served also while events come faster than they are taken up.
+                tokio::task::yield_now().await;
             }
             Next::Event(None) => break,
             Next::Asked if shared.stopped.load(Ordering::Relaxed) => return,
@@ -210,6 +210,11 @@ async fn keep_watching(mut watch: Watch, shared: &Shared) {
     shared.outlets.end(&shared.system, &view);
 }
 
+/// The time between two looks, if the last one took so long.
+fn interval(is_read: bool, took: Duration) -> Duration {
+    if is_read { WATCHED.max(took * PARTS_WATCHED) } else { UNWATCHED.max(took * PARTS_UNWATCHED) }
+}
+
 async fn next(watch: &mut Watch, shared: &Shared, look_at: Instant) -> Next {
     let mut event = pin!(watch.events().recv());
     let mut asked = pin!(shared.wake.notified());
@@ -234,5 +239,21 @@ async fn how_it_ended(system: &ActorSystem) -> String {
             let origin = failure.origin().map_or_else(String::new, |origin| format!(" of {}", origin.local()));
             format!("The system has ended with a failure{origin}: {}.", failure.type_name())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn con_04_looks_take_at_most_two_percent_of_the_time_and_half_a_percent_unread() {
+        for millis in [0, 1, 16, 20, 25, 26, 1_000, 60_000] {
+            let took = Duration::from_millis(millis);
+            assert!(took * 50 <= interval(true, took) && took * 200 <= interval(false, took), "{took:?}");
+        }
+        assert_eq!(interval(true, Duration::from_millis(20)), Duration::from_secs(1));
+        assert_eq!(interval(false, Duration::from_millis(20)), Duration::from_secs(5));
+        assert_eq!(interval(true, Duration::from_millis(300)), Duration::from_secs(15));
     }
 }

@@ -84,6 +84,12 @@ impl Clerk {
     fn fail(&mut self, text: String) -> Result<(), std::io::Error> {
         Err(std::io::Error::other(text))
     }
+
+    /// Asks another one to ask this one.
+    #[handler]
+    async fn circle(&mut self, other: ClerkRef, own: ClerkRef) -> Result<(), AskError> {
+        other.circle(own, other.clone()).await.map_err(|_| AskError::Stopped)
+    }
 }
 
 /// An open stream that a program holds beside the pages.
@@ -307,6 +313,26 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     // What ended, and how.
     browser.run("document.querySelector('[data-tab=ended]').click()").await;
     browser.until_text("#ends", "stopped at its limit").await;
+    browser.end().await;
+    night.end().await;
+}
+
+/// CON-08: actors that wait for each other.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_08_the_page_names_the_actors_of_a_deadlock() {
+    let night = Night::quiet();
+    let clerk = |name| night.system.spawn(name, || Clerk).expect("a free name");
+    let (left, right) = (clerk("left"), clerk("right"));
+    left.circle(right, left.clone()).tell().expect("it runs");
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until_text("#cards", "Deadlock").await;
+    for name in ["left", "right"] {
+        browser.until_text("#cards", name).await;
+    }
+    browser.run("document.querySelector('.card').click()").await;
+    browser.until_text("#detail .waits", "/user/").await;
+    assert_eq!(browser.run("return document.querySelectorAll('.card').length").await, 1);
     browser.end().await;
     night.end().await;
 }

@@ -1,4 +1,5 @@
-//! Adapts tokio's sockets and timers to hyper, without `unsafe` and without a further crate.
+//! Adapts tokio's sockets and timers to hyper, without `unsafe` and without a further crate. Closes a connection whose peer
+//! takes nothing.
 
 use std::future::Future;
 use std::io;
@@ -12,16 +13,29 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// How much is read at a time. Requests to the console are small.
 const READ: usize = 4_096;
 
-/// A socket.
+/// How long a peer may take nothing of what is written to it.
+const STALLED: Duration = Duration::from_secs(10);
+
+/// A socket. If its peer takes nothing for [`STALLED`], writing fails.
 #[derive(Debug)]
-pub(super) struct Io<S>(pub(super) S);
+pub(super) struct Io<S> {
+    socket: S,
+    /// Ends when the peer has taken nothing for too long. `None` if the last write succeeded.
+    stalled: Option<Pin<Box<tokio::time::Sleep>>>,
+}
+
+impl<S> Io<S> {
+    pub(super) fn new(socket: S) -> Self {
+        Self { socket, stalled: None }
+    }
+}
 
 impl<S: AsyncRead + Unpin> Read for Io<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let mut room = [0; READ];
         let room = &mut room[..into.remaining().min(READ)];
         let mut read = ReadBuf::new(room);
-        ready!(Pin::new(&mut self.get_mut().0).poll_read(cx, &mut read))?;
+        ready!(Pin::new(&mut self.get_mut().socket).poll_read(cx, &mut read))?;
         into.put_slice(read.filled());
         Poll::Ready(Ok(()))
     }
@@ -29,15 +43,22 @@ impl<S: AsyncRead + Unpin> Read for Io<S> {
 
 impl<S: AsyncWrite + Unpin> Write for Io<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().0).poll_write(cx, bytes)
+        let Self { socket, stalled } = self.get_mut();
+        let written = Pin::new(socket).poll_write(cx, bytes);
+        if written.is_ready() {
+            *stalled = None;
+            return written;
+        }
+        let deadline = stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALLED)));
+        deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_flush(cx)
+        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_shutdown(cx)
+        Pin::new(&mut self.get_mut().socket).poll_shutdown(cx)
     }
 }
 
