@@ -441,7 +441,7 @@ impl Model {
                 }
             }
             SystemMessage::RestartByHand { child, cause, restarts } => {
-                self.restart_by_hand(child, cause, restarts)
+                self.restart_by_hand(child, cause, restarts);
             }
             SystemMessage::ResetBackoff(child) => {
                 if let Some(child) = self.children.get_mut(&child) {

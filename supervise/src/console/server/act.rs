@@ -152,7 +152,11 @@ fn value(text: &str) -> Option<(String, &str)> {
         match letter {
             '"' => return Some((found, &inner[at + 1..])),
             '\\' => {
-                found.push(letters.next().map(|(_, letter)| letter).filter(|letter| "\"\\/".contains(*letter))?)
+                let (_, escaped) = letters.next()?;
+                if !"\"\\/".contains(escaped) {
+                    return None;
+                }
+                found.push(escaped);
             }
             letter => found.push(letter),
         }
