@@ -135,7 +135,7 @@ impl Setting {
     /// The error for a setting after an earlier one of the same meaning.
     pub(crate) fn after(&self, first: &Self) -> syn::Error {
         if self.name == first.name {
-            self.error(format!("`{}` is given twice", self.name))
+            self.error(format!("`{}` is given twice: remove one", self.name))
         } else {
             self.error(format!("`{}` and `{}` exclude each other: remove one", first.name, self.name))
         }

@@ -9,10 +9,10 @@ use supervise::Terminated;
 use supervise::prelude::*;
 use tokio::sync::Notify;
 
-const MANY: usize = 10_000;
+const MANY: usize = 20_000;
 
 /// In one turn an actor tells so many others, or drops so many messages.
-const ONE_SLICE: usize = 1_024;
+const ONE_SLICE: usize = 4_096;
 
 #[derive(Debug, thiserror::Error)]
 #[error("as told")]

@@ -48,7 +48,7 @@ use crate::actor::request::AskError;
 use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
-use crate::mailbox::{Lane, Mailbox, MailboxKind, SystemPushed, Vitals};
+use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
@@ -164,18 +164,17 @@ impl<M: Send + 'static> AnyCell for Cell<M> {
     }
 
     fn push_system(&self, message: System) -> Result<bool, System> {
-        match self.mailbox.push_system_unless(message, undo::undoes) {
-            SystemPushed::Taken(task) => {
-                self.core.run(task);
-                Ok(true)
-            }
+        if undo::may_undo(&message)
+            && let Some(last) = self.mailbox.take_back(|last, before| undo::undoes(last, before, &message))
+        {
             // The last ref to a failure may be in there.
-            SystemPushed::Undone(message, last) => {
-                drop_contained((message, last));
-                Ok(false)
-            }
-            SystemPushed::Closed(message) => Err(message),
+            drop_contained((message, last));
+            return Ok(false);
         }
+        self.mailbox.push_system(message).map(|task| {
+            self.core.run(task);
+            true
+        })
     }
 
     fn push_control(&self, control: Control) -> Result<(), Control> {

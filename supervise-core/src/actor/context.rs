@@ -153,7 +153,7 @@ impl<A: Actor> Context<A> {
     /// a failure of the child.
     pub fn spawn<B, F>(&mut self, name: impl AsRef<str>, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static,
+        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,
@@ -168,7 +168,7 @@ impl<A: Actor> Context<A> {
     /// If this actor is stopping.
     pub fn spawn_anonymous<B, F>(&mut self, factory: F) -> Result<RefOf<B::Actor>, SpawnError>
     where
-        F: Factory<Product = B> + Send + 'static,
+        F: Factory<Product = B> + Send + 'static, // a closure without parameters, such as `|| Worker::new()`
         B: Built,
         B::Actor: SupervisedBy<A>,
         B::Cause: DecidedBy<A>,

@@ -147,8 +147,8 @@ pub trait Supervisor: Sized + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor yet: it has no `#[actor] impl` block",
     label = "no messages are declared for `{Self}`",
-    note = "write `#[actor] impl {Self} {{ #[handler] fn .. }}` (the block may be empty)",
-    note = "an attribute above `#[actor]` may have removed the block: handlers are `async` without `#[async_trait]`"
+    note = "write `#[actor] impl {Self} {{}}`, and in it a method with `#[handler]` for each message",
+    note = "if there is a block: an attribute above `#[actor]` may have removed it; handlers are `async` without `#[async_trait]`"
 )]
 pub trait Actor: Supervisor + Send {
     /// The type of the actor's messages.
@@ -375,11 +375,11 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleFor) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](RulesUseOneNameFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
-    label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
+    label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
 pub trait Decides<E: ?Sized> {}
@@ -390,10 +390,10 @@ pub trait Decides<E: ?Sized> {}
 /// `std::io::Error`, are two impls, which rustc refuses: a rule under the second name would never match.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
-    label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
+    label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
-pub trait HasOneRuleFor<E: ?Sized> {}
+pub trait RulesUseOneNameFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule 3.9.

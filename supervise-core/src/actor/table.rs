@@ -20,7 +20,8 @@ use crate::supervision::{ChildInfo, Directive, Strategy, default_decider, stoppi
     message = "`{Self}` is not a supervision table",
     label = "a table is a unit struct with `#[supervise(..)]` and without `#[actor]`",
     note = "write `#[supervise(one_for_one(max_retries = 3), on(_) = Restart)]` above a unit struct, and name that struct here",
-    note = "the table of an actor is the actor's alone: move it to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` on each actor that uses it"
+    note = "the table of an actor is the actor's alone: move it to `#[supervise(..)] struct {Self}Table;`, and write `#[supervise(table = {Self}Table)]` on each actor that uses it",
+    note = "a table that reads `self.…` cannot be shared: write constants in `{Self}Table`, or give this actor the fields that the table reads and a copy of the table"
 )]
 pub trait SupervisionTable: 'static {
     /// Which children a failure affects, and how many restarts are granted.
@@ -45,6 +46,23 @@ pub trait SupervisionTable: 'static {
         Ok((Self::decide(failure, child)?, None))
     }
 }
+
+/// An error as the rules for its type match it. If they leave a variant out, rustc says that `NoRuleFor(&DbError::Gone)` is not covered, and
+/// quotes the line below with its comment.
+#[derive(Debug)]
+pub struct NoRuleFor<'e, E>(pub &'e E); // add a rule for each variant that is not covered, or `on(E) = ..` for all of them
+
+/// [`Decides`], for an error that may have another inside it. A trait of its own, so that its message can say so.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no supervision rule for the failure `{E}`",
+    label = "this child can fail with `{E}`, and `{Self}` does not say what happens then",
+    note = "a rule sees the error that a handler returns, not an error inside it: to have the rules for `io::Error` decide, let the handler return `Result<_, io::Error>`",
+    note = "or add `on({E}) = Restart` (or `Resume`, `Stop`, `Escalate`) to `#[supervise(..)]` on `{Self}`; above it, `on({E} if |error| error.is::<std::io::Error>()) = Resume` decides by the error inside"
+)]
+pub trait DecidesByOuterType<E> {}
+
+#[diagnostic::do_not_recommend]
+impl<P: Decides<E>, E> DecidesByOuterType<E> for P {}
 
 /// A table that decides every failure, because it has an `on(_)` or no rules at all.
 #[diagnostic::on_unimplemented(
@@ -83,13 +101,12 @@ impl<P> EscalationsDecidedBy<P> for DefaultTable {}
 ///
 /// Rules 9.1 and 13.8.
 pub(crate) fn keeps_trying(failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
-    match (failure.stage(), failure.kind()) {
-        (Stage::Running, _) | (_, FailureKind::Killed | FailureKind::DeathPact) => {
-            DefaultTable::rule(failure, child)
-        }
-        // Rule 5.3 delays it.
-        (Stage::Initialization | Stage::PostRestart, _) => Ok((Directive::Restart, None)),
+    let has_run = failure.stage() == Stage::Running;
+    if has_run || matches!(failure.kind(), FailureKind::Killed | FailureKind::DeathPact) {
+        return DefaultTable::rule(failure, child);
     }
+    // Rule 5.3 delays it.
+    Ok((Directive::Restart, None))
 }
 
 /// The table that stops every child that fails. It decides every failure, and never escalates or restarts.

@@ -158,17 +158,6 @@ pub(crate) enum Pushed<M, R> {
     Closed(M),
 }
 
-/// The result of pushing a system message.
-#[derive(Debug)]
-#[must_use = "a runner that is returned has to run"]
-pub(crate) enum SystemPushed<S, R> {
-    /// The lane accepted it. Holds the runner if it was parked.
-    Taken(Option<R>),
-    /// It undoes the second one, which was taken back: neither needs to be processed.
-    Undone(S, S),
-    Closed(S),
-}
-
 impl<M, C, S, R> Mailbox<M, C, S, R> {
     pub(crate) fn new(kind: MailboxKind) -> Self {
         let bound = match kind {
@@ -302,34 +291,29 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
     }
 
     /// Returns the runner if it was parked, or the message if the lane is closed.
-    #[cfg(all(test, supervise_loom))]
     pub(crate) fn push_system(&self, message: S) -> Result<Option<R>, S> {
-        match self.push_system_unless(message, |_, _, _| false) {
-            SystemPushed::Taken(runner) => Ok(runner),
-            SystemPushed::Undone(message, _) | SystemPushed::Closed(message) => Err(message),
-        }
-    }
-
-    /// Pushes a message, unless it [undoes](SystemPushed::Undone) the last one that waits. `undoes` gets the message that waits last,
-    /// the one before that, and the new one.
-    pub(crate) fn push_system_unless(
-        &self,
-        message: S,
-        undoes: fn(&S, Option<&S>, &S) -> bool,
-    ) -> SystemPushed<S, R> {
         let mut lanes = self.lock();
         if lanes.closed.system() {
-            return SystemPushed::Closed(message);
-        }
-        if lanes.system.last_two().is_some_and(|(last, before)| undoes(last, before, &message))
-            && let Some(last) = lanes.system.pop_last()
-        {
-            self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
-            return SystemPushed::Undone(message, last);
+            return Err(message);
         }
         lanes.system.push(message);
         self.system_waits.store(true, Ordering::Release);
-        SystemPushed::Taken(lanes.runner.take())
+        Ok(lanes.runner.take())
+    }
+
+    /// Takes the system message back that waits last, if `undone` says so of it and of the one before it.
+    pub(crate) fn take_back(&self, undone: impl FnOnce(&S, Option<&S>) -> bool) -> Option<S> {
+        if !self.system_waits() {
+            return None;
+        }
+        let mut lanes = self.lock();
+        let (last, before) = lanes.system.last_two()?;
+        if !undone(last, before) {
+            return None;
+        }
+        let last = lanes.system.pop_last();
+        self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        last
     }
 
     /// Calls the runner for another reason: returns it if it is parked, and otherwise prevents it from parking the next

@@ -24,6 +24,7 @@ impl<S> SystemLane<S> {
         }
     }
 
+    #[inline]
     pub(super) fn push(&mut self, message: S) {
         if let Self::Many(queue) = self {
             return queue.push_back(message);

@@ -205,8 +205,8 @@ impl Block {
             (self.arguments.derives_debug(), self.handlers.iter().find(sensitive))
         {
             let message = format!(
-                "a derived `Debug` shows the arguments of `{}`, which is `sensitive`: remove `Debug` here, because \
-                 messages have one that hides them",
+                "a derived `Debug` shows the arguments of `{}`, which is `sensitive`: remove `Debug` here, \
+                 because messages have a `Debug` without it, and that hides these arguments",
                 handler.ident
             );
             errors.at(derive, message);
@@ -282,6 +282,15 @@ impl Fallible {
             }
             None => (Some(written(&self.returned)), None),
         }
+    }
+
+    /// Whether another error may be inside the error, as far as its spelling shows.
+    pub(crate) fn may_wrap(&self) -> bool {
+        let named = match &self.sides {
+            Some((_, err)) => written(err),
+            None => written(&self.returned),
+        };
+        ["anyhow::", "eyre::", "Box<dyn", "Result<"].iter().any(|wrapper| named.starts_with(wrapper))
     }
 
     /// The place of the error type.

@@ -151,10 +151,10 @@ fn read_method(block: &mut Block, method: &mut Method, errors: &mut Errors) {
     {
         let (name, second_name) = (written(first.attribute.path()), written(second.attribute.path()));
         let message = if name == second_name {
-            format!("`#[{name}]` is given twice")
+            format!("`#[{name}]` is given twice: remove one")
         } else {
             format!(
-                "a method has one role, and this one has `#[{name}]`: write another method for `#[{second_name}]`"
+                "a method cannot be both `#[{name}]` and `#[{second_name}]`: write two methods, of which one may call the other"
             )
         };
         errors.at(&second.attribute, message);

@@ -74,8 +74,8 @@ pub(crate) fn protocol(arguments: TokenStream, mut item: ItemTrait, errors: &mut
     });
     let is_async = check_async_trait(&item.attrs, errors);
     if protocol.methods.iter().any(Method::asks) && errors.count() == before && !is_async {
-        let message = "methods of a protocol are called through a trait object, which needs `async_trait`: write \
-                       `#[async_trait]` below `#[protocol]`";
+        let message = "the `async` methods of a protocol are called through a trait object, which needs `#[async_trait]`: write \
+                       it below `#[protocol]`";
         errors.at(&item.ident, message);
         has_object = false;
     }
@@ -127,7 +127,10 @@ fn check_async_trait(attrs: &[Attribute], errors: &mut Errors) -> bool {
         |attribute: &&Attribute| attribute.path().segments.last().is_some_and(|last| last.ident == "async_trait");
     let Some(attribute) = attrs.iter().find(of_async_trait) else { return false };
     if !matches!(attribute.meta, Meta::Path(_)) {
-        errors.at(attribute, "the futures of a protocol move between threads: write `#[async_trait]`");
+        errors.at(
+            attribute,
+            "the futures of a protocol move between threads: write `#[async_trait]` without arguments",
+        );
     }
     true
 }
@@ -169,7 +172,7 @@ fn check_method(method: &TraitItemFn, errors: &mut Errors) {
     }
     // `#[async_trait]` has already expanded this method, and its output cannot be read.
     if let Some(lifetime) = by_async_trait(signature) {
-        errors.at(lifetime, "write `#[protocol]` above `#[async_trait]`");
+        errors.at(lifetime, "`#[async_trait]` has changed the trait before `#[protocol]` reads it: move `#[protocol]` above `#[async_trait]`");
         return;
     }
     if let Some(clause) = &signature.generics.where_clause {

@@ -120,14 +120,16 @@ impl ::supervise::Supervisor for Standings {
             FeedError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match error {
-                FeedError::Malformed { .. } => {
+            match ::supervise::NoRuleFor(error) {
+                ::supervise::NoRuleFor(FeedError::Malformed { .. }) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Resume,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                FeedError::Timeout if ::supervise::__private::guard::<
+                ::supervise::NoRuleFor(
+                    FeedError::Timeout,
+                ) if ::supervise::__private::guard::<
                     FeedError,
                 >(error, |error| error.is_first()) => {
                     return ::core::result::Result::Ok((
@@ -178,7 +180,7 @@ impl ::supervise::Supervisor for Standings {
 #[automatically_derived]
 impl<__E: ?::core::marker::Sized> ::supervise::Decides<__E> for Standings
 where
-    Standings: ::supervise::HasOneRuleFor<__E>,
+    Standings: ::supervise::RulesUseOneNameFor<__E>,
 {}
 #[allow(deprecated)]
 #[automatically_derived]
@@ -188,10 +190,10 @@ where
 {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneRuleFor<FeedError> for Standings {}
+impl ::supervise::RulesUseOneNameFor<FeedError> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
-impl ::supervise::HasOneRuleFor<io::Error> for Standings {}
+impl ::supervise::RulesUseOneNameFor<io::Error> for Standings {}
 #[allow(deprecated)]
 #[automatically_derived]
 impl<__P> ::supervise::DeclarationDecidedBy<__P> for Standings {}

@@ -6,7 +6,7 @@ mod coverage;
 mod documentation;
 mod expression;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Generics, Path};
 
@@ -84,7 +84,7 @@ pub(crate) fn warnings(table: &Table) -> TokenStream {
         warnings.extend(quote_spanned! {Span::mixed_site()=>
             const _: () = {
                 #[allow(non_upper_case_globals)]
-                #[deprecated(note = "the delay grows linearly: write `linear_backoff`")]
+                #[deprecated(note = "this backoff is now called `linear_backoff`, because its delay grows linearly")]
                 const #name: () = ();
                 #name
             };
@@ -288,8 +288,10 @@ fn errors_of(table: &Table, key: &TokenStream, krate: &Path) -> TokenStream {
         // rustc reports the variants without a rule. This arm keeps it from suggesting a placeholder arm for them.
         quote_spanned!(mixed=> _ if false => {})
     };
-    // rustc reports variants without a rule here.
-    let error = Ident::new("error", mixed.located_at(first));
+    // rustc reports variants without a rule here, and prints this expression's type as a pattern.
+    let here = mixed.located_at(first);
+    let (at, error) = (spans::path_at(krate, here), Ident::new("error", here));
+    let error = quote_spanned!(here=> #at::NoRuleFor(#error));
     quote_spanned! {mixed=>
         if let ::core::option::Option::Some(error) = #view(failure) {
             #[deny(unreachable_patterns)]
@@ -308,14 +310,17 @@ fn arm(place: u16, rule: &Rule, key: &TokenStream, krate: &Path) -> TokenStream 
     } else {
         TokenStream::new()
     };
-    let pattern = if let Pattern::Variant { pattern, .. } = &rule.pattern {
-        pattern.clone()
-    } else {
-        quote_spanned!(first_span(key)=> _)
-    };
     let body = decided(place, &rule.answer, krate);
-    // The braces have the user's span, because rustc suggests further arms only where all arms have one origin.
-    quote_spanned!(spans::of(&pattern)=> #pattern #guard => { #body })
+    let Pattern::Variant { pattern, .. } = &rule.pattern else {
+        return quote_spanned!(first_span(key)=> _ #guard => { #body });
+    };
+    // The whole has the user's span, because rustc reports no unreachable pattern in the code of a macro. It suggests further arms
+    // only where all arms have one origin.
+    let here = spans::of(pattern);
+    let at = spans::path_at(krate, first_span(pattern));
+    let mut inner = Group::new(Delimiter::Parenthesis, pattern.clone());
+    inner.set_span(last_span(pattern));
+    quote_spanned!(here=> #at::NoRuleFor #inner #guard => { #body })
 }
 
 fn first_span(key: &TokenStream) -> Span {
@@ -323,6 +328,10 @@ fn first_span(key: &TokenStream) -> Span {
         Some(token) => token.span(),
         None => Span::mixed_site(),
     }
+}
+
+fn last_span(pattern: &TokenStream) -> Span {
+    pattern.clone().into_iter().last().map_or_else(Span::mixed_site, |token| token.span())
 }
 
 fn decided(place: u16, answer: &Answer, krate: &Path) -> TokenStream {

@@ -245,37 +245,45 @@ impl<A: Actor> EffectRunner<A> {
         self.step(input, &mut || unreachable!("the instance is not dropped while its code is parked"));
     }
 
-    /// One step of the protocol, and the steps that answer its questions. `drop_instance` is a trait object, so that each
-    /// actor type compiles this once and not for each caller.
+    /// One step of the protocol, and the steps that answer its questions.
+    #[inline]
     pub(super) fn step(&mut self, input: Input<'_, AnyActorRef, Failure>, drop_instance: &mut dyn FnMut()) {
-        if let Input::Returned(_) = &input {
-            self.parked = false;
-            self.abort = false;
-        }
-        if A::KEEPS_REPLIES
-            && let Input::Returned(Returned::Err(cause)) = &input
-        {
-            self.doomed_by(cause);
-        }
         debug_assert!(!self.has_rest(), "the last step is carried out");
-        let mut effects = effects_buffer();
-        self.accepts = self.cell.core.step(input, &mut effects);
-        effects.reverse();
-        self.carry_out(effects, None, drop_instance);
+        self.advance(Some(input), drop_instance);
     }
 
-    /// Carries effects out, from the last one to the first. What is too much for this turn is left to the next one.
-    fn carry_out(
-        &mut self,
-        mut effects: Box<Effects>,
-        mut basis: Option<Box<Basis>>,
-        drop_instance: &mut dyn FnMut(),
-    ) {
+    /// Takes a step, or goes on with what the last step left. What is too much for this turn is left to the next one.
+    /// `drop_instance` is a trait object, so that each actor type compiles this once and not for each caller.
+    fn advance(&mut self, input: Option<Input<'_, AnyActorRef, Failure>>, drop_instance: &mut dyn FnMut()) {
+        let (mut effects, mut basis) = match input {
+            Some(input) => {
+                let mut effects = effects_buffer();
+                self.begin_step(input, &mut effects);
+                (effects, None)
+            }
+            None => self.take_rest(),
+        };
         while let Some(question) = self.perform(&mut effects, basis.as_deref(), drop_instance) {
             basis = self.answer(question, &mut effects);
             effects.reverse();
         }
         if effects.is_empty() { put_back(effects) } else { self.leave_rest(effects, basis) }
+    }
+
+    /// Gives the protocol an input. The last one of the effects comes first.
+    #[inline]
+    fn begin_step(&mut self, input: Input<'_, AnyActorRef, Failure>, effects: &mut Effects) {
+        if let Input::Returned(returned) = &input {
+            self.parked = false;
+            self.abort = false;
+            if A::KEEPS_REPLIES
+                && let Returned::Err(cause) = returned
+            {
+                self.doomed_by(cause);
+            }
+        }
+        self.accepts = self.cell.core.step(input, effects);
+        effects.reverse();
     }
 
     /// The step that answers a question of the protocol.
@@ -314,10 +322,10 @@ impl<A: Actor> EffectRunner<A> {
         drop_instance: &mut dyn FnMut(),
     ) -> Option<Question> {
         let mut question = None;
-        while !self.slice_is_over()
+        let left = if effects.len() <= Self::FEW { 0 } else { self.begin_slice(effects.len()) };
+        while effects.len() > left
             && let Some(effect) = effects.pop()
         {
-            self.performed += 1;
             match effect {
                 Effect::Decide(child, cause) => question = Some(Question::Decide(child, cause)),
                 Effect::RestartEnded(_) => question = Some(Question::RestartEnded),
@@ -351,11 +359,13 @@ impl<A: Actor> EffectRunner<A> {
                 Effect::CloseUserLane => {
                     if !self.close_user_lane(false) {
                         effects.push(Effect::CloseUserLane);
+                        break;
                     }
                 }
                 Effect::CloseSystemLane => {
                     if !self.close_system_lane(false) {
                         effects.push(Effect::CloseSystemLane);
+                        break;
                     }
                 }
                 Effect::TellReplaced => self.tell_of_progress(System::Replaced),

@@ -185,11 +185,8 @@ impl<A: Actor> Runner<A> {
     /// Rules 1.1 and 1.3.
     #[inline]
     fn next_action(&mut self) -> Next {
-        if self.effects.has_rest() {
-            return self.go_on_with_rest();
-        }
-        if let Some(interrupt) = self.effects.take_deferred() {
-            return self.interrupted(Ok(interrupt));
+        if let Some(next) = self.left_over() {
+            return next;
         }
         if self.effects.call.is_some() {
             return self.call();
@@ -257,6 +254,18 @@ impl<A: Actor> Runner<A> {
             [] => Some(During::Handler("handle")),
             handlers => During::numbered(self.effects.cell.mailbox.entered(), handlers),
         })
+    }
+
+    /// What the last step or an inline turn left.
+    #[inline]
+    fn left_over(&mut self) -> Option<Next> {
+        if !self.effects.has_rare() {
+            None
+        } else if self.effects.has_rest() {
+            Some(self.go_on_with_rest())
+        } else {
+            self.effects.take_deferred().map(|interrupt| self.interrupted(Ok(interrupt)))
+        }
     }
 
     #[cold]

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::Path;
 
 use crate::attributes;
 use crate::block::model::{Block, Fallible, Outcome};
@@ -18,23 +19,29 @@ pub(super) fn failures(block: &Block) -> TokenStream {
     let mut helpers = TokenStream::new();
     let mut count = 0;
     for (cfgs, fallible) in &fallible(block) {
-        let err = fallible.err(krate);
+        let decides = decides(fallible, krate);
         if cfgs.is_empty() {
-            always.push(err);
+            always.push(decides);
             continue;
         }
         let helper = Ident::new(&format!("__Failure{count}"), mixed);
-        helpers.extend(conditional_failure(block, &helper, cfgs, &err));
+        helpers.extend(conditional_failure(block, &helper, cfgs, &decides));
         require(&mut generics, quote!(#actor: #helper<#parent>));
         count += 1;
     }
     require(&mut generics, quote!(#actor: #krate::DeclarationDecidedBy<#parent>));
-    for ty in &distinct(always) {
-        require(&mut generics, quote!(#parent: #krate::Decides<#ty>));
+    for decides in &distinct(always) {
+        require(&mut generics, quote!(#parent: #decides));
     }
     let of = quote_spanned!(mixed=> #krate::FailuresDecidedBy<#parent>);
     let decided = derivation(&generics, of, actor, TokenStream::new());
     if count == 0 { decided } else { quote!(const _: () = { #helpers #decided };) }
+}
+
+/// What the parent must be because of an error.
+fn decides(fallible: &Fallible, krate: &Path) -> TokenStream {
+    let err = fallible.err(krate);
+    if fallible.may_wrap() { quote!(#krate::DecidesByOuterType<#err>) } else { quote!(#krate::Decides<#err>) }
 }
 
 /// All return types of the actor that can be an error, with their `#[cfg]`s.
@@ -59,13 +66,13 @@ fn fallible(block: &Block) -> Vec<(&TokenStream, &Fallible)> {
 }
 
 /// A bound that only some builds have. Rust has no `#[cfg]` on bounds, so the bound becomes a trait with two impls.
-fn conditional_failure(block: &Block, helper: &Ident, cfgs: &TokenStream, ty: &TokenStream) -> TokenStream {
-    let Block { krate, actor, .. } = block;
+fn conditional_failure(block: &Block, helper: &Ident, cfgs: &TokenStream, decides: &TokenStream) -> TokenStream {
+    let Block { actor, .. } = block;
     let mixed = Span::mixed_site();
     let parent = Ident::new("__P", mixed);
     let without = with_parameter(&block.generics, parent.clone().into());
     let mut with = without.clone();
-    require(&mut with, quote!(#parent: #krate::Decides<#ty>));
+    require(&mut with, quote!(#parent: #decides));
     let (with_generics, _, with_where) = with.split_for_impl();
     let (without_generics, _, without_where) = without.split_for_impl();
     let conditions = attributes::conditions(cfgs);

@@ -222,7 +222,7 @@ impl Calls<'_> {
     fn refuse_factory(&mut self, arguments: &Group) {
         for argument in &split(arguments.stream(), ',') {
             if let Some(parameter) = parameter(argument) {
-                let message = "a factory takes no parameters: write `|| ..`, and move what needs the context of the child into the child's \
+                let message = "a factory takes no parameters: write `|| ..`. If the child needs its context, it gets it in \
                                `#[pre_start] fn begin(&mut self, ctx: &mut Context<Self>)`";
                 self.errors.at_span(parameter, message);
                 return;

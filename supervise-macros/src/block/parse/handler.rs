@@ -33,8 +33,7 @@ pub(super) fn handler(
 ) -> Handler {
     let arguments = arguments(attribute, errors);
     if let (Some(()), Some(keyword)) = (arguments.inline.value, &signature.asyncness) {
-        let message =
-            "an inline handler cannot be async, because it runs within the ask: remove `async` or `inline`";
+        let message = "an inline handler cannot be async, because it runs within the ask: remove `async`, or remove `inline` if it has to `.await`";
         errors.at(keyword, message);
     }
     let before = errors.count();

@@ -30,7 +30,7 @@ pub(super) fn hook(
             Some(argument) if kind.takes(argument) => {
                 let argument = Ident::new(argument.name(), Span::mixed_site());
                 if call.contains(&argument) {
-                    errors.at(input, "this parameter is given twice");
+                    errors.at(input, "this parameter is given twice: remove one");
                 } else {
                     call.push(argument);
                 }
@@ -40,8 +40,15 @@ pub(super) fn hook(
                     None if kind == HookKind::PreStart => {
                         "; let the factory put such a value into a field: `move || Feed { topic: topic.clone() }`"
                     }
-                    Some(HookArgument::Cause) => "; only `#[pre_restart]` and `#[post_restart]` have a cause",
-                    Some(HookArgument::Message) => "; only `#[pre_restart]` gets the message that failed",
+                    Some(HookArgument::Cause) if kind == HookKind::PreStart => {
+                        "; only `#[pre_restart]` and `#[post_restart]` have a cause: remove this parameter, or write `#[post_restart]`"
+                    }
+                    Some(HookArgument::Cause) => {
+                        "; only `#[pre_restart]` and `#[post_restart]` have a cause: remove this parameter, or write `#[pre_restart]`"
+                    }
+                    Some(HookArgument::Message) => {
+                        "; only `#[pre_restart]` gets the message that failed: remove this parameter, or write `#[pre_restart]`"
+                    }
                     _ => "",
                 };
                 let parameters = parameters(kind, message);

@@ -1,7 +1,7 @@
 //! Reads `#[child(..)]` on fields.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, PathArguments, Type};
@@ -24,23 +24,23 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
         Data::Struct(data) => match &mut data.fields {
             fields @ Fields::Named(_) => fields,
             fields => {
-                check_given(fields, errors);
-                refuse(fields, "a child takes its name from its field: give the struct named fields", errors);
+                check_given(fields, declare, errors);
+                let mend =
+                    |_: &_| "a child takes its name from its field: give the struct named fields".to_owned();
+                refuse(fields, mend, errors);
                 return Vec::new();
             }
         },
         Data::Enum(data) => {
-            let mend =
-                "only the fields of a struct can be children: spawn the children of an enum in `#[pre_start]`";
             for variant in &mut data.variants {
-                check_given(&mut variant.fields, errors);
-                refuse(&mut variant.fields, mend, errors);
+                check_given(&mut variant.fields, spawn, errors);
+                refuse(&mut variant.fields, spawn, errors);
             }
             return Vec::new();
         }
         Data::Union(_) => return Vec::new(),
     };
-    check_given(fields, errors);
+    check_given(fields, declare, errors);
     let mut children = Vec::new();
     for field in fields.iter_mut() {
         let attributes = take(field, errors);
@@ -56,8 +56,8 @@ pub(super) fn children(data: &mut Data, errors: &mut Errors) -> Vec<Child> {
 }
 
 /// Takes each `#[child(given)]` off its field. Refuses a `Child<..>` without any `#[child]`, because nothing would fill it
-/// in.
-fn check_given(fields: &mut Fields, errors: &mut Errors) {
+/// in. `mend` says what to do with such a field.
+fn check_given(fields: &mut Fields, mend: fn(&Field) -> String, errors: &mut Errors) {
     for field in fields.iter_mut() {
         attributes::unfold(&mut field.attrs);
         let given = attributes::take(&mut field.attrs, &is_given);
@@ -71,16 +71,37 @@ fn check_given(fields: &mut Fields, errors: &mut Errors) {
             }
             continue;
         }
-        let Some(actor) = actor_of(&field.ty) else { continue };
-        if !declared {
+        if !declared && actor_of(&field.ty).is_some() {
             let message = format!(
-                "nothing fills in this child: write `#[child(|this| || {}::new())]` above the field to declare it, or \
-                 `#[child(given)]` if the constructor gets it from another actor's field",
-                written(&actor)
+                "nothing fills in this child: {}, or write `#[child(given)]` if the constructor gets it from another \
+                 actor's field",
+                mend(field)
             );
             errors.at(&field.ty, message);
         }
     }
+}
+
+/// How to declare the child in a struct's field.
+fn declare(field: &Field) -> String {
+    let actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
+    format!("write `#[child(|this| || {}::new())]` above the field to declare it", written(&actor))
+}
+
+/// How to have a child in an enum's field.
+fn spawn(field: &Field) -> String {
+    let mut actor = actor_of(&field.ty).unwrap_or_else(|| field.ty.clone());
+    if let Type::Path(path) = &mut actor
+        && let Some(last) = path.path.segments.last_mut()
+    {
+        last.ident = format_ident!("{}Ref", last.ident);
+    }
+    let name = field.ident.as_ref().map_or_else(|| "child".to_owned(), Ident::to_string);
+    format!(
+        "only the fields of a struct can be children: make this field `Option<{}>`, and fill it in `#[pre_start] fn begin(&mut self, ctx: \
+         &mut Context<Self>) -> Result<(), SpawnError>` with `Some(ctx.spawn(\"{name}\", || ..)?)`",
+        written(&actor)
+    )
 }
 
 /// Whether `attribute` is `#[child(given)]`.
@@ -88,10 +109,10 @@ fn is_given(attribute: &Attribute) -> bool {
     is(attribute, "child") && matches!(&attribute.meta, Meta::List(list) if list.tokens.to_string() == "given")
 }
 
-fn refuse(fields: &mut Fields, mend: &str, errors: &mut Errors) {
+fn refuse(fields: &mut Fields, mend: fn(&Field) -> String, errors: &mut Errors) {
     for field in fields.iter_mut() {
         for attribute in &take(field, errors) {
-            errors.at(attribute, mend);
+            errors.at(attribute, mend(field));
         }
     }
 }
@@ -243,7 +264,15 @@ fn meant_actor(ty: &Type) -> String {
 fn parts(input: ParseStream<'_>) -> syn::Result<(ExprClosure, TokenStream)> {
     let closure = input.peek(syn::Token![|]) || input.peek(syn::Token![||]) || input.peek(syn::Token![move]);
     if !closure {
-        let message = format!("the closure that makes the child comes first: write {EXAMPLE}");
+        let message = if input.peek(syn::Ident) && input.peek2(syn::Token![=]) {
+            let settings = written(&input.cursor().token_stream());
+            format!(
+                "the closure that makes the child comes first, and settings after it: write \
+                 `#[child(|this| || Reader::new(), {settings})]`"
+            )
+        } else {
+            format!("the closure that makes the child comes first: write {EXAMPLE}")
+        };
         return Err(input.error(message));
     }
     let make = input.parse()?;

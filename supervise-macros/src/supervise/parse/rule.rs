@@ -155,7 +155,9 @@ fn check_sized(ty: &Type) -> syn::Result<()> {
     let text = written(ty);
     let message = if text.contains("dyn") && text.contains("Any") {
         "a caught panic is not an error: write `on(Panic)`".to_owned()
-    } else if matches!(ty, Type::TraitObject(_)) {
+    } else if matches!(ty, Type::TraitObject(_))
+        || ["std::error::Error", "core::error::Error"].contains(&text.as_str())
+    {
         format!(
             "a rule names one error type, and `{text}` is a trait: write `on(_)` for every failure that no earlier rule names"
         )

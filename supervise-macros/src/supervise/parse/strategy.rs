@@ -129,7 +129,7 @@ fn exponential(setting: &Setting, errors: &mut Errors) -> syn::Result<Backoff> {
     if let (Some(min), Some(max), false) = (min.literal(), max.literal(), failed)
         && min > max
     {
-        let message = format!("`min` ({}) is longer than `max` ({})", spoken(*min), spoken(*max));
+        let message = format!("`min` ({}) is longer than `max` ({}): swap them", spoken(*min), spoken(*max));
         return Err(setting.error(message));
     }
     let (jitter, reset, give_up_after) =

@@ -16,7 +16,7 @@ use crate::mailbox::{Lane, SystemLane};
 use crate::supervision::Effect;
 
 /// This many effects, such as telling a watcher, or dead letters count as one message.
-const EFFECTS_OF_A_MESSAGE: u16 = 8;
+const EFFECTS_OF_A_MESSAGE: u16 = 32;
 
 /// How many effects and dead letters there are in one turn.
 const SLICE: u16 = 128 * EFFECTS_OF_A_MESSAGE;
@@ -33,6 +33,9 @@ pub(super) struct Rest<M> {
 }
 
 impl<A: Actor> EffectRunner<A> {
+    /// A step with so few effects is not counted: the system message that caused it is charged.
+    pub(super) const FEW: usize = 16;
+
     /// Whether the last step has effects that are not carried out.
     #[inline]
     pub(in crate::actor::cell) fn has_rest(&self) -> bool {
@@ -42,12 +45,16 @@ impl<A: Actor> EffectRunner<A> {
     /// Carries out the next slice of what is left.
     #[cold]
     pub(in crate::actor::cell) fn go_on_with_rest(&mut self, drop_instance: &mut dyn FnMut()) {
-        let rest = self.rest();
-        let (effects, basis) = (std::mem::take(&mut rest.effects), rest.basis.take());
-        self.carry_out(effects, basis, drop_instance);
+        self.advance(None, drop_instance);
         if self.rest().effects.is_empty() {
             self.rare().rest = None;
         }
+    }
+
+    #[cold]
+    pub(super) fn take_rest(&mut self) -> (Box<Effects>, Option<Box<Basis>>) {
+        let rest = self.rest();
+        (std::mem::take(&mut rest.effects), rest.basis.take())
     }
 
     /// Leaves effects to the next turn.
@@ -98,7 +105,15 @@ impl<A: Actor> EffectRunner<A> {
         self.performed >= SLICE
     }
 
-    /// Counts one thing. Returns whether it was the last of this turn.
+    /// Counts this many effects, as far as they belong to this turn. Returns how many are left to the next one.
+    pub(super) fn begin_slice(&mut self, effects: usize) -> usize {
+        let room = SLICE.saturating_sub(self.performed);
+        let here = u16::try_from(effects).map_or(room, |effects| effects.min(room));
+        self.performed += here;
+        effects - usize::from(here)
+    }
+
+    /// Counts one dead letter, or one actor that is told. Returns whether it was the last of this turn.
     pub(super) fn slice_ends(&mut self) -> bool {
         self.performed += 1;
         self.slice_is_over()

@@ -89,6 +89,12 @@ impl<A: Actor> EffectRunner<A> {
         self.rare().deferred = Some(interrupt);
     }
 
+    /// Whether something is left over, perhaps.
+    #[inline]
+    pub(in crate::actor::cell) fn has_rare(&self) -> bool {
+        self.rare.is_some()
+    }
+
     /// Takes the rest of an inline turn.
     #[inline]
     pub(in crate::actor::cell) fn take_deferred(&mut self) -> Option<Interrupt<A::Message>> {
