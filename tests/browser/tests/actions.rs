@@ -35,7 +35,7 @@ async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
     let system = ActorSystem::new("shop");
     let desk = system.spawn("desk", || Desk).expect("a free name");
     for _ in 0..2 {
-        let clerk = desk.seat().await.expect("it runs").expect("a name");
+        let clerk = desk.seat().await.expect("a name");
         for _ in 0..4 {
             clerk.wait().tell().expect("it runs");
         }
