@@ -66,10 +66,14 @@ pub use actor::{
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
-pub use inspect::{Glimpse, InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode};
+pub use inspect::{
+    Glimpse, InterventionRefused, InvalidSelection, NodeState, Selection, SelectionOf, Tree, TreeNode,
+};
 pub use keyed::{ChildKey, Children, ChildrenProps};
 pub use mailbox::{MailboxKind, Overflow};
-pub use observe::{DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, LastFailure, Lives, Tally};
+pub use observe::{
+    DeadLetter, DeadLetterReason, Event, EventStream, Events, Interest, Intervention, LastFailure, Lives, Tally,
+};
 pub use shutdown::{CoordinatedShutdown, NotStopped, ShutdownTask, TaskOutcome};
 pub use shutdown_plan::{
     AddTaskError, InvalidPhases, InvalidShutdown, Phase, ShutdownError, ShutdownReason, ShutdownSettings,

@@ -18,6 +18,8 @@ pub(crate) enum Wrapping {
     Restart,
     /// A permanent child ended by itself.
     Ended,
+    /// Nothing failed: somebody asked for the restart.
+    ByHand,
 }
 
 impl Cause for Fault {

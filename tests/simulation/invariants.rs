@@ -8,7 +8,7 @@ use std::fmt;
 
 use supervise_core::supervision::{Call, ChildId, ChildSpec, Effect, Note, Outcome, Scope, SystemMessage, Timer};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Wrapping};
 use crate::world::{Cell, Id, Message, World};
 use fields::Fields;
 
@@ -70,6 +70,8 @@ pub(crate) enum Invariant {
     /// I24. A child that was told to restart with siblings reports that its instance is replaced. Until then, it is not told to
     /// do so again.
     OneRestartAtATime,
+    /// I25. Each request to restart a cell by hand restarts it at most once, and no cell that its parent stops.
+    ByHandOnce,
 }
 
 /// An invariant that is broken.
@@ -137,6 +139,8 @@ pub(crate) struct Watchdog {
     pub(crate) stopping: BTreeSet<Id>,
     /// Children that were told to restart with siblings and have not said that they are replaced.
     replacing: BTreeSet<Id>,
+    /// How many requests to restart it by hand have not been carried out.
+    by_hand: u32,
     about: Option<Id>,
     /// It was resumed, and has since done nothing but decide: its children may still have to be resumed.
     resumed: bool,
@@ -156,6 +160,7 @@ impl Watchdog {
             survivors: Vec::new(),
             stopping: BTreeSet::new(),
             replacing: BTreeSet::new(),
+            by_hand: 0,
             about: None,
             resumed: false,
             misnamed: None,
@@ -166,6 +171,10 @@ impl Watchdog {
     pub(crate) fn field_spawned(&mut self, at: usize, child: Id, id: ChildId) {
         self.living_children += 1;
         self.fields.spawned(at, child, id);
+    }
+
+    pub(crate) fn asked_by_hand(&mut self) {
+        self.by_hand += 1;
     }
 
     /// Whether this was a declared child at any time. Some of their failures are answered without a decision, so that
@@ -328,6 +337,8 @@ impl Watchdog {
                     world.ledger.reported += u32::from(!world.cell(id).is_field);
                 }
                 Effect::Send(to, message) => {
+                    Self::by_hand(world, id, *to, message)?;
+                    let watchdog = &mut world.cell_mut(id).watchdog;
                     let (alone, last) = (watchdog.stopping.is_empty(), watchdog.names.is_empty());
                     watchdog.fields.told(*to, message, alone, last)?;
                     if Some(*to) == about && is_answer(message) {
@@ -414,6 +425,20 @@ impl Watchdog {
         let decides_next = matches!(effects.last(), Some(Effect::Decide(..) | Effect::RestartEnded(_)));
         let goes_on = self.resumed && decides_next;
         std::mem::replace(&mut self.resumed, goes_on)
+    }
+
+    fn by_hand(world: &mut World, parent: Id, child: Id, message: &Message) -> Check {
+        let SystemMessage::Restart(cause) = message else { return Ok(()) };
+        if *cause != (Fault { origin: child, wrapping: Wrapping::ByHand }) {
+            return Ok(());
+        }
+        let stops = world.cell(parent).watchdog.stopping.contains(&child);
+        let asked = &mut world.cell_mut(child).watchdog.by_hand;
+        if stops || *asked == 0 {
+            return broken(Invariant::ByHandOnce, format!("{parent} restarts {child}"));
+        }
+        *asked -= 1;
+        Ok(())
     }
 
     /// A child is told something.

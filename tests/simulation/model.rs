@@ -6,6 +6,7 @@
 //! model handles deferred inputs until none can be handled. It does not cache values that it can compute again.
 
 mod agreement;
+mod by_hand;
 mod children;
 mod fields;
 mod instances;
@@ -438,6 +439,9 @@ impl Model {
                 if let Some(round) = wait.map(|wait| wait.round).filter(|round| *round > 0) {
                     self.round_is_due(round);
                 }
+            }
+            SystemMessage::RestartByHand { child, cause, restarts } => {
+                self.restart_by_hand(child, cause, restarts);
             }
             SystemMessage::ResetBackoff(child) => {
                 if let Some(child) = self.children.get_mut(&child) {

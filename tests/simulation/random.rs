@@ -134,6 +134,7 @@ fn next_action(world: &World, chance: &mut Chance, busy: u32) -> Action {
             95 if target != 0 => Action::Leave(target),
             96 => Action::Wait,
             97 if target != 0 => Action::Retry(target),
+            98 if target != 0 => Action::Restart(target),
             _ => Action::Fire,
         };
     }

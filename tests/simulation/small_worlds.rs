@@ -152,6 +152,53 @@ fn delays_of_declared_children_that_are_cut_short() {
     run("declared, retried now", plan, 4, 0, &injections);
 }
 
+/// Rule 23.8, CON-23.
+#[test]
+fn con_23_restarts_by_hand() {
+    use Verdict::{Restart, RestartLater};
+    for strategy in [Strategy::one_for_one(), Strategy::all_for_one()] {
+        let plan = Plan {
+            conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
+            pre_restart_deeds: any(&[Deed::Nothing]),
+            ..plan(vec![
+                role(Strategy::one_for_one(), &[1], &[Restart]),
+                role(strategy, &[2, 2], &[Restart, RestartLater]),
+                leaf(),
+            ])
+        };
+        let injections =
+            [Action::Kill(1), Action::Kill(2), Action::Restart(1), Action::Restart(2), Action::Stop(2)];
+        run(&format!("by hand, {:?}", strategy.scope), plan, 3, 0, &injections);
+    }
+}
+
+/// Rule 23.8, CON-23.
+#[test]
+fn con_23_restarts_of_declared_children_by_hand() {
+    let child = |name| ChildSpec::new(name).restart(RestartType::Permanent);
+    let temporary = ChildSpec::new("c").restart(RestartType::Temporary);
+    for strategy in [Strategy::one_for_one(), Strategy::rest_for_one()] {
+        let plan = plan(vec![
+            role(Strategy::one_for_one(), &[1], &[Verdict::Restart]),
+            declaring(
+                strategy,
+                &[(child("a"), 2), (child("b"), 2), (temporary, 2)],
+                &[Verdict::Restart, Verdict::RestartLater],
+            ),
+            leaf(),
+        ]);
+        let injections = [
+            Action::Kill(1),
+            Action::Leave(2),
+            Action::Kill(3),
+            Action::Restart(2),
+            Action::Restart(3),
+            Action::Restart(4),
+        ];
+        run(&format!("declared, by hand, {:?}", strategy.scope), plan, 3, 0, &injections);
+    }
+}
+
 /// Rule 2.5.
 #[test]
 fn siblings_that_fail_at_once_and_are_escalated() {

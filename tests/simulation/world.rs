@@ -55,6 +55,8 @@ pub(crate) enum Action {
     Leave(Id),
     /// Ends the delay before its restart.
     Retry(Id),
+    /// Asks for its restart by hand, as its parent's count of restarts is now.
+    Restart(Id),
 }
 
 #[derive(Debug, Clone)]
@@ -168,7 +170,12 @@ impl World {
             }
             Action::Wait => !self.calm,
             Action::Tell(id) => !self.calm && self.budget.messages > 0 && (id as usize) < self.cells.len(),
-            Action::Stop(id) | Action::Kill(id) | Action::Poison(id) | Action::Leave(id) | Action::Retry(id) => {
+            Action::Stop(id)
+            | Action::Kill(id)
+            | Action::Poison(id)
+            | Action::Leave(id)
+            | Action::Retry(id)
+            | Action::Restart(id) => {
                 !self.calm
                     && self.budget.stimuli > 0
                     && self.cells.get(id as usize).is_some_and(|cell| !cell.closed)
@@ -224,6 +231,11 @@ impl World {
                 }
                 Ok(())
             }
+            Action::Restart(id) => {
+                self.budget.stimuli -= 1;
+                self.restart_by_hand(id);
+                Ok(())
+            }
             Action::Leave(id) => {
                 self.budget.stimuli -= 1;
                 self.push(id, Entry::Leave);
@@ -240,6 +252,16 @@ impl World {
                 self.command(parent, Command::StopChild(child));
             }
             None => self.send(id, SystemMessage::Terminate),
+        }
+    }
+
+    fn restart_by_hand(&mut self, id: Id) {
+        let (parent, child) = (self.cell(id).parent, self.cell(id).child);
+        if let Some(parent) = parent {
+            let cause = Fault { origin: id, wrapping: Wrapping::ByHand };
+            let restarts = self.cell(parent).protocol.restarts_in_all(child);
+            self.cell_mut(id).watchdog.asked_by_hand();
+            self.send(parent, SystemMessage::RestartByHand { child, cause, restarts });
         }
     }
 

@@ -63,6 +63,9 @@ pub enum FailureKind {
     Killed,
     /// A watched actor ended, and this actor has no handler for its end.
     DeathPact,
+    /// Nothing failed: an operator restarted the actor
+    /// (rule [23.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.8)).
+    ByHand,
 }
 
 impl Failure {
@@ -118,6 +121,11 @@ impl Failure {
     /// The failure of an actor that watched `subject` and has no handler for its end.
     pub fn death_pact(subject: ActorPath) -> Self {
         Self::of(DeathPact(subject))
+    }
+
+    /// The cause of a restart that `by` asked for.
+    pub(crate) fn by_hand(by: &str) -> Self {
+        Self::of(ByHand(by.into()))
     }
 
     /// This failure with the stage `Initialization`.
@@ -346,6 +354,22 @@ impl Reason for DeathPact {
 
     fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "death pact: {} ended and its end is not handled", self.0)
+    }
+}
+
+struct ByHand(Arc<str>);
+
+impl Reason for ByHand {
+    fn kind(&self) -> FailureKind {
+        FailureKind::ByHand
+    }
+
+    fn type_name(&self) -> &'static str {
+        "ByHand"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "restarted by hand, by {}", self.0)
     }
 }
 

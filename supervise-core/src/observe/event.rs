@@ -11,6 +11,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::dead_letter::DeadLetter;
 use super::interest::{Heard, Interest, Listening};
+use super::intervention::Intervention;
 use crate::base::{ActorPath, Hold, Uid};
 use crate::failure::Failure;
 use crate::supervision::{Count, Directive, Hook, HowEnded, Limit, Outcome, Standing};
@@ -141,6 +142,19 @@ pub enum Event {
         actor: ActorPath,
         /// How it ended.
         how: HowEnded,
+    },
+    /// An operator did something to an actor
+    /// (rule [22.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.7)).
+    #[non_exhaustive]
+    Intervened {
+        /// The actor.
+        actor: ActorPath,
+        /// Its incarnation.
+        uid: Uid,
+        /// What the operator asked for.
+        what: Intervention,
+        /// Who it was: the label of the operator's token.
+        by: Arc<str>,
     },
     /// A message became a dead letter.
     DeadLetter(DeadLetter),

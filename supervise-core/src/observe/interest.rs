@@ -24,7 +24,7 @@ const KINDS: usize = 5;
 
 impl Interest {
     /// Failures and what is decided about them: [`Event::Decided`](crate::Event::Decided), `LimitReached`, `DeciderFailed`,
-    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, and `Aborted`.
+    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, `Aborted`, and `Intervened`.
     pub const FAILURES: Self = Self(1);
     /// [`Event::Restarted`](crate::Event::Restarted) and `Resumed`.
     pub const RESTARTS: Self = Self(2);
@@ -62,6 +62,7 @@ impl Interest {
     fn of(event: &Event) -> Option<Self> {
         Some(match event {
             Event::Decided { .. }
+            | Event::Intervened { .. }
             | Event::LimitReached { .. }
             | Event::DeciderFailed { .. }
             | Event::ReportDeferred { .. }

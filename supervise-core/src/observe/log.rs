@@ -8,8 +8,9 @@ use tracing::{Level, debug, enabled, error, info, trace, warn};
 
 use super::About;
 use super::dead_letter::DeadLetter;
+use super::intervention::Intervention;
 use super::thinned::{Kind, MOST_LINES, OF_DEAD_LETTERS, OF_FAILURES};
-use crate::base::{ActorPath, TARGET};
+use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
 use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Standing, Strategy};
 
@@ -125,6 +126,10 @@ pub(super) fn note(about: &About, note: &Note<Failure>, text: &str, quietly: boo
         Note::Resumed => debug!(target: TARGET, %actor, "resumed"),
         Note::Stopped(how) => debug!(target: TARGET, %actor, ?how, "stopped"),
     }
+}
+
+pub(super) fn intervened(actor: &ActorPath, uid: Uid, what: Intervention, by: &str) {
+    warn!(target: TARGET, %actor, %uid, %what, by, "{} by hand: {what}", actor.name());
 }
 
 /// Logs that the log line of an event panicked.

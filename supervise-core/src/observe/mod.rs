@@ -9,6 +9,7 @@
 mod dead_letter;
 mod event;
 mod interest;
+mod intervention;
 #[cfg(feature = "tracing")]
 mod log;
 #[cfg(not(feature = "tracing"))]
@@ -30,6 +31,7 @@ pub use self::dead_letter::{DeadLetter, DeadLetterReason};
 pub(crate) use self::event::End;
 pub use self::event::{Event, EventStream, Events};
 pub use self::interest::Interest;
+pub use self::intervention::Intervention;
 #[cfg(not(feature = "tracing"))]
 use self::no_log as log;
 pub use self::recent::LastFailure;
@@ -283,6 +285,14 @@ impl Observer {
             Line::Last => _ = told(log::dead_letters_pause),
         }
         Some(LogLevel::Info)
+    }
+
+    /// Reports what an operator did.
+    pub(crate) fn intervened(&self, actor: ActorPath, uid: Uid, what: Intervention, by: &str) {
+        told(|| log::intervened(&actor, uid, what, by));
+        if self.events.hears(Interest::FAILURES) {
+            self.events.publish(Event::Intervened { actor, uid, what, by: by.into() });
+        }
     }
 
     /// Reports, at the end of a system, how many dead letters and failures got no line.

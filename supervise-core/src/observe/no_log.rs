@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::About;
 use super::dead_letter::DeadLetter;
+use super::intervention::Intervention;
 use super::thinned::Kind;
-use crate::base::ActorPath;
+use crate::base::{ActorPath, Uid};
 use crate::failure::Failure;
 use crate::supervision::{Directive, LogLevel, Note, Outcome};
 
@@ -27,6 +28,8 @@ pub(super) fn is_on_for(_: &Note<Failure>) -> bool {
 }
 
 pub(super) fn note(_: &About, _: &Note<Failure>, _: &str, _: bool) {}
+
+pub(super) fn intervened(_: &ActorPath, _: Uid, _: Intervention, _: &str) {}
 
 pub(super) fn level_of_line(_: &Directive, _: Outcome, _: &About) -> Option<LogLevel> {
     None

@@ -158,6 +158,13 @@ impl<C: Clone> Fields<C> {
         self.field(child).is_some_and(|field| field.spec.restart == RestartType::Temporary)
     }
 
+    /// Whether this child may be restarted by itself: it is up, and may restart at all. Other fields are on their way to a start
+    /// or to their end.
+    pub(super) fn may_restart_alone(&self, child: ChildId) -> bool {
+        self.field(child)
+            .is_none_or(|field| field.state == State::Up && field.spec.restart != RestartType::Temporary)
+    }
+
     /// Whether a restart of its group has not reached the failed child yet, so that it answers this failure too.
     pub(super) fn awaits_group_restart(&self, child: ChildId) -> bool {
         self.field(child).is_some_and(|field| {

@@ -40,6 +40,7 @@
 //! 5. `pre_restart` and `post_stop` run at most once on an instance, and only on one that had started.
 //! 6. After Ended, steps have no effects.
 
+mod by_hand;
 mod declared;
 mod fault;
 mod interface;
@@ -295,6 +296,9 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 }
             }
             SystemMessage::RetryNow(child) => self.retry_now(child, effects),
+            SystemMessage::RestartByHand { child, cause, restarts } => {
+                self.restart_by_hand(child, cause, restarts, effects);
+            }
             SystemMessage::ResetBackoff(child) => {
                 if let Some(child) = self.child_mut(child) {
                     child.history_mut().backoff.reset();

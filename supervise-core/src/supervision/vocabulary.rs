@@ -104,6 +104,15 @@ pub enum SystemMessage<R, C> {
     ResetBackoff(ChildId),
     /// A child need not wait any longer for its restart.
     RetryNow(ChildId),
+    /// Somebody asks for the restart of a child.
+    RestartByHand {
+        /// The child.
+        child: ChildId,
+        /// Says who asks.
+        cause: C,
+        /// How many restarts the child had been told to do, as the one who asks saw it. Otherwise nothing happens.
+        restarts: u32,
+    },
     /// The old instance of a child that restarts together with siblings is gone, and the next one is about to be made.
     Replaced(ChildId),
     /// A declared child's instance is ready.

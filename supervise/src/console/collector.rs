@@ -200,6 +200,14 @@ impl Look<'_> {
         }
     }
 
+    /// An actor below the chosen one has so many messages.
+    pub(super) fn add_below(&mut self, listing: usize, messages: usize) {
+        if let Some(detail) = self.listings.get_mut(listing).and_then(|listing| listing.detail.as_mut()) {
+            detail.below.0 += 1;
+            detail.below.1 += messages;
+        }
+    }
+
     /// The path of the actor that was seen last.
     pub(super) fn path(&self) -> &str {
         if self.path.is_empty() { "/" } else { &self.path }

@@ -33,6 +33,8 @@ pub(super) struct Detail {
     /// The line of the nearest supervisor's rules that decided the last failure.
     pub(super) matched: Option<usize>,
     pub(super) waits_for: Vec<Waiting>,
+    /// How many actors are below it, and how many messages wait there.
+    pub(super) below: (usize, usize),
     /// Who waits for it: how far away, and what.
     pub(super) askers: Vec<(usize, Waiting)>,
 }
@@ -52,13 +54,20 @@ pub(super) struct Chooser {
     names: Vec<String>,
     /// How many of them were met.
     met: usize,
+    /// Whether all actors below the chosen one were seen.
+    is_past: bool,
     above: Vec<Above>,
 }
 
 impl Chooser {
     pub(super) fn of(path: Option<&str>) -> Option<Self> {
         let names = path?.strip_prefix('/')?.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
-        Some(Self { names: std::iter::once(String::new()).chain(names).collect(), met: 0, above: Vec::new() })
+        Some(Self {
+            names: std::iter::once(String::new()).chain(names).collect(),
+            met: 0,
+            is_past: false,
+            above: Vec::new(),
+        })
     }
 
     /// Returns whether it is the chosen actor. Each actor comes before its children.
@@ -77,6 +86,13 @@ impl Chooser {
             self.above.push(Above { path: path.to_owned(), strategy, rules });
         }
         is_it
+    }
+
+    /// Whether this actor, which is not the chosen one, is below it.
+    pub(super) fn is_above(&mut self, glimpse: &Glimpse) -> bool {
+        let is_met = self.met == self.names.len();
+        self.is_past |= is_met && glimpse.depth() < self.names.len();
+        is_met && !self.is_past
     }
 
     pub(super) fn detail(&mut self, glimpse: &Glimpse, sight: &Sight<'_>, path: &str, shown: &Shown) -> Detail {
@@ -99,6 +115,7 @@ impl Chooser {
             last_handler: sight.handler.filter(|_| sight.state != NodeState::Starting),
             above,
             matched,
+            below: (0, 0),
             waits_for: Vec::new(),
             askers: Vec::new(),
         }

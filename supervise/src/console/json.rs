@@ -223,6 +223,10 @@ fn chosen(out: &mut Writer, detail: &Detail) {
         out.numbers("capacity", capacity);
     }
     out.numbers("pushed", detail.pushed);
+    // As a text: a number of JavaScript has 53 bits.
+    out.texts("uid", detail.key);
+    out.numbers("below", detail.below.0);
+    out.numbers("below_waiting", detail.below.1);
     if let Some(handler) = detail.last_handler {
         out.texts("last_handler", handler);
     }

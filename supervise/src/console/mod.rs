@@ -3,6 +3,7 @@
 //!
 //! Rules 22.1, 22.2, 22.3, 22.4, 22.5, 22.6 and 22.7. [`docs::console`](crate::docs::console) says what each card means, and what to do about it.
 
+mod actions;
 mod cards;
 mod collector;
 mod detail;
@@ -28,6 +29,7 @@ use supervise_core::ActorSystem;
 
 use crate::{marks, sight};
 
+pub use self::actions::Token;
 pub use self::running::Running;
 pub use self::server::{Body, Service};
 pub use self::watch::Watch;
@@ -57,12 +59,13 @@ pub struct Console {
     texts: bool,
     anywhere: bool,
     hosts: Vec<String>,
+    tokens: Vec<Token>,
 }
 
 impl Console {
     /// The console of this system, without a server and without a thread yet.
     pub fn of(system: &ActorSystem) -> Self {
-        Self { system: system.clone(), texts: true, anywhere: false, hosts: Vec::new() }
+        Self { system: system.clone(), texts: true, anywhere: false, hosts: Vec::new(), tokens: Vec::new() }
     }
 
     /// Hides the texts of errors. The console then shows only where a failure happened and what followed
@@ -83,6 +86,25 @@ impl Console {
     /// reaches the address can read the console.
     pub fn bind_anywhere(self) -> Self {
         Self { anywhere: true, ..self }
+    }
+
+    /// Lets whoever has this token restart and stop actors, one at a time, from the page or by `POST /act`. Each call allows one token
+    /// more. Without a call the console cannot change anything
+    /// (rule [22.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.7)).
+    ///
+    /// ```no_run
+    /// # use supervise::console::{Console, Token};
+    /// # fn serve(system: &supervise::ActorSystem) -> std::io::Result<()> {
+    /// let token = Token::random().label("shift");
+    /// let console = Console::of(system).allow_actions(token).serve("127.0.0.1:6670")?;
+    /// // http://127.0.0.1:6670/#token=...
+    /// eprintln!("{}", console.operator_url().expect("it listens by TCP"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn allow_actions(mut self, token: Token) -> Self {
+        self.tokens.push(token);
+        self
     }
 
     /// Watches the system without a server, for [`Running::text`].

@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Console;
+use super::actions::Actions;
 use super::collector::View;
 use super::outlet::{Outlet, Outlets, Readers};
 use super::server::{Listener, Service};
@@ -43,6 +44,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(super) struct Shared {
     pub(super) system: String,
     pub(super) hosts: Vec<String>,
+    /// `None`: the console changes nothing.
+    pub(super) actions: Option<Actions>,
     /// What the last look found.
     latest: Mutex<Arc<View>>,
     outlets: Outlets,
@@ -103,6 +106,13 @@ impl Running {
         self.address
     }
 
+    /// The address of the page with the first token in its fragment, which a browser does not send. Whoever has it may change the
+    /// system. `None` if it does not listen by TCP, or if no actions were allowed.
+    pub fn operator_url(&self) -> Option<String> {
+        let token = self.shared.actions.as_ref()?.first()?;
+        Some(format!("http://{}/#token={}", self.address?, token.secret()))
+    }
+
     /// Ends the console's thread soon, and with it its server. The system continues to run.
     pub fn stop(&self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
@@ -122,12 +132,13 @@ impl fmt::Debug for Running {
 
 /// Looks for the first time, and starts the thread.
 pub(super) fn start(console: Console, listener: Listener) -> io::Result<Running> {
-    let Console { system, texts, hosts, .. } = console;
+    let Console { system, texts, hosts, tokens, .. } = console;
     let watch = Watch::new(&system, texts);
     let first = View { interval: UNWATCHED, ..watch.view().clone() };
     let shared = Arc::new(Shared {
         system: system.name().to_owned(),
         hosts,
+        actions: Actions::new(&system, tokens),
         latest: Mutex::new(Arc::new(first)),
         outlets: Outlets::default(),
         streams: AtomicUsize::new(0),

@@ -108,6 +108,8 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> Option<View> {
             if chooser.see(glimpse, look.path()) {
                 let detail = chooser.detail(glimpse, &sight, look.path(), &shown);
                 look.choose(*at, detail);
+            } else if chooser.is_above(glimpse) {
+                look.add_below(*at, glimpse.waiting() + glimpse.stashed());
             }
         }
         above.push(glimpse.strategy());

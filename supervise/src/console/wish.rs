@@ -1,4 +1,6 @@
 //! What one reader asks for beside what all see: `?by=type&search=gate&focus=/user/a&open=/user/b&shut=/user/c`.
+//!
+//! Rule 22.8.
 
 /// A reader's wish. Readers with the same wish share one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

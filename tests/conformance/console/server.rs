@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use supervise::console::{Console, Running};
+use supervise::console::{Console, Running, Token};
 use supervise::prelude::*;
+use supervise::{Event, Interest, Intervention};
 use tokio::runtime::{Builder, Runtime};
 
 /// After this long, a test fails instead of hanging.
@@ -229,4 +230,92 @@ fn a_unix_socket_is_served_and_a_stale_one_is_replaced() {
     assert!(Console::of(&system).unix(&path).is_err(), "somebody listens there");
     runtime.block_on(system.terminate());
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn act(address: SocketAddr, headers: &str, body: &str) -> u16 {
+    let head = format!(
+        "POST /act HTTP/1.1\r\nHost: localhost:1\r\n{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.write_all(head.as_bytes()).unwrap();
+    let mut whole = String::new();
+    // A refusal may come before the body is read.
+    let _reset = BufReader::new(socket).read_to_string(&mut whole);
+    whole.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// Rule 22.7.
+#[test]
+fn con_22_an_action_needs_a_token_an_origin_and_what_was_seen() {
+    let (runtime, system) = system();
+    let worker = {
+        let _inside = runtime.enter();
+        system.spawn("worker", || Worker).unwrap().actor_ref().to_any()
+    };
+    let mut events = system.events().subscribe_to(Interest::FAILURES | Interest::RESTARTS);
+    let second = Token::new("0123456789abcdef").label("second shift");
+    let console =
+        Console::of(&system).allow_actions(Token::random()).allow_actions(second).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    let url = console.operator_url().unwrap();
+    let first = url.strip_prefix(&format!("http://{address}/#token=")).unwrap();
+    let right = |token: &str| {
+        format!(
+            "Authorization: Bearer {token}\r\nOrigin: http://localhost:1\r\nContent-Type: application/json; charset=utf-8\r\n"
+        )
+    };
+    let on = |path: &str, uid: u64, restarts: u32, what: &str| {
+        format!("{{\"path\":\"{path}\",\"uid\":\"{uid}\",\"restarts\":{restarts},\"what\":\"{what}\"}}")
+    };
+    let uid = u64::from(worker.uid());
+    let restart = on("/user/worker", uid, 0, "restart");
+    for (without, status) in [("Authorization", 401), ("Origin", 403), ("Content-Type", 415)] {
+        let kept: String = right(first).split_inclusive('\n').filter(|line| !line.starts_with(without)).collect();
+        assert_eq!(act(address, &kept, &restart), status, "without {without}");
+    }
+    assert_eq!(act(address, &right(&first[1..]), &restart), 401);
+    assert_eq!(act(address, &right(first).replace("http://localhost:1", "http://localhost:2"), &restart), 403);
+    assert_eq!(act(address, &right(first).replace("http://localhost:1", "null"), &restart), 403);
+    assert_eq!(act(address, &right(first).replace("application/json", "text/plain"), &restart), 415);
+    assert_eq!(act(address, &format!("{}Sec-Fetch-Site: cross-site\r\n", right(first)), &restart), 403);
+    assert_eq!(act(address, &right(first), "{}"), 400);
+    assert_eq!(act(address, &right(first), &" ".repeat(5_000)), 413);
+    assert_eq!(get(address, "/act").0, 405);
+    for path in ["/", "/user", "/system"] {
+        let uid = u64::from(system.find(path).unwrap().uid());
+        assert_eq!(act(address, &right(first), &on(path, uid, 0, "stop")), 403, "{path}");
+    }
+    for stale in [
+        on("/user/worker", uid + 1, 0, "restart"),
+        on("/user/worker", uid, 1, "restart"),
+        on("/user/nobody", uid, 0, "restart"),
+        on("/user/worker", uid, 0, "restart_now"),
+    ] {
+        assert_eq!(act(address, &right(first), &stale), 409, "{stale}");
+    }
+    assert!(events.try_recv().is_none(), "nothing was done");
+    assert_eq!(act(address, &right(first), &restart), 202);
+    let mut told = Vec::new();
+    runtime.block_on(async {
+        while told.len() < 2 {
+            match events.recv().await.unwrap() {
+                Event::Intervened { actor, what, by, .. } => told.push(format!("{} {what} {by}", actor.local())),
+                Event::Restarted { failure, .. } => told.push(failure.to_string()),
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+    assert_eq!(told, ["/user/worker restart console", "restarted by hand, by console"]);
+    assert_eq!(act(address, &right(first), &restart), 409, "it was restarted since");
+    assert_eq!(act(address, &right("0123456789abcdef"), &on("/user/worker", uid, 1, "stop")), 202);
+    runtime.block_on(async {
+        let event = events.recv().await.unwrap();
+        assert!(
+            matches!(&event, Event::Intervened { what: Intervention::Stop, by, .. } if &**by == "second shift"),
+            "{event:?}"
+        );
+    });
+    runtime.block_on(system.terminate());
 }

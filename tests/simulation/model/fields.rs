@@ -108,6 +108,12 @@ impl Fields {
         self.place_of(child).is_some_and(|at| self.all[at].spec.restart == RestartType::Temporary)
     }
 
+    /// Whether this child restarts for its own sake: it is none of the fields, or one that is up and may restart.
+    pub(super) fn may_restart_alone(&self, child: ChildId) -> bool {
+        let field = self.place_of(child).map(|at| &self.all[at]);
+        field.is_none_or(|field| field.way == Way::Up && field.spec.restart != RestartType::Temporary)
+    }
+
     /// Whether a new instance waits for its fields.
     pub(super) fn are_declared(&self) -> bool {
         self.declaring.is_some()
@@ -440,7 +446,7 @@ impl Model {
 
     /// The restart answers the first suspension, and a bare Resume answers each further one. If an earlier restart with
     /// siblings has not replaced the child's instance yet, bare Resumes answer all of them.
-    fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
+    pub(super) fn recreate_child(&mut self, id: ChildId, cause: Fault, owed: u32, with_siblings: bool) {
         let child = self.child(id);
         let actor = child.actor;
         let mut answers = vec![SystemMessage::Resume(None); owed as usize];

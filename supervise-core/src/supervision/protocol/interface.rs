@@ -65,6 +65,11 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.children.as_ref().and_then(|all| all.find(id)).map_or(0, ChildRecord::restarts_sent)
     }
 
+    /// Whether a child is temporary, so that it never restarts.
+    pub fn never_restarts(&self, id: ChildId) -> bool {
+        self.is_temporary(id)
+    }
+
     /// Whether a failure of this actor has not been answered yet.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()

@@ -174,15 +174,21 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.restart_due(delayed.schedule, effects);
     }
 
-    pub(super) fn restart_due(&mut self, schedule: u64, effects: &mut Vec<Effect<R, C>>) {
-        let Some(children) = &mut self.children else {
-            return;
-        };
-        // Children that survived a restart of this actor are restarted once, with it.
-        let first = match self.phase {
+    /// Children that survived a restart of this actor are restarted once, with it. Returns the first child that is not one of
+    /// them.
+    pub(super) fn restarted_by_myself(&self) -> ChildId {
+        let Some(children) = &self.children else { return ChildId(0) };
+        match self.phase {
             Phase::Restarting(_) | Phase::Waiting(_) => children.next_id(),
             _ if self.instance == Instance::HalfBuilt => children.survivors_below,
             _ => ChildId(0),
+        }
+    }
+
+    pub(super) fn restart_due(&mut self, schedule: u64, effects: &mut Vec<Effect<R, C>>) {
+        let first = self.restarted_by_myself();
+        let Some(children) = &mut self.children else {
+            return;
         };
         let Some((restart, due)) = children.take_due(schedule, first) else {
             return;

@@ -1,7 +1,8 @@
-//! Answers requests: `/`, `/text`, `/snapshot.json`, `/events`. No route changes the system.
+//! Answers requests: `/`, `/text`, `/snapshot.json`, `/events`; and `/act`, the only one that changes the system, if it is allowed.
 //!
 //! Rule 22.7.
 
+mod act;
 mod body;
 mod guard;
 mod io;
@@ -11,7 +12,8 @@ mod sha256;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{Ready, ready};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -39,9 +41,32 @@ pub struct Service {
     shared: Arc<Shared>,
 }
 
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
 impl Service {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }
+    }
+
+    /// Only an action is more than a moment's work: its body has to come.
+    fn respond<B>(&self, request: Request<B>) -> Answering
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+    {
+        let shared = &self.shared;
+        if request.uri().path() == "/act"
+            && shared.actions.is_some()
+            && guard::check(&request, &shared.hosts).is_ok()
+        {
+            let shared = Arc::clone(shared);
+            return Box::pin(async move {
+                let Some(actions) = &shared.actions else { unreachable!("checked before") };
+                Ok(act::answer(actions, request).await)
+            });
+        }
+        let answer = self.answer(&request);
+        Box::pin(async { Ok(answer) })
     }
 
     fn answer<B>(&self, request: &Request<B>) -> Response<Body> {
@@ -53,7 +78,7 @@ impl Service {
             return plain(StatusCode::NOT_FOUND, "There is nothing here. Try / or /text.\n");
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
-            let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "The console is read-only.\n");
+            let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "Only GET is answered here.\n");
             refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refusal;
         }
@@ -107,27 +132,35 @@ fn response(status: StatusCode, content: &'static str, body: Body) -> Response<B
     response
 }
 
-impl<B> tower_service::Service<Request<B>> for Service {
+impl<B> tower_service::Service<Request<B>> for Service
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Ready<Result<Response<Body>, Infallible>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        ready(Ok(self.answer(&request)))
+        self.respond(request)
     }
 }
 
-impl<B> hyper::service::Service<Request<B>> for Service {
+impl<B> hyper::service::Service<Request<B>> for Service
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Ready<Result<Response<Body>, Infallible>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
     fn call(&self, request: Request<B>) -> Self::Future {
-        ready(Ok(self.answer(&request)))
+        self.respond(request)
     }
 }
 
@@ -156,7 +189,7 @@ mod tests {
             ("ops.example.com", "/act", 404),
             ("evil.test", "/", 421),
         ] {
-            let request = Request::get(path).header("host", host).body(()).expect("a request");
+            let request = Request::get(path).header("host", host).body(String::new()).expect("a request");
             let answer = service.call(request).await.expect("it never fails");
             assert_eq!(answer.status(), status, "{host}{path}");
             assert!(answer.headers().contains_key(CONTENT_SECURITY_POLICY), "{host}{path}");

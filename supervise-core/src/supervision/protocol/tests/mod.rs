@@ -13,6 +13,7 @@
 //! | `rules` | limits of single rules |
 //! | `strategies` | which children a directive reaches, limits |
 //! | `backoff` | delayed rounds |
+//! | `by_hand` | restarts that somebody asks for |
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
 //! | `watching` | both sides of death watch |
 //! | `deferral` | which inputs wait, and in which order they are handled |
@@ -21,6 +22,7 @@
 
 mod asking;
 mod backoff;
+mod by_hand;
 mod creation;
 mod declared;
 mod deferral;

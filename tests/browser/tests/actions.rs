@@ -1,0 +1,88 @@
+//! Actions from the page in Chromium. CON-22, CON-23.
+
+use serde_json::Value;
+use supervise::console::{Console, Token};
+use supervise::prelude::*;
+use supervise_browser::Browser;
+
+#[actor]
+#[supervise(on(_) = Stop)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn_anonymous(|| Clerk)
+    }
+}
+
+#[actor]
+struct Clerk;
+
+#[actor]
+impl Clerk {
+    #[handler]
+    async fn wait(&mut self) {
+        std::future::pending().await
+    }
+}
+
+const CHOOSE: &str = "[...document.querySelectorAll('#rows tr')].find(e => e.dataset.path === '/user/desk')?.click()";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
+    let system = ActorSystem::new("shop");
+    let desk = system.spawn("desk", || Desk).expect("a free name");
+    for _ in 0..2 {
+        let clerk = desk.seat().await.expect("a name");
+        for _ in 0..4 {
+            clerk.wait().tell().expect("it runs");
+        }
+    }
+    let console = Console::of(&system)
+        .allow_actions(Token::random().label("night shift"))
+        .serve("127.0.0.1:0")
+        .expect("a free port");
+    let address = format!("http://{}/", console.local_addr().expect("it listens by TCP"));
+    let browser = Browser::start().await;
+
+    // Without the token there is nothing to press.
+    browser.open(&address).await;
+    browser.until("document.querySelector('[data-path=\"/user/desk\"]')").await;
+    browser.run(CHOOSE).await;
+    browser.until("view.detail?.row.path === '/user/desk'").await;
+    assert_eq!(browser.run("return $('acts').hidden").await, true);
+
+    // The token leaves the address, and stays with the tab.
+    browser.open("about:blank").await;
+    browser.open(&console.operator_url().expect("actions are allowed")).await;
+    browser.until("location.hash === '' && token").await;
+    browser.open(&address).await;
+    browser.until("document.querySelector('[data-path=\"/user/desk\"]')").await;
+    browser.run(CHOOSE).await;
+    browser.until("!$('acts').hidden && view.detail.below === 2").await;
+    browser.run("document.querySelector('[data-what=restart]').click()").await;
+    browser.until_text("#means", "2 actors, 6 messages become dead letters").await;
+    browser.run("$('yes').click()").await;
+    browser.until("!$('dialog').open && view.detail?.row.restarts === 1 && view.detail.below === 0").await;
+    browser.until_text("#acted", "restart").await;
+
+    // What has changed since is not touched.
+    browser.run("document.querySelector('[data-what=stop]').click(); asked.restarts = 0; $('yes').click()").await;
+    browser.until_text("#refused", "has changed").await;
+    browser.run("$('no').click()").await;
+    assert!(!desk.actor_ref().has_ended());
+    browser.run("document.querySelector('[data-what=stop]').click()").await;
+    browser.until_text("#means", "1 actor, 0 messages become dead letters").await;
+    browser.run("$('yes').click()").await;
+    browser.until("!document.querySelector('[data-path=\"/user/desk\"]') && $('acts').hidden").await;
+    assert!(desk.actor_ref().has_ended());
+
+    // A token that is not right is forgotten.
+    browser.run("token = 'no'.repeat(10); asked = { ...asked }; act()").await;
+    browser.until("token === null").await;
+    assert_eq!(browser.run("return sessionStorage.length").await, Value::from(0));
+    browser.end().await;
+    system.terminate().await;
+}
