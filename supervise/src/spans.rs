@@ -22,7 +22,7 @@ use tracing::Level;
 /// ```
 ///
 /// Before `start`, and while no subscriber enables the target `supervise::message` at their level, no span is made
-/// (rule [25.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-25.4)).
+/// (rule [25.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-25.4)).
 #[must_use = "there are no spans before it is started"]
 pub struct Spans {
     system: ActorSystem,

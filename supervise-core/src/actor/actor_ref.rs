@@ -54,7 +54,7 @@ impl<A> ActorRef<A> {
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
     /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
-    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
+    /// (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         self.to_any().stop();
     }
@@ -68,7 +68,7 @@ impl<A> ActorRef<A> {
     /// the actor has stopped. In contrast, after [`poison`](Self::poison) the actor accepts messages until its end, and they
     /// become dead letters. If a timer is due or the outcome of a future arrives in the meantime, the actor handles it if it
     /// comes before the last waiting message. Like [`stop`](Self::stop), this is a stop by request
-    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// (rule [23.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.4)).
     ///
     /// A [pattern](crate::pattern) has handled a message when it has passed it on. So its children may have waiting
     /// messages when they stop, and these become dead letters, as after `stop`.
@@ -79,7 +79,7 @@ impl<A> ActorRef<A> {
     /// Ends the delay after which this actor would be restarted, and restarts it now. Does nothing if the actor does not wait
     /// for a restart. Under a group strategy, the siblings that wait for the same restart are restarted too. The restart was
     /// counted when it was decided, and happens once: the limit and the next delay are as if the actor had waited
-    /// (rule [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
+    /// (rule [23.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.5)).
     pub fn retry_now(&self) {
         self.to_any().retry_now();
     }
@@ -95,7 +95,7 @@ impl<A> ActorRef<A> {
     }
 
     /// Why the actor ended, or `None` while it has not ended.
-    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    /// Rule [8.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-8.8).
     pub fn end_reason(&self) -> Option<EndReason> {
         self.to_any().end_reason()
     }
@@ -430,7 +430,7 @@ impl AnyActorRef {
 
     /// Requests the stop of the actor: it finishes its current message, then stops its children, then itself. This is a
     /// stop by request, even if the actor uses its own ref: a permanent child is not replaced
-    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
+    /// (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2)).
     pub fn stop(&self) {
         if let Some(seat) = self.core().seat() {
             seat.leaving(self.uid());
@@ -476,7 +476,7 @@ impl AnyActorRef {
     }
 
     /// Why the actor ended, or `None` while it has not ended.
-    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    /// Rule [8.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-8.8).
     pub fn end_reason(&self) -> Option<EndReason> {
         self.has_ended().then(|| self.core().end_reason())
     }

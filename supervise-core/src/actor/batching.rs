@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// How the messages of one handler are gathered, to be handled in one call
-/// (rule [23.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.1)).
+/// (rule [23.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.1)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
     pub(crate) handler: u16,

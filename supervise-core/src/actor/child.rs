@@ -26,7 +26,7 @@ use crate::supervision::{ChildInfo, ChildSpec, RestartType, Strategy};
 /// A child that its parent's type declares, as a field with `#[child(..)]`.
 ///
 /// Constructors write `Child::default()`. The runtime fills the field in on the parent's turn, in field order and
-/// before `pre_start` (rule [14.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.1)).
+/// before `pre_start` (rule [14.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.1)).
 /// From then on the field and all its clones reach the child's current incarnation, even after a permanent child was
 /// replaced. A clone may be passed to siblings.
 ///

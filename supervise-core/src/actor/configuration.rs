@@ -37,7 +37,7 @@ impl Configuration {
 }
 
 /// A value in a supervisor's table, which was computed when the supervisor started, is not allowed there. The supervisor cannot start
-/// with it (rule [7.12](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.12)).
+/// with it (rule [7.12](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.12)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidSettings {
     setting: &'static str,

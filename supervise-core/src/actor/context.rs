@@ -99,8 +99,8 @@ impl<A: Actor> Context<A> {
 
     /// Requests the stop of this actor. It finishes its current message, then its children stop, then it stops. The
     /// actor thereby ends by itself: a permanent child is replaced, and the end of a significant child counts for
-    /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2),
-    /// rule [14.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.5)).
+    /// `auto_shutdown` (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2),
+    /// rule [14.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.5)).
     pub fn stop_self(&mut self) {
         self.cell.core.stops_itself();
         self.me_any().send_system(System::Terminate);
@@ -108,7 +108,7 @@ impl<A: Actor> Context<A> {
 
     /// Stops this actor when it has handled the messages that wait. It refuses further messages, even its own: the sender is
     /// told at once. The actor thereby ends by itself, as with [`stop_self`](Self::stop_self)
-    /// (rule [23.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.4)).
+    /// (rule [23.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.4)).
     pub fn stop_when_drained(&mut self) {
         self.me_any().0.drain(Control::StopSelf);
     }
@@ -124,7 +124,7 @@ impl<A: Actor> Context<A> {
     /// Waits until this actor is asked to stop. A handler that waits for a long time should also wait for this: after
     /// the stop request it has the stop timeout to finish, then its future is dropped. A restart that waits for the
     /// handler does not complete this future
-    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
+    /// (rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1)).
     ///
     /// # Cancel safety
     ///
@@ -136,7 +136,7 @@ impl<A: Actor> Context<A> {
 
     /// In `pre_restart` and `post_stop`: whether a handler of this instance was dropped at an await point, so that its
     /// state may be half-updated
-    /// (rule [6.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.1)).
+    /// (rule [6.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.1)).
     pub fn was_aborted(&self) -> bool {
         self.aborted
     }
@@ -252,7 +252,7 @@ impl<A: Actor> Context<A> {
     /// Sends this actor a message after `delay`. It replaces a timer of the same key, whose message is then not
     /// delivered even if it is on its way. If a timer is due while a handler waits, its message comes after all
     /// messages that wait when the handler returns
-    /// (rule [15.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
+    /// (rule [15.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-15.1)). A restart cancels all
     /// timers, and `Resume` keeps them.
     ///
     /// `message` is one of this actor's messages, as in `start_timer("retry", delay, FeedMessage::Retry)`, or a request to this
@@ -365,10 +365,10 @@ impl<A: Actor> Context<A> {
 
     /// Watches an actor of a type that is not known here, such as the one behind a protocol's ref. When it ends, the `#[watch]` handler
     /// for any type runs, `fn gone(&mut self, gone: Terminated)`, or the one for the actor's type.
-    /// Rule [20.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.6).
+    /// Rule [20.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-20.6).
     ///
     /// To watch one's own parent, pass [`parent()`](Self::parent). An actor ends before its parent, so it is not told of that
-    /// end (rule [6.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-6.2)). Other actors that get
+    /// end (rule [6.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-6.2)). Other actors that get
     /// the ref are told.
     ///
     /// # Panics

@@ -38,7 +38,7 @@ impl<A> Terminated<A> {
     }
 
     /// Why it ended, even if it had ended before it was watched.
-    /// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+    /// Rule [8.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-8.8).
     pub fn reason(&self) -> EndReason {
         self.subject.core().end_reason()
     }

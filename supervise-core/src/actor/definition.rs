@@ -50,7 +50,7 @@ pub trait Supervisor: Sized + 'static {
     const STOP_TIMEOUT: Duration = DEFAULT_STOP_TIMEOUT;
 
     /// How long asks of this actor wait for the reply, unless the asker sets a limit. `None` means the limit of the system.
-    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
     const ASK_TIMEOUT: Option<Duration> = None;
 
     /// How many messages [`Actor::stash_while`] may set aside. If one more arrives, the actor fails.
@@ -109,7 +109,7 @@ pub trait Supervisor: Sized + 'static {
     /// restart, after the factory and before anything else of the instance starts. Runs only if
     /// [`CONFIGURED`](Self::CONFIGURED) is set.
     ///
-    /// Rule [7.12](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.12).
+    /// Rule [7.12](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.12).
     ///
     /// # Errors
     ///
@@ -160,8 +160,8 @@ pub trait Actor: Supervisor + Send {
 
     /// Whether code of this actor may hold reply slots ([`ReplyTo`](crate::ReplyTo)), of its own askers or of others. If the
     /// actor fails or ends and drops such slots, their askers get the reason. `#[actor]` sets this if the impl block mentions
-    /// `ReplyTo`. Rules [19.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.3) and
-    /// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+    /// `ReplyTo`. Rules [19.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.3) and
+    /// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4).
     const KEEPS_REPLIES: bool = false;
 
     /// Whether a handler gathers messages: [`batching`](Self::batching) says which.
@@ -227,8 +227,8 @@ pub trait Actor: Supervisor + Send {
     /// By default: unwatches and stops all children, then runs [`post_stop`](Self::post_stop). A failure is logged, and
     /// the restart continues.
     ///
-    /// Rule [4.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.3) and
-    /// rule [4.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.4).
+    /// Rule [4.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-4.3) and
+    /// rule [4.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-4.4).
     fn pre_restart(
         &mut self,
         ctx: &mut Context<Self>,
@@ -269,7 +269,7 @@ pub trait Actor: Supervisor + Send {
     ///
     /// It runs again for the stashed messages after each message. So the answer should depend on the actor and the
     /// message alone: if a clock or a shared value changes it, the actor notices that only after its next message
-    /// (rule [15.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-15.3)).
+    /// (rule [15.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-15.3)).
     fn stash_while(&self, message: &Self::Message) -> bool {
         let _ = message;
         false
@@ -283,7 +283,7 @@ pub trait Actor: Supervisor + Send {
 
     /// Whether to drop `message` unhandled: its handler says `#[handler(skip_abandoned)]`, and its asker
     /// [has given up](crate::ReplyTo::is_abandoned). Rule
-    /// [19.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.9).
+    /// [19.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.9).
     fn is_skipped(message: &Self::Message) -> bool {
         let _ = message;
         false

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Stage};
 
 /// Why an actor ended. [`HowEnded`](crate::HowEnded) says how.
 ///
-/// Rule [8.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.8).
+/// Rule [8.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-8.8).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum EndReason {

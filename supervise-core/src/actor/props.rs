@@ -116,7 +116,7 @@ impl<A: Actor, C, T> Props<A, C, T> {
     }
 
     /// Sets how long asks of this actor wait for the reply, unless the asker sets a limit.
-    /// Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]
     pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
         self.settings.get_or_insert_default().ask_timeout = Some(ask_timeout);

@@ -13,7 +13,7 @@ use crate::actor::actor_ref::AnyActorRef;
 /// It is cheap to clone, and dropping it does not stop an actor behind it. Two refs are equal if they were made of refs of one
 /// type to the same incarnation of an actor, or if one is a clone of the other.
 ///
-/// Rule [20.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-20.4).
+/// Rule [20.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-20.4).
 pub struct ProtocolRef<P: ?Sized>(Arc<Behind<P>>);
 
 /// What a [`ProtocolRef`] hides. It is one allocation, so that a clone of the ref increments only one count.

@@ -90,8 +90,8 @@ pub struct Reply<T>(pub T);
 /// is [`AskError::Failed`](crate::AskError::Failed) with the failure. If an actor that ends drops it, that is
 /// [`AskError::Stopped`](crate::AskError::Stopped). Otherwise it is
 /// [`AskError::Unanswered`](crate::AskError::Unanswered).
-/// Rules [19.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.1) to
-/// [19.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.4).
+/// Rules [19.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.1) to
+/// [19.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.4).
 #[must_use = "the asker waits for an answer: call `answer`, or keep the slot"]
 pub struct ReplyTo<T>(Option<Arc<Slot<T>>>);
 
@@ -108,7 +108,7 @@ impl<T> ReplyTo<T> {
 
     /// Whether the message was asked and its asker waits no more: its time was over, or the future of its ask was dropped. This does
     /// not change back. A message that was told has no asker who could give up.
-    /// Rule [19.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.8).
+    /// Rule [19.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.8).
     pub fn is_abandoned(&self) -> bool {
         self.0.as_ref().is_some_and(is_abandoned)
     }

@@ -56,7 +56,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
 
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a worker.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
-    /// Rule [1.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.8).
+    /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
     pub fn inline(mut self) -> Self {
         self.how = How::Inline;
         self
@@ -65,7 +65,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     /// If the message makes the actor fail and is delivered again after the restart (`#[handler(redeliver = N)]`), the ask
     /// waits for that delivery. If there is no further delivery, it fails with the last failure. Without `retried`, the asker
     /// gets the first failure at once. Has no effect on a request that is told.
-    /// Rule [19.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.5).
+    /// Rule [19.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.5).
     pub fn retried(mut self) -> Self {
         self.how = How::Retried;
         self
@@ -112,7 +112,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// Sends the message, and lets its reply go to the asker of another message. A handler that has taken its reply slot uses
     /// this to hand the slot on. The actor's handler answers as it answers any asker, and a failure reaches the asker too. If
     /// the actor has stopped, or its bounded mailbox is full and refuses messages, the asker gets the error for that.
-    /// Rule [19.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.2).
+    /// Rule [19.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.2).
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
         let asked = reply.is_asked();
         (self.attach)(&mut self.message, reply);
@@ -140,10 +140,10 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     }
 
     /// Asks, and gives up after `limit`, whatever limit the actor or the system sets
-    /// (rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the
+    /// (rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6)). The message stays in the
     /// mailbox: its handler still runs later, and its reply is dropped. A handler with
     /// `#[handler(skip_abandoned)]` does not run for it
-    /// (rule [19.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.9)).
+    /// (rule [19.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.9)).
     ///
     /// The clock is that of the tokio runtime in which the ask is first polled. Outside a runtime, it is that of the actor's
     /// system.
@@ -386,7 +386,7 @@ pub enum AskError {
     Stopped,
     /// The actor stopped before it answered, because of a failure. This message did not necessarily cause it. The actor could
     /// not start, its supervisor stopped it, or its restart limit was reached. [`ActorRef::end_reason`] says which.
-    /// Rule [1.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-1.5).
+    /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
     #[error("the actor has stopped because of a failure: {0}")]
     StoppedByFailure(#[source] Failure),
     /// There is no answer: the holder of the reply slot ([`ReplyTo`]) dropped it.
@@ -405,7 +405,7 @@ pub enum AskError {
     /// Each of these actors awaits an answer of the next, in a handler or hook, and the last one would await an answer of the
     /// first. None of these answers could come, so the message was not sent. Only builds with debug assertions or with the
     /// feature `testkit` detect this. In other builds, such asks wait until a timeout ends one of them.
-    /// Rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7).
+    /// Rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7).
     #[error("a circle of asks: {}, and the last one would wait for the first", chain(.0))]
     AskedInCircle(Box<[ActorPath]>),
     /// The actor's circuit breaker refuses messages, because the actor is down

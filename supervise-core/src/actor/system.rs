@@ -184,7 +184,7 @@ impl ActorSystem {
     }
 
     /// From now on, each message that an actor of this system handles has a span of this level.
-    /// Rule [25.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-25.1).
+    /// Rule [25.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-25.1).
     #[cfg(feature = "spans")]
     #[doc(hidden)]
     pub fn start_spans(&self, level: tracing::Level) {
@@ -192,7 +192,7 @@ impl ActorSystem {
     }
 
     /// Counts what happens to the actors of each type, as long as the tally lives. It makes no spawn dearer by more than the count.
-    /// Rule [24.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-24.2).
+    /// Rule [24.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.2).
     pub fn tally(&self) -> Tally {
         self.core.observer.tally()
     }
@@ -288,7 +288,7 @@ impl ActorSystemBuilder {
     ///
     /// The top-level actors are spawned at run time, so the compiler does not see which failures reach `/user`. It
     /// checks that the table decides each of them. A failure that the table escalates ends the system
-    /// (rule [9.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-9.1)).
+    /// (rule [9.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-9.1)).
     #[must_use]
     pub fn supervised_by<T: TotalTable>(mut self) -> Self {
         self.guardian = Some(Props::new(user_guardian).supervised_by::<T>().marked());
@@ -316,7 +316,7 @@ impl ActorSystemBuilder {
     }
 
     /// Sets how long asks of this system's actors wait for the reply, unless the actor or the asker sets a limit. By default,
-    /// they wait without limit. Rule [19.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.6).
+    /// they wait without limit. Rule [19.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.6).
     #[must_use]
     pub fn ask_timeout(mut self, ask_timeout: Duration) -> Self {
         self.ask_timeout = Some(ask_timeout);

@@ -79,7 +79,7 @@ impl<T: SupervisionTable + DecidesAll> TotalTable for T {}
 /// failed by a death pact, and restarts an actor after any other failure. It decides every failure and never
 /// escalates.
 ///
-/// Rule [3.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.3).
+/// Rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3).
 #[derive(Debug, Clone, Copy)]
 pub enum DefaultTable {}
 

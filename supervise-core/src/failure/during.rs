@@ -5,7 +5,7 @@ use std::fmt;
 /// The code that an actor ran when it failed: a handler, or a hook or other code of its own.
 ///
 /// `Display` writes a handler's name as its block writes it, so that a search finds it, and a hook's name.
-/// Rule [10.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.5).
+/// Rule [10.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum During {

@@ -64,7 +64,7 @@ pub enum FailureKind {
     /// A watched actor ended, and this actor has no handler for its end.
     DeathPact,
     /// Nothing failed: an operator restarted the actor
-    /// (rule [23.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.8)).
+    /// (rule [23.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.8)).
     ByHand,
 }
 
@@ -178,7 +178,7 @@ impl Failure {
 
     /// How many restarts have failed in a row since the [`original`](Self::original), including this one. Zero if the
     /// failure did not happen in a restart.
-    /// Rule [4.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-4.6).
+    /// Rule [4.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-4.6).
     pub fn failed_restarts(&self) -> u32 {
         self.restarts().map_or(0, |restarts| restarts.failed)
     }

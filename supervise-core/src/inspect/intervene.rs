@@ -18,7 +18,7 @@ pub enum InterventionRefused {
     #[error("the actor has changed since it was looked at")]
     Changed,
     /// A temporary child never restarts
-    /// (rule [14.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-14.2)).
+    /// (rule [14.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-14.2)).
     #[error("the actor is a temporary child, which never restarts")]
     NeverRestarts,
     /// It does not wait for a delayed restart.
@@ -32,8 +32,8 @@ impl ActorSystem {
     /// [`Event::Intervened`](crate::Event::Intervened), and in the cause of a restart.
     ///
     /// It does not wait until it is done. If the actor restarts or ends in the meantime, nothing more is done to it
-    /// (rules [22.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.7) and
-    /// [23.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.8)).
+    /// (rules [22.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.7) and
+    /// [23.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.8)).
     ///
     /// # Errors
     ///

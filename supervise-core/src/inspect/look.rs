@@ -128,13 +128,13 @@ impl Glimpse {
 
     /// The rule of its supervisor's table whose own limit is nearest, and how much of that is used. `None`: no rule with a limit of its
     /// own has restarted it, or the limit depends on the supervisor's instance
-    /// (rule [7.11](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.11)).
+    /// (rule [7.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.11)).
     pub fn standing_of_rule(&self) -> Option<(&'static Rule, Standing)> {
         self.by_parent.standing_of_rule
     }
 
     /// Whom its code waits for: the actors that it asks and whose answers it awaits. Known in builds with debug assertions and with the
-    /// features `observe` and `testkit`, as rule [19.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-19.7)
+    /// features `observe` and `testkit`, as rule [19.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.7)
     /// says; otherwise none.
     pub fn waits_for(&self) -> Vec<AnyActorRef> {
         self.actor.core().waits_for()
@@ -240,7 +240,7 @@ impl ActorSystem {
     /// All actors continue to run. What a look shows is true for the moment at which that actor is looked at. An actor that
     /// starts or ends meanwhile may be left out. A look delays an actor by no more than the time to list 1024 children. It runs
     /// no code of an actor, and sends no message
-    /// (rule [10.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.8)).
+    /// (rule [10.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.8)).
     pub fn look(&self, mut look: impl FnMut(&Glimpse)) {
         let now = self.core().now();
         let mut levels: Vec<Level> = Vec::new();

@@ -27,7 +27,7 @@ pub enum Event {
         actor: ActorPath,
     },
     /// A supervisor decided about a failed child. This event occurs once for each failure
-    /// (rule [10.2](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.2)).
+    /// (rule [10.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.2)).
     #[non_exhaustive]
     Decided {
         /// The supervisor that decided.
@@ -54,7 +54,7 @@ pub enum Event {
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
         /// The number of this failure in its row, counted from 1
-        /// (rule [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6)).
+        /// (rule [10.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.6)).
         attempt: u32,
         /// How much of the restart limit is used after the decision. `None`: there is no limit.
         standing: Option<Standing>,
@@ -144,7 +144,7 @@ pub enum Event {
         how: HowEnded,
     },
     /// An operator did something to an actor
-    /// (rule [22.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.7)).
+    /// (rule [22.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.7)).
     #[non_exhaustive]
     Intervened {
         /// The actor.
@@ -189,7 +189,7 @@ impl EventStream {
 
     /// Subscribes to some events from now on. An event without a subscriber costs nothing, so a subscriber to failures does not
     /// make spawns more expensive
-    /// (rule [10.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.7)).
+    /// (rule [10.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.7)).
     ///
     /// All subscribers share one buffer, so [`Event::Missed`] may count events that this one does not get.
     pub fn subscribe_to(&self, interest: Interest) -> Events {

@@ -7,10 +7,10 @@ use std::fmt;
 #[non_exhaustive]
 pub enum Intervention {
     /// Replace its instance
-    /// (rule [23.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.8)).
+    /// (rule [23.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.8)).
     Restart,
     /// End the delay for which it waits
-    /// (rule [23.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-23.5)).
+    /// (rule [23.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.5)).
     RestartNow,
     /// Let its next delay be the first one again.
     ResetBackoff,

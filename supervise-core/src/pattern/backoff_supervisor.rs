@@ -209,7 +209,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     /// [`max_retries`](Self::max_retries) it grants one start. If a window passes after the first end of a row without
     /// another end, a new row begins. So a window that is shorter than the shortest delay never reaches its limit, and
     /// its delays do not grow
-    /// (rule [13.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.5)).
+    /// (rule [13.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.5)).
     ///
     /// # Panics
     ///

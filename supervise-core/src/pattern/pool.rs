@@ -49,7 +49,7 @@ use crate::supervision::{
 /// parent. The [default table](crate::DefaultTable), or [another one](PoolProps::supervised_by) that the compiler checks,
 /// decides the failures of its workers. With the default table, there is one difference: if a worker cannot start, the pool
 /// does not stop it but tries again after growing delays
-/// (rule [13.8](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.8)).
+/// (rule [13.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.8)).
 ///
 /// A pool of one worker is useful if a parent restarts all its children together, but one child may fail without
 /// affecting the others.
@@ -335,7 +335,7 @@ impl<C: Actor> ActorRef<Pool<C>> {
     /// Sets the number of workers, after the pool has routed all earlier messages. If there are too many, the youngest ones
     /// stop after they have handled their messages. If one of those fails before that, other workers are not affected,
     /// whatever the strategy says
-    /// (rule [13.9](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
+    /// (rule [13.9](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.9)). A restart of the pool
     /// restores the original size.
     ///
     /// # Panics

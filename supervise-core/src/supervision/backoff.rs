@@ -109,7 +109,7 @@ impl Backoff {
     /// Gives a child up that goes on failing: a failure that comes `limit` or more after the first one of its row is not answered by a
     /// restart, but as [`OnLimit`](crate::OnLimit) says. A quiet time ends the row. Limits of the number of restarts apply beside it.
     ///
-    /// Rule [7.13](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.13).
+    /// Rule [7.13](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.13).
     ///
     /// # Panics
     ///

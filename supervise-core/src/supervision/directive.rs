@@ -18,13 +18,13 @@ pub enum Directive {
     /// Like `Restart`, after a delay that grows with every consecutive failure.
     RestartAfter(Backoff),
     /// Like `Restart`, with terms of its own: a limit in addition to the strategy's, and perhaps a backoff
-    /// (rule [7.11](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.11)).
+    /// (rule [7.11](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.11)).
     RestartOn(Terms),
     /// Stop the child for good.
     Stop,
     /// The supervisor fails with the same cause, and its own parent decides. If a handler of the supervisor asked the
     /// child and returns its failure, the handler fails too; one restart answers both failures
-    /// (rule [3.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.6)).
+    /// (rule [3.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.6)).
     Escalate,
 }
 
@@ -139,7 +139,7 @@ pub struct ChildInfo {
 /// restarts. If an actor fails because an actor below it could not start, it restarts too, after a delay if there is no limit
 /// (rule 5.3).
 ///
-/// Rule [3.3](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-3.3).
+/// Rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3).
 pub fn default_decider(failure: &impl Cause) -> Directive {
     let could_not_start = failure.is_initialization() && !failure.is_from_below();
     if could_not_start || failure.is_final() { Directive::Stop } else { Directive::Restart }

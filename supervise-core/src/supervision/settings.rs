@@ -6,7 +6,7 @@ use super::backoff::Backoff;
 
 /// Which children a directive reaches.
 ///
-/// Rule [7.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-7.1).
+/// Rule [7.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The failed child alone.
@@ -67,7 +67,7 @@ pub enum Log {
     At(LogLevel),
     /// Up to this many failures of a child in a row as warnings, if the child restarts or goes on, and the others as errors. `Stop` and
     /// a limit that is reached are errors, `Escalate` is not logged.
-    /// Rule [10.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-10.6).
+    /// Rule [10.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.6).
     ByAttempt(u32),
 }
 

@@ -24,7 +24,7 @@ impl From<ChildId> for u64 {
 
 /// How an actor ended.
 ///
-/// Rule [8.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-8.6).
+/// Rule [8.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-8.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HowEnded {

@@ -52,7 +52,7 @@ pub use self::watch::Watch;
 ///
 /// It runs on a thread of its own, so it answers even while every worker of the system is blocked. It looks once a second while
 /// somebody reads, and otherwise every five seconds. It sends no message and runs no code of an actor
-/// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
+/// (rule [22.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.1)). The thread ends with the system.
 #[must_use = "it does nothing before it is started"]
 pub struct Console {
     system: ActorSystem,
@@ -69,14 +69,14 @@ impl Console {
     }
 
     /// Hides the texts of errors. The console then shows only where a failure happened and what followed
-    /// (rule [22.6](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.6)).
+    /// (rule [22.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.6)).
     pub fn without_texts(self) -> Self {
         Self { texts: false, ..self }
     }
 
     /// Answers requests whose `Host` is `host`, a name without a port. Without this, only requests to IP addresses, `localhost`
     /// and names below it are answered
-    /// (rule [22.5](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.5)).
+    /// (rule [22.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.5)).
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into().to_ascii_lowercase());
         self
@@ -90,7 +90,7 @@ impl Console {
 
     /// Lets whoever has this token restart and stop actors, one at a time, from the page or by `POST /act`. Each call allows one token
     /// more. Without a call the console cannot change anything
-    /// (rule [22.7](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.7)).
+    /// (rule [22.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.7)).
     ///
     /// ```no_run
     /// # use supervise::console::{Console, Token};

@@ -95,7 +95,7 @@ pub struct Running {
 impl Running {
     /// The problems, the worst first, then the last failures, in lines of at most 80 columns. This is what the last look
     /// found. It needs no server: print it from a signal handler's task or an endpoint of your own
-    /// (rule [22.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.4)).
+    /// (rule [22.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.4)).
     pub fn text(&self) -> String {
         self.shared.asked();
         text(&self.shared.system, &self.shared.latest())

@@ -36,7 +36,7 @@ impl Watch {
     /// Reads the events since the last look, and looks at each actor.
     ///
     /// The time is proportional to the number of actors. A look delays an actor by no more than the time to list 1024 children
-    /// (rule [22.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-22.1)).
+    /// (rule [22.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.1)).
     pub fn look(&mut self) {
         self.look_for(&mut []);
     }

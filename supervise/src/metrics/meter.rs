@@ -84,7 +84,7 @@ impl Meter {
     /// Takes up the events since the last look, looks at each actor, and tells the recorder. Once the system has ended, all gauges are 0.
     ///
     /// It takes time in proportion to the number of actors. None of them is held up for longer than it takes to list 1024 children
-    /// (rule [24.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-24.1)).
+    /// (rule [24.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.1)).
     pub fn look(&mut self) {
         while let Some(event) = self.events.try_recv() {
             self.happened(&event);

@@ -41,7 +41,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// ```
 ///
 /// A thread of its own looks at each actor every ten seconds, and hears of failures and dead letters. It sends no message and runs no
-/// code of an actor (rule [24.1](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-24.1)). Without a recorder
+/// code of an actor (rule [24.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.1)). Without a recorder
 /// nothing is recorded and nothing fails. The thread ends with the system.
 #[must_use = "it does nothing before it is started"]
 pub struct Metrics {
@@ -65,7 +65,7 @@ impl Metrics {
     /// Measures each named actor whose path matches too, in the metrics that begin with `supervise_path_`. At most 64 paths have series
     /// of their own, those that were found first; all others are `path="other"`. Patterns are those of
     /// [`ActorSystem::select`]; the last call does not replace the ones before.
-    /// Rule [24.4](https://docs.rs/supervise/latest/supervise/docs/semantics/index.html#rule-24.4).
+    /// Rule [24.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-24.4).
     ///
     /// # Errors
     ///

@@ -16,9 +16,7 @@ struct Bomb(Arc<AtomicU32>);
 impl Drop for Bomb {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::Relaxed);
-        if !std::thread::panicking() {
-            panic!("a bomb");
-        }
+        assert!(std::thread::panicking(), "a bomb");
     }
 }
 
@@ -36,7 +34,7 @@ struct Writer {
 impl Writer {
     /// Keeps the bombs from being dropped within the handler, unless it fails: then it fails with the first.
     #[handler(batch = 10)]
-    async fn write(&mut self, mut bombs: Vec<Bomb>) -> Result<(), DiskFull> {
+    fn write(&mut self, mut bombs: Vec<Bomb>) -> Result<(), DiskFull> {
         if bombs.len() == 3 {
             let first = bombs.remove(0);
             std::mem::forget(bombs);

@@ -30,7 +30,9 @@ impl Shop {
     /// Gathered for a second.
     #[handler(skip_abandoned, batch = 10, linger = "1s")]
     fn check(&mut self, orders: Vec<u32>) {
-        orders.into_iter().for_each(|order| self.seen.note(order));
+        for order in orders {
+            self.seen.note(order);
+        }
     }
 }
 
