@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use supervise_core::{DeadLetterReason, During, Event, Glimpse, NodeState, OnLimit, Outcome, Standing, Strategy};
+use supervise_core::{
+    DeadLetterReason, During, Event, Glimpse, Limit, NodeState, OnLimit, Outcome, Standing, Strategy, Window,
+};
 
 /// The time since the system began.
 pub(super) type Time = Duration;
@@ -42,11 +44,23 @@ pub(super) struct Budget {
     pub(super) escalates: bool,
     /// The rule whose own limit it is. `None`: the strategy's.
     pub(super) rule: Option<&'static str>,
+    /// When the count starts anew, or the oldest restart stops counting.
+    pub(super) anew_at: Option<Time>,
+    /// Whether only the oldest restart stops counting then.
+    pub(super) slides: bool,
 }
 
 impl Budget {
-    fn of(standing: Standing, within: Option<Duration>, then: OnLimit, rule: Option<&'static str>) -> Self {
-        Self { used: standing.used, of: standing.of, within, escalates: then == OnLimit::Escalate, rule }
+    fn of(standing: Standing, limit: Limit, then: OnLimit, rule: Option<&'static str>) -> Self {
+        Self {
+            used: standing.used,
+            of: standing.of,
+            within: limit.within,
+            escalates: then == OnLimit::Escalate,
+            rule,
+            anew_at: standing.anew_at,
+            slides: limit.window == Window::Sliding,
+        }
     }
 }
 
@@ -56,10 +70,10 @@ impl<'a> Sight<'a> {
         let of_strategy = glimpse
             .standing()
             .zip(above)
-            .map(|(standing, strategy)| Budget::of(standing, strategy.limit.within, strategy.on_limit, None));
+            .map(|(standing, strategy)| Budget::of(standing, strategy.limit, strategy.on_limit, None));
         let of_rule = glimpse.standing_of_rule().zip(above).map(|((rule, standing), strategy)| {
-            let within = rule.directive.and_then(|directive| directive.limit().within);
-            Budget::of(standing, within, strategy.on_limit, Some(rule.pattern))
+            let limit = rule.directive.map_or(Limit::UNLIMITED, |directive| directive.limit());
+            Budget::of(standing, limit, strategy.on_limit, Some(rule.pattern))
         });
         let budget =
             of_rule.into_iter().chain(of_strategy).min_by_key(|budget| budget.of.saturating_sub(budget.used));

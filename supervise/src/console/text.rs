@@ -78,14 +78,18 @@ pub(super) fn text(system: &str, view: &View) -> String {
 
 /// The sentence above the cards.
 pub(super) fn lede(view: &View) -> String {
-    let well = view.actors.saturating_sub(view.ill);
+    let ill = match view.ill {
+        0 => format!("all {} actors are well", count(view.actors)),
+        1 => format!("1 of {} actors is not well", count(view.actors)),
+        ill => format!("{} of {} actors are not well", count(ill), count(view.actors)),
+    };
     match view.cards.len() + view.more_cards {
         0 => match view.longest {
             Some(longest) => format!("All is well. No message has waited longer than {}.", Span(longest)),
             None => "All is well. No message waits.".to_owned(),
         },
-        1 => format!("One thing needs attention; {} other actors are well.", count(well)),
-        things => format!("{things} things need attention; {} other actors are well.", count(well)),
+        1 => format!("One thing needs attention; {ill}."),
+        things => format!("{things} things need attention; {ill}."),
     }
 }
 

@@ -297,7 +297,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
     browser.until_text("#cards", "Stuck").await;
-    browser.until_text("#cards", "1 actor waits for it: ledger → conn-2.").await;
+    browser.until_text("#cards", "1 actor waits for its answer: ledger → conn-2.").await;
     browser
         .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Stuck')).click()")
         .await;
