@@ -326,7 +326,7 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
         name(&first.path),
         handlers.join(", "),
         Span(now.saturating_sub(since)),
-        waits_behind(messages)
+        if messages == 0 { "Their mailboxes are empty".to_owned() } else { waits_behind(messages) }
     );
     Some(Card {
         kind: Kind::Deadlock,
@@ -371,8 +371,14 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         ),
         None => format!(" The last one was {} ago.", Span(known.now.saturating_sub(*last))),
     };
-    let then =
-        sight.budget.map_or_else(String::new, |budget| format!(" {}", near_limit(budget, known)));
+    let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
+    let then = match (sight.budget, sight.endless) {
+        (Some(budget), _) => format!(" {}", near_limit(budget, known)),
+        (None, Some(endless)) if endless.delays || !delayed => {
+            " No limit: it is tried again after each such failure.".to_owned()
+        }
+        (None, _) => String::new(),
+    };
     format!(
         "Failed {} in {}{during}. {} decides{rule}: {}.{next}{then}",
         if *failures == 1 { "once".to_owned() } else { format!("{} times", Count(*failures)) },
@@ -384,7 +390,12 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
 
 fn near_limit(budget: Budget, known: &Known<'_>) -> String {
     let Budget { used, of, within, escalates, rule, anew_at, slides } = budget;
-    let within = within.map_or_else(|| " of its life".to_owned(), |within| format!(" in {}", Span(within)));
+    let within = match (within, anew_at) {
+        (Some(within), _) => format!(" in {}", Span(within)),
+        (None, None) => " of its life".to_owned(),
+        // The window depends on the supervisor's instance.
+        (None, Some(_)) => String::new(),
+    };
     let then = if escalates { format!("fails {}", known.supervisor) } else { "stops it".to_owned() };
     let left = of.saturating_sub(used);
     let next = match left {

@@ -157,4 +157,12 @@ mod tests {
         let view = View { actors: 3, ..View::default() };
         assert!(text("shop", &view).contains("All is well"));
     }
+
+    #[test]
+    fn the_sentence_counts_things_and_actors_apart() {
+        let said = |more_cards, ill| lede(&View { more_cards, ill, actors: 100_013, ..View::default() });
+        assert_eq!(said(6, 5), "6 things need attention; 5 of 100 013 actors are not well.");
+        assert_eq!(said(1, 1), "One thing needs attention; 1 of 100 013 actors is not well.");
+        assert_eq!(said(1, 0), "One thing needs attention; all 100 013 actors are well.");
+    }
 }

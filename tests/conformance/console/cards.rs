@@ -110,7 +110,10 @@ async fn con_06_con_07_who_waits_is_stuck_only_when_a_message_waits_behind(syste
     let stuck = watched(system, &mut watch, 1).await;
     has(
         &stuck,
-        &["Stuck: /user/clerk Clerk", "In `think` for 1 min: it waits at an `.await` and holds no thread. 2 messages wait behind it"],
+        &[
+            "Stuck: /user/clerk Clerk",
+            "In `think` for 1 min: it waits at an `.await` and holds no thread. 2 messages wait behind it",
+        ],
     );
     done.send(()).unwrap();
     has(&watched(system, &mut watch, 1).await, &["All is well"]);

@@ -1,7 +1,7 @@
 use supervise_core::{DeadLetterReason, NodeState, Outcome};
 
 use super::super::cards::Kind;
-use super::super::sight::{Budget, Loss};
+use super::super::sight::{Budget, Endless, Loss};
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;
@@ -29,6 +29,7 @@ fn at(depth: usize, name: &'static str, key: u64) -> Sight<'static> {
         restarts: 0,
         attempt: 0,
         budget: None,
+        endless: None,
         due: None,
     }
 }
@@ -260,6 +261,13 @@ fn con_12_near_its_limit_says_what_comes_then() {
     let anew = Budget { anew_at: Some(secs(9)), ..budget(5, 5, false) };
     let full = "5 of 5 restarts in 1 min used. The next failure stops it.";
     assert_eq!(says(anew), said(&format!("{full} The count starts anew in 9 s.")));
+    let unknown = Budget { within: None, slides: true, ..anew };
+    assert_eq!(
+        says(unknown),
+        said("5 of 5 restarts used. The next failure stops it. The oldest of them stops counting in 9 s.")
+    );
+    let life = Budget { within: None, ..budget(5, 5, false) };
+    assert_eq!(says(life), said("5 of 5 restarts of its life used. The next failure stops it."));
     let slides = Budget { slides: true, ..anew };
     assert_eq!(says(slides), said(&format!("{full} The oldest of them stops counting in 9 s.")));
 }
@@ -280,13 +288,21 @@ fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
         "Failed 3 times in 40 s. /user decides, rule `io::Error`: restart at once. The last one was 1 s ago."
     );
     assert_eq!(view.cards[0].cause.as_deref(), Some("refused"));
+    let endless = |delays| Sight { endless: Some(Endless { delays }), ..at(2, "gateway", 7) };
+    for delays in [false, true] {
+        let view = look(&mut collector, 51, &[endless(delays)]);
+        assert!(view.cards[0].says.ends_with("1 s ago. No limit: it is tried again after each such failure."));
+    }
     assert!(look(&mut collector, 71, &[at(2, "gateway", 7)]).cards.is_empty(), "the first was over a minute ago");
 
     let slow = Outcome::Restarting { children: 1, delay: Some(secs(300)) };
     failed(&mut collector, 400, Decision { attempt: 3, ..decision("/user/gateway", 7, slow) });
-    let waits = Sight { state: NodeState::Failed, due: Some(secs(700)), ..at(2, "gateway", 7) };
-    let view = look(&mut collector, 410, &[waits]);
-    assert!(view.cards[0].says.ends_with("It is failure 3 in a row; next try in 4 min 50 s."), "{:?}", view.cards);
+    let waits = |delays| Sight { state: NodeState::Failed, due: Some(secs(700)), ..endless(delays) };
+    let next = "It is failure 3 in a row; next try in 4 min 50 s.";
+    let view = look(&mut collector, 410, &[waits(false)]);
+    assert!(view.cards[0].says.ends_with(next), "the delay depends on the instance: {:?}", view.cards);
+    let view = look(&mut collector, 410, &[waits(true)]);
+    assert!(view.cards[0].says.contains(&format!("{next} No limit:")), "{:?}", view.cards);
 }
 
 /// CON-15.
@@ -307,7 +323,10 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
          the limit: 1 of 5 restarts used, 1 s ago."
     );
     assert!(look(&mut collector, 1_000, &[]).cards.is_empty(), "it was more than 15 minutes ago");
-    let full = Decision { used: Some((5, 5)), ..decision("/user/office/reports", 5, Outcome::LimitReached { children: 1 }) };
+    let full = Decision {
+        used: Some((5, 5)),
+        ..decision("/user/office/reports", 5, Outcome::LimitReached { children: 1 })
+    };
     failed(&mut collector, 1_000, full.clone());
     failed(&mut collector, 1_000, Decision { outcome: Outcome::LimitEscalated, ..full });
     failed(&mut collector, 1_000, decision("/user/office", 4, Outcome::Stopped { children: 2 }));
