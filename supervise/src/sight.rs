@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use supervise_core::{DeadLetterReason, During, Event, Glimpse, NodeState, OnLimit, Outcome, Standing, Strategy};
+use supervise_core::{
+    DeadLetterReason, DeciderTable, During, Event, Glimpse, Limit, NodeState, OnLimit, Outcome, Standing,
+    Strategy, Window,
+};
 
 /// The time since the system began.
 pub(super) type Time = Duration;
@@ -29,7 +32,34 @@ pub(super) struct Sight<'a> {
     pub(super) restarts: u32,
     pub(super) attempt: u32,
     pub(super) budget: Option<Budget>,
+    /// `None`: something may refuse its restart, or that is not known.
+    pub(super) endless: Option<Endless>,
     pub(super) due: Option<Time>,
+}
+
+/// Its supervisor's strategy and rules declare nothing that refuses a restart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Endless {
+    /// Whether they declare a delay. If they do not and a restart is delayed, the strategy depends on the supervisor's instance, and may
+    /// give up.
+    pub(super) delays: bool,
+}
+
+impl Endless {
+    fn of(strategy: &Strategy, table: DeciderTable) -> Option<Self> {
+        let rules = match table {
+            DeciderTable::Default => &[],
+            DeciderTable::Rules(rules) => rules,
+            _ => return None,
+        };
+        let of_rules = rules.iter().filter_map(|rule| rule.directive);
+        let limited = of_rules.clone().any(|directive| !directive.limit().is_unlimited());
+        let mut backoffs = of_rules.filter_map(|directive| directive.backoff()).chain(strategy.backoff).peekable();
+        let delays = backoffs.peek().is_some();
+        let gives_up = backoffs.any(|backoff| backoff.give_up_after.is_some());
+        let is_known = strategy.limit.is_unlimited() && rules.iter().all(|rule| rule.configured.is_none());
+        (is_known && !limited && !gives_up).then_some(Self { delays })
+    }
 }
 
 /// How much of a restart limit is used.
@@ -42,24 +72,41 @@ pub(super) struct Budget {
     pub(super) escalates: bool,
     /// The rule whose own limit it is. `None`: the strategy's.
     pub(super) rule: Option<&'static str>,
+    /// When the count starts anew, or the oldest restart stops counting.
+    pub(super) anew_at: Option<Time>,
+    /// Whether only the oldest restart stops counting then.
+    pub(super) slides: bool,
 }
 
 impl Budget {
-    fn of(standing: Standing, within: Option<Duration>, then: OnLimit, rule: Option<&'static str>) -> Self {
-        Self { used: standing.used, of: standing.of, within, escalates: then == OnLimit::Escalate, rule }
+    fn of(standing: Standing, limit: Limit, then: OnLimit, rule: Option<&'static str>) -> Self {
+        Self {
+            used: standing.used,
+            of: standing.of,
+            within: limit.within,
+            escalates: then == OnLimit::Escalate,
+            rule,
+            anew_at: standing.anew_at,
+            // Of a limit that depends on the supervisor's instance this is not known. The oldest one stops counting in either case.
+            slides: limit.window == Window::Sliding || limit.is_unlimited(),
+        }
     }
 }
 
 impl<'a> Sight<'a> {
     /// `above` is how its parent supervises.
-    pub(super) fn of(glimpse: &'a Glimpse, above: Option<&Strategy>) -> Self {
+    pub(super) fn of(glimpse: &'a Glimpse, above: Option<&(Strategy, DeciderTable)>) -> Self {
+        let endless = above
+            .filter(|_| glimpse.attempt() > 0 && glimpse.standing().is_none())
+            .and_then(|(strategy, table)| Endless::of(strategy, *table));
+        let above = above.map(|(strategy, _)| strategy);
         let of_strategy = glimpse
             .standing()
             .zip(above)
-            .map(|(standing, strategy)| Budget::of(standing, strategy.limit.within, strategy.on_limit, None));
+            .map(|(standing, strategy)| Budget::of(standing, strategy.limit, strategy.on_limit, None));
         let of_rule = glimpse.standing_of_rule().zip(above).map(|((rule, standing), strategy)| {
-            let within = rule.directive.and_then(|directive| directive.limit().within);
-            Budget::of(standing, within, strategy.on_limit, Some(rule.pattern))
+            let limit = rule.directive.map_or(Limit::UNLIMITED, |directive| directive.limit());
+            Budget::of(standing, limit, strategy.on_limit, Some(rule.pattern))
         });
         let budget =
             of_rule.into_iter().chain(of_strategy).min_by_key(|budget| budget.of.saturating_sub(budget.used));
@@ -81,6 +128,7 @@ impl<'a> Sight<'a> {
             restarts: glimpse.restarts(),
             attempt: glimpse.attempt(),
             budget,
+            endless,
             due: glimpse.due(),
         }
     }

@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use supervise_core::NodeState;
+use supervise_core::{NodeState, Outcome};
 
 use super::failing::Failing;
 use super::history::{Fall, History, Losing};
 use super::marks::Mark;
 use super::sight::{Budget, Sight, Time};
 use super::waits::{Behind, Waits};
-use super::words::{Count, Span, count, outcome, reason, short_type, so_many};
+use super::words::{Count, Span, and_others, count, outcome, reason, short_type, so_many};
 
 /// An actor is stuck if it waits in the same message for this long and other messages wait.
 const STUCK: Duration = Duration::from_secs(5);
@@ -40,10 +40,10 @@ pub(super) enum Kind {
     Stuck,
     BranchDown,
     RestartLoop,
+    MessagesLost,
     FallingBehind,
     SlowStart,
     SlowEnd,
-    MessagesLost,
     NearLimit,
 }
 
@@ -246,12 +246,12 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
     let handler = sight.handler.map_or_else(|| "In a handler".to_owned(), |name| format!("In `{name}`"));
     match kind {
         Kind::BlocksThread => format!(
-            "{handler} for {}, not at an await point: it blocks a thread. {}.",
+            "{handler} for {}, not at an `.await`: it blocks a thread. {}.",
             ago(mark.and_then(|mark| mark.message_since)),
             waits_behind(sight.waiting)
         ),
         Kind::Stuck => format!(
-            "{handler} for {}, at an await point. {}{}.{}",
+            "{handler} for {}: it waits at an `.await` and holds no thread. {}{}.{}",
             ago(mark.and_then(|mark| mark.message_since)),
             waits_behind(sight.waiting),
             oldest(mark, now),
@@ -280,19 +280,19 @@ fn says(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> String {
             waits_behind(sight.waiting)
         ),
         Kind::RestartLoop => known.failing.map_or_else(String::new, |failing| restart_loop(failing, sight, known)),
-        Kind::NearLimit => sight.budget.map_or_else(String::new, |budget| near_limit(budget, known.supervisor)),
+        Kind::NearLimit => sight.budget.map_or_else(String::new, |budget| near_limit(budget, known)),
         Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost => String::new(),
     }
 }
 
-/// Who waits for it: `41 actors wait for it: order → ledger → conn-2.`
+/// Who waits for it: `41 actors wait for its answer: order → ledger → conn-2.`
 fn chain(behind: &Behind) -> String {
     let wait = match behind.actors {
         0 => return String::new(),
         1 => "1 actor waits".to_owned(),
         more => format!("{} actors wait", count(more)),
     };
-    format!(" {wait} for it: {}.", ways(behind.chain.iter().map(|path| &**path)))
+    format!(" {wait} for its answer: {}.", ways(behind.chain.iter().map(|path| &**path)))
 }
 
 /// The last elements of paths, at most five of them.
@@ -326,7 +326,7 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
         name(&first.path),
         handlers.join(", "),
         Span(now.saturating_sub(since)),
-        waits_behind(messages)
+        if messages == 0 { "Their mailboxes are empty".to_owned() } else { waits_behind(messages) }
     );
     Some(Card {
         kind: Kind::Deadlock,
@@ -345,7 +345,7 @@ fn in_hook(sight: &Sight<'_>) -> String {
 
 fn waits_behind(waiting: usize) -> String {
     match waiting {
-        0 => "Nothing waits behind it".to_owned(),
+        0 => "Its mailbox is empty".to_owned(),
         1 => "1 message waits behind it".to_owned(),
         more => format!("{} messages wait behind it", count(more)),
     }
@@ -371,8 +371,14 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
         ),
         None => format!(" The last one was {} ago.", Span(known.now.saturating_sub(*last))),
     };
-    let then =
-        sight.budget.map_or_else(String::new, |budget| format!(" {}", near_limit(budget, known.supervisor)));
+    let delayed = matches!(decision.outcome, Outcome::Restarting { delay: Some(_), .. });
+    let then = match (sight.budget, sight.endless) {
+        (Some(budget), _) => format!(" {}", near_limit(budget, known)),
+        (None, Some(endless)) if endless.delays || !delayed => {
+            " No limit: it is tried again after each such failure.".to_owned()
+        }
+        (None, _) => String::new(),
+    };
     format!(
         "Failed {} in {}{during}. {} decides{rule}: {}.{next}{then}",
         if *failures == 1 { "once".to_owned() } else { format!("{} times", Count(*failures)) },
@@ -382,10 +388,15 @@ fn restart_loop(failing: &Failing, sight: &Sight<'_>, known: &Known<'_>) -> Stri
     )
 }
 
-fn near_limit(budget: Budget, supervisor: &str) -> String {
-    let Budget { used, of, within, escalates, rule } = budget;
-    let within = within.map_or_else(|| " of its life".to_owned(), |within| format!(" in {}", Span(within)));
-    let then = if escalates { format!("fails {supervisor}") } else { "stops it".to_owned() };
+fn near_limit(budget: Budget, known: &Known<'_>) -> String {
+    let Budget { used, of, within, escalates, rule, anew_at, slides } = budget;
+    let within = match (within, anew_at) {
+        (Some(within), _) => format!(" in {}", Span(within)),
+        (None, None) => " of its life".to_owned(),
+        // The window depends on the supervisor's instance.
+        (None, Some(_)) => String::new(),
+    };
+    let then = if escalates { format!("fails {}", known.supervisor) } else { "stops it".to_owned() };
     let left = of.saturating_sub(used);
     let next = match left {
         0 => format!("The next failure {then}"),
@@ -393,21 +404,35 @@ fn near_limit(budget: Budget, supervisor: &str) -> String {
         more => format!("{more} restarts are left; the failure after them {then}"),
     };
     let rule = rule.map_or_else(String::new, |rule| format!(" by rule `{rule}`"));
-    format!("{used} of {of} restarts{within} used{rule}. {next}.")
+    let anew = anew_at.map_or_else(String::new, |at| {
+        let what = if slides { "The oldest of them stops counting" } else { "The count starts anew" };
+        format!(" {what} in {}.", Span(at.saturating_sub(known.now)))
+    });
+    format!("{used} of {of} restarts{within} used{rule}. {next}.{anew}")
 }
 
 fn fallen(fall: &Fall, now: Time) -> Card {
+    let used = fall.used.map(|(used, of)| format!("{used} of {of} restarts used"));
+    // Whom the last decision was about.
+    let whom = fall.passed.last().map_or("it", |top| top);
+    let (end, used_before) = match &fall.end {
+        Some((Outcome::LimitReached { children }, by)) => {
+            let used = used.map_or_else(String::new, |used| format!(": {used}"));
+            (format!("{by} stopped {whom} at the limit{}{used}", and_others(*children)), None)
+        }
+        Some((Outcome::Stopped { children }, by)) => {
+            (format!("{by} stopped {whom}{}", and_others(*children)), used)
+        }
+        Some((end, by)) => (format!("{by}: {}", outcome(*end)), used),
+        None => (format!("{whom} failed with it"), used),
+    };
     let way = if fall.passed.is_empty() {
         String::new()
     } else {
-        format!("The failure was escalated: {} → {}. ", fall.origin, fall.passed.join(" → "))
+        let at_limit = used_before.map_or_else(String::new, |used| format!(" at the limit ({used})"));
+        format!("The failure was escalated{at_limit}: {} → {}. ", fall.origin, fall.passed.join(" → "))
     };
-    let end = match &fall.end {
-        Some((end, supervisor)) => format!("{supervisor}: {}", outcome(*end)),
-        None => format!("{} failed with it", fall.passed.last().unwrap_or(&fall.origin)),
-    };
-    let used = fall.used.map_or_else(String::new, |(used, of)| format!(", {used} of {of} restarts used"));
-    let says = format!("{way}{end}{used}. That was {} ago.", Span(now.saturating_sub(fall.at)));
+    let says = format!("{way}{end}, {} ago.", Span(now.saturating_sub(fall.at)));
     let down = match (fall.passed.last(), &fall.end) {
         (Some(top), _) => top.clone(),
         (None, _) => fall.origin.clone(),
@@ -442,7 +467,7 @@ fn lost(history: &History, now: Time) -> Vec<Card> {
         .map(|losing| {
             let (kind, share) = losing.mostly();
             let says = format!(
-                "{} since {}, {share} % `{kind}`: {}. The last one was {} ago.",
+                "{} in the last {}, {share} % `{kind}`: {}. The last one was {} ago.",
                 so_many(losing.letters, "dead letter"),
                 since(losing.first),
                 reason(losing.reason),
@@ -459,7 +484,7 @@ fn lost(history: &History, now: Time) -> Vec<Card> {
         let first = history.losing.iter().map(|losing: &Losing| losing.first).min().unwrap_or(now);
         let (kind, _) = last.mostly();
         let says = format!(
-            "{} to {} recipients since {}. The last one, `{kind}`, was for this one: {}.",
+            "{} to {} recipients in the last {}. The last one, `{kind}`, was for this one: {}.",
             so_many(letters, "dead letter"),
             count(history.losing.len()),
             since(first),

@@ -34,7 +34,7 @@ pub(super) struct Fall {
     /// The last outcome, and the supervisor that decided. `None` while the failure of the last supervisor is
     /// undecided.
     pub(super) end: Option<(Outcome, String)>,
-    /// How much of the limit was used, if a limit refused the restart.
+    /// How much of the last limit was used that refused a restart.
     pub(super) used: Option<(u32, u32)>,
     pub(super) at: Time,
 }
@@ -126,7 +126,7 @@ impl History {
             .find(|fall| fall.end.is_none() && fall.passed.last().is_some_and(|top| *top == decision.child));
         if let Some(fall) = open {
             fall.at = now;
-            fall.used = fall.used.or(decision.used.filter(|_| at_limit));
+            fall.used = decision.used.filter(|_| at_limit).or(fall.used);
             if goes_up {
                 fall.passed.push(decision.supervisor.clone());
             } else {

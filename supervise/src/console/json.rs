@@ -334,6 +334,12 @@ fn row(out: &mut Writer, row: &Row) {
         if let Some(rule) = budget.rule {
             out.texts("limit_of", rule);
         }
+        if let Some(anew_at) = budget.anew_at {
+            out.time("anew_at", anew_at);
+        }
+        if budget.slides {
+            out.numbers("slides", true);
+        }
     }
     if let Some(due) = row.due {
         out.time("due", due);

@@ -78,14 +78,18 @@ pub(super) fn text(system: &str, view: &View) -> String {
 
 /// The sentence above the cards.
 pub(super) fn lede(view: &View) -> String {
-    let well = view.actors.saturating_sub(view.ill);
+    let ill = match view.ill {
+        0 => format!("all {} actors are well", count(view.actors)),
+        1 => format!("1 of {} actors is not well", count(view.actors)),
+        ill => format!("{} of {} actors are not well", count(ill), count(view.actors)),
+    };
     match view.cards.len() + view.more_cards {
         0 => match view.longest {
             Some(longest) => format!("All is well. No message has waited longer than {}.", Span(longest)),
             None => "All is well. No message waits.".to_owned(),
         },
-        1 => format!("One thing needs attention; {} other actors are well.", count(well)),
-        things => format!("{things} things need attention; {} other actors are well.", count(well)),
+        1 => format!("One thing needs attention; {ill}."),
+        things => format!("{things} things need attention; {ill}."),
     }
 }
 
@@ -152,5 +156,13 @@ mod tests {
     fn a_system_without_a_card_is_well() {
         let view = View { actors: 3, ..View::default() };
         assert!(text("shop", &view).contains("All is well"));
+    }
+
+    #[test]
+    fn the_sentence_counts_things_and_actors_apart() {
+        let said = |more_cards, ill| lede(&View { more_cards, ill, actors: 100_013, ..View::default() });
+        assert_eq!(said(6, 5), "6 things need attention; 5 of 100 013 actors are not well.");
+        assert_eq!(said(1, 1), "One thing needs attention; 1 of 100 013 actors is not well.");
+        assert_eq!(said(1, 0), "One thing needs attention; all 100 013 actors are well.");
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use supervise_core::{ActorSystem, Event, Events, Interest, Strategy};
+use supervise_core::{ActorSystem, DeciderTable, Event, Events, Interest, Strategy};
 
 use super::collector::{Collector, Look, View};
 use super::detail::Chooser;
@@ -94,7 +94,7 @@ impl fmt::Debug for Watch {
 
 fn walk(system: &ActorSystem, mut look: Look<'_>) -> Option<View> {
     // How the actors above supervise, from the root down.
-    let mut above: Vec<Strategy> = Vec::new();
+    let mut above: Vec<(Strategy, DeciderTable)> = Vec::new();
     let mut choosers: Vec<(usize, Chooser)> = look
         .wishes()
         .enumerate()
@@ -112,7 +112,7 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> Option<View> {
                 look.add_below(*at, glimpse.waiting() + glimpse.stashed());
             }
         }
-        above.push(glimpse.strategy());
+        above.push((glimpse.strategy(), glimpse.table()));
     });
     look.close()
 }

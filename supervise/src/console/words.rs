@@ -102,7 +102,8 @@ pub(super) fn outcome(outcome: Outcome) -> String {
     }
 }
 
-fn and_others(children: usize) -> String {
+/// The siblings that a decision takes along, the child itself not counted: `, with 2 siblings`.
+pub(super) fn and_others(children: usize) -> String {
     match children {
         0 | 1 => String::new(),
         more => format!(", with {}", so_many(more as u64 - 1, "sibling")),

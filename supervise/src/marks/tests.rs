@@ -21,6 +21,7 @@ fn sight(pushed: u32, waiting: usize, handling: bool) -> Sight<'static> {
         restarts: 0,
         attempt: 0,
         budget: None,
+        endless: None,
         due: None,
     }
 }

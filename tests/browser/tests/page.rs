@@ -255,7 +255,7 @@ async fn con_25_three_of_many_are_found_at_once() {
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
     browser.until_text("#rows", "100\u{202f}000 × Session").await;
-    browser.until_text("#cards", "Falling behind").await;
+    browser.until_text("#rows", "Falling behind").await;
     let lines = browser.run(&format!("return {ROWS}")).await;
     assert!(lines.as_u64().is_some_and(|lines| (5..=300).contains(&lines)), "{lines}");
     // Opened, they come by pages.
@@ -297,7 +297,7 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     let browser = Browser::start().await;
     browser.open(&night.address()).await;
     browser.until_text("#cards", "Stuck").await;
-    browser.until_text("#cards", "1 actor waits for it: ledger → conn-2.").await;
+    browser.until_text("#cards", "1 actor waits for its answer: ledger → conn-2.").await;
     browser
         .run("[...document.querySelectorAll('.card')].find(e => e.textContent.includes('Stuck')).click()")
         .await;

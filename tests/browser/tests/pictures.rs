@@ -30,7 +30,7 @@ async fn the_page_is_drawn_in_light_and_dark() {
     let browser = Browser::start().await;
     browser.resize(1280, 960).await;
     browser.open(&format!("http://{}/", console.local_addr().expect("it listens by TCP"))).await;
-    for card in ["Stuck", "Branch down", "Restart loop", "Falling behind"] {
+    for card in ["Stuck", "Branch down", "Restart loop", "Messages lost"] {
         browser.until_text("#cards", card).await;
     }
     browser

@@ -110,7 +110,10 @@ async fn con_06_con_07_who_waits_is_stuck_only_when_a_message_waits_behind(syste
     let stuck = watched(system, &mut watch, 1).await;
     has(
         &stuck,
-        &["Stuck: /user/clerk Clerk", "In `think` for 1 min, at an await point. 2 messages wait behind it"],
+        &[
+            "Stuck: /user/clerk Clerk",
+            "In `think` for 1 min: it waits at an `.await` and holds no thread. 2 messages wait behind it",
+        ],
     );
     done.send(()).unwrap();
     has(&watched(system, &mut watch, 1).await, &["All is well"]);
@@ -147,7 +150,7 @@ async fn con_11_con_12_con_13_con_16_a_loop_shows_rule_budget_and_countdown(syst
             "Failed 3 times in",
             "in `stall`. /user/desk decides, rule `Slow`: restart in 40 s.",
             "It is failure 3 in a row; next try in",
-            "3 of 3 restarts in 1 min used. The next failure fails /user/desk.",
+            "3 of 3 restarts in 1 min used. The next failure fails /user/desk. The count starts anew in",
             "Why: too slow: ink dried",
         ],
     );
@@ -250,7 +253,7 @@ async fn lost_messages_name_recipient_kind_and_reason(system: &TestSystem) {
     }
     has(
         &watched(system, &mut watch, 2).await,
-        &["Messages lost: /user/clerk", "12 dead letters since", "100 % `Stamp`: the recipient has ended"],
+        &["Messages lost: /user/clerk", "12 dead letters in the last", "100 % `Stamp`: the recipient has ended"],
     );
     has(&watched(system, &mut watch, 61).await, &["All is well"]);
     system.allow_dead_letters();

@@ -80,7 +80,7 @@ async fn con_08_a_chain_of_three_asks_names_its_root_and_an_answered_ask_leaves_
     let mut watch = Console::of(system).by_hand();
     let text = watched(system, &mut watch, 7).await;
     assert!(text.contains("Stuck: /user/third"), "{text}");
-    assert!(text.contains("2 actors wait for it: first → second → third."), "{text}");
+    assert!(text.contains("2 actors wait for its answer: first → second → third."), "{text}");
     assert!(text.matches("Stuck").count() == 1 && !text.contains("Long in one message"), "{text}");
     let mut waits = Vec::new();
     system.look(|glimpse| {

@@ -1,7 +1,7 @@
 use supervise_core::{DeadLetterReason, NodeState, Outcome};
 
 use super::super::cards::Kind;
-use super::super::sight::{Budget, Loss};
+use super::super::sight::{Budget, Endless, Loss};
 use super::super::text::text;
 use super::super::wish::Wish;
 use super::*;
@@ -29,6 +29,7 @@ fn at(depth: usize, name: &'static str, key: u64) -> Sight<'static> {
         restarts: 0,
         attempt: 0,
         budget: None,
+        endless: None,
         due: None,
     }
 }
@@ -133,7 +134,8 @@ fn con_08_a_chain_of_three_names_its_root() {
     assert_eq!((kinds(&view), view.ill), (vec![(Kind::Stuck, "/user/conn")], 3));
     assert_eq!(
         view.cards[0].says,
-        "In `serve` for 5 s, at an await point. Nothing waits behind it. 2 actors wait for it: order → ledger → conn."
+        "In `serve` for 5 s: it waits at an `.await` and holds no thread. Its mailbox is empty. 2 actors wait for its answer: \
+         order → ledger → conn."
     );
     let mut listing = Listing::default();
     look_for(&mut collector, &mut listing, 6, &actors);
@@ -235,7 +237,15 @@ fn falling_behind_is_growing_for_three_looks_or_waiting_for_ten_seconds() {
 /// CON-12.
 #[test]
 fn con_12_near_its_limit_says_what_comes_then() {
-    let budget = |used, of, escalates| Budget { used, of, within: Some(secs(60)), escalates, rule: None };
+    let budget = |used, of, escalates| Budget {
+        used,
+        of,
+        within: Some(secs(60)),
+        escalates,
+        rule: None,
+        anew_at: None,
+        slides: false,
+    };
     let near = |budget| Sight { budget: Some(budget), ..at(2, "smtp", 7) };
     let says = |budget| {
         let view = look(&mut Collector::default(), 0, &[near(budget)]);
@@ -248,7 +258,18 @@ fn con_12_near_its_limit_says_what_comes_then() {
         says(budget(4, 5, true)),
         said("4 of 5 restarts in 1 min used. One restart is left; the failure after it fails /user.")
     );
-    assert_eq!(says(budget(5, 5, false)), said("5 of 5 restarts in 1 min used. The next failure stops it."));
+    let anew = Budget { anew_at: Some(secs(9)), ..budget(5, 5, false) };
+    let full = "5 of 5 restarts in 1 min used. The next failure stops it.";
+    assert_eq!(says(anew), said(&format!("{full} The count starts anew in 9 s.")));
+    let unknown = Budget { within: None, slides: true, ..anew };
+    assert_eq!(
+        says(unknown),
+        said("5 of 5 restarts used. The next failure stops it. The oldest of them stops counting in 9 s.")
+    );
+    let life = Budget { within: None, ..budget(5, 5, false) };
+    assert_eq!(says(life), said("5 of 5 restarts of its life used. The next failure stops it."));
+    let slides = Budget { slides: true, ..anew };
+    assert_eq!(says(slides), said(&format!("{full} The oldest of them stops counting in 9 s.")));
 }
 
 /// CON-13, CON-11.
@@ -267,13 +288,21 @@ fn con_11_con_13_a_restart_loop_shows_the_rule_and_the_countdown() {
         "Failed 3 times in 40 s. /user decides, rule `io::Error`: restart at once. The last one was 1 s ago."
     );
     assert_eq!(view.cards[0].cause.as_deref(), Some("refused"));
+    let endless = |delays| Sight { endless: Some(Endless { delays }), ..at(2, "gateway", 7) };
+    for delays in [false, true] {
+        let view = look(&mut collector, 51, &[endless(delays)]);
+        assert!(view.cards[0].says.ends_with("1 s ago. No limit: it is tried again after each such failure."));
+    }
     assert!(look(&mut collector, 71, &[at(2, "gateway", 7)]).cards.is_empty(), "the first was over a minute ago");
 
     let slow = Outcome::Restarting { children: 1, delay: Some(secs(300)) };
     failed(&mut collector, 400, Decision { attempt: 3, ..decision("/user/gateway", 7, slow) });
-    let waits = Sight { state: NodeState::Failed, due: Some(secs(700)), ..at(2, "gateway", 7) };
-    let view = look(&mut collector, 410, &[waits]);
-    assert!(view.cards[0].says.ends_with("It is failure 3 in a row; next try in 4 min 50 s."), "{:?}", view.cards);
+    let waits = |delays| Sight { state: NodeState::Failed, due: Some(secs(700)), ..endless(delays) };
+    let next = "It is failure 3 in a row; next try in 4 min 50 s.";
+    let view = look(&mut collector, 410, &[waits(false)]);
+    assert!(view.cards[0].says.ends_with(next), "the delay depends on the instance: {:?}", view.cards);
+    let view = look(&mut collector, 410, &[waits(true)]);
+    assert!(view.cards[0].says.contains(&format!("{next} No limit:")), "{:?}", view.cards);
 }
 
 /// CON-15.
@@ -290,13 +319,34 @@ fn con_15_an_escalation_shows_origin_supervisors_and_end() {
     assert_eq!(kinds(&view), [(Kind::BranchDown, "/user/pay")]);
     assert_eq!(
         view.cards[0].says,
-        "The failure was escalated: /user/pay/gateway/line → /user/pay/gateway → /user/pay. /user: stopped at its limit, \
-         1 of 5 restarts used. That was 1 s ago."
+        "The failure was escalated: /user/pay/gateway/line → /user/pay/gateway → /user/pay. /user stopped /user/pay at \
+         the limit: 1 of 5 restarts used, 1 s ago."
     );
     assert!(look(&mut collector, 1_000, &[]).cards.is_empty(), "it was more than 15 minutes ago");
-    failed(&mut collector, 1_001, decision("/user/pay/line", 7, Outcome::Escalated));
-    failed(&mut collector, 1_001, decision("/user/pay", 6, restarting()));
-    assert!(look(&mut collector, 1_002, &[]).cards.is_empty(), "a branch that restarted is not down");
+    let full = Decision {
+        used: Some((5, 5)),
+        ..decision("/user/office/reports", 5, Outcome::LimitReached { children: 1 })
+    };
+    failed(&mut collector, 1_000, full.clone());
+    failed(&mut collector, 1_000, Decision { outcome: Outcome::LimitEscalated, ..full });
+    failed(&mut collector, 1_000, decision("/user/office", 4, Outcome::Stopped { children: 2 }));
+    let view = look(&mut collector, 1_000, &[]);
+    let says: Vec<_> = view.cards.iter().map(|card| (&*card.path, &*card.says)).collect();
+    assert_eq!(
+        says,
+        [
+            (
+                "/user/office",
+                "The failure was escalated at the limit (5 of 5 restarts used): /user/office/reports → /user/office. \
+                 /user stopped /user/office, with 1 sibling, 0 ms ago."
+            ),
+            ("/user/office/reports", "/user/office stopped it at the limit: 5 of 5 restarts used, 0 ms ago."),
+        ]
+    );
+    assert!(look(&mut collector, 2_000, &[]).cards.is_empty());
+    failed(&mut collector, 2_001, decision("/user/pay/line", 7, Outcome::Escalated));
+    failed(&mut collector, 2_001, decision("/user/pay", 6, restarting()));
+    assert!(look(&mut collector, 2_002, &[]).cards.is_empty(), "a branch that restarted is not down");
 }
 
 /// CON-10.
@@ -415,7 +465,7 @@ fn ten_lost_messages_within_a_minute_are_a_card() {
     assert_eq!(kinds(&view), [(Kind::MessagesLost, "/user/reports")]);
     assert_eq!(
         view.cards[0].says,
-        "10 dead letters since 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago."
+        "10 dead letters in the last 12 s, 90 % `Track`: the recipient has ended. The last one was 1 s ago."
     );
     assert!(look(&mut collector, 61, &[]).cards.is_empty());
     let names: Vec<String> = (0..1_000).map(|n| format!("/user/s{n}")).collect();

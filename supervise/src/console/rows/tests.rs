@@ -21,6 +21,7 @@ fn actor<'a>(depth: usize, name: &'a str, key: u64, actor_type: &'static str) ->
         restarts: 0,
         attempt: 0,
         budget: None,
+        endless: None,
         due: None,
     }
 }
