@@ -285,7 +285,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Polls a slot that is patient or was dropped. `None` if this is no longer so.
+    /// Polls a slot that waits for a redelivery, or that was dropped. `None` if neither is true any more.
     #[cold]
     fn poll_rarely(&self, cx: &TaskContext<'_>) -> Option<Poll<Result<T, AskError>>> {
         let new = cx.waker().clone();

@@ -20,7 +20,7 @@ pub const fn constant_share(value: f64) -> f64 {
     value
 }
 
-/// The error of a table that takes its values from an instance, when there is no instance.
+/// The error if a table takes its values from the instance, and there is no instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this table takes values from the supervisor's instance: call `rule_by` with what `configure` returns")]
 pub struct NeedsConfiguration;

@@ -121,7 +121,7 @@ impl Glimpse {
         self.by_parent.restarts
     }
 
-    /// How much of its restart limit the next failure would find used. `None` if there is no limit.
+    /// How many restarts of its limit are used, as the next failure would count them. `None` if there is no limit.
     pub fn standing(&self) -> Option<Standing> {
         self.by_parent.standing
     }
@@ -171,7 +171,7 @@ struct Level {
     /// The rules with a limit of their own.
     limited: Vec<&'static Rule>,
     slice: vec::IntoIter<(AnyActorRef, ByParent)>,
-    /// Where the next slice begins. `None` if there is no further slice.
+    /// The child with which the next slice begins. `None` if this slice was the last.
     next: Option<ChildId>,
 }
 

@@ -48,7 +48,7 @@ impl StillStopping {
         found
     }
 
-    /// Whether there are no such actors.
+    /// Whether no actor delays the end.
     pub(crate) fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }

@@ -89,7 +89,7 @@ impl<A: Actor> EffectRunner<A> {
         self.rare().deferred = Some(interrupt);
     }
 
-    /// Whether something is left over, perhaps.
+    /// Whether [`has_rest`](Self::has_rest) and [`take_deferred`](Self::take_deferred) may find something.
     #[inline]
     pub(in crate::actor::cell) fn has_rare(&self) -> bool {
         self.rare.is_some()
@@ -154,7 +154,7 @@ impl<A: Actor> EffectRunner<A> {
         debug_assert!(parked.is_none(), "the runner runs");
     }
 
-    /// Drops a message whose asker has given up. It is no activity.
+    /// Drops a message whose asker has given up. It does not count as activity.
     ///
     /// Rule 19.9.
     #[cold]
