@@ -109,7 +109,8 @@ impl Store {
         };
         let (reply, answer) = oneshot::channel();
         inbox.order(order(reply));
-        let gone = |_| StoreError::new(StoreErrorKind::Broken, "the store is closed, because its system has ended");
+        let gone =
+            |_| StoreError::new(StoreErrorKind::Broken, "the store is closed, because its system has ended");
         answer.await.map_err(gone)?
     }
 }

@@ -18,6 +18,9 @@ use crate::failure::Failure;
 /// How many bytes of messages may be handed over and not yet stored.
 pub(super) const HANDED_OVER_BYTES: usize = 8 << 20;
 
+/// Says whether a message is durable. The error has the message.
+pub(crate) type Receipt = oneshot::Sender<Result<(), (AcceptError, Box<dyn Copied>)>>;
+
 /// A message on its way to the store.
 pub(crate) struct HandedOver {
     pub(crate) outlet: Arc<Outlet>,
@@ -27,7 +30,7 @@ pub(crate) struct HandedOver {
     pub(crate) key: Option<String>,
     pub(crate) copy: Box<dyn Copied>,
     /// Told when the message is durable.
-    pub(crate) receipt: Option<oneshot::Sender<Result<(), AcceptError>>>,
+    pub(crate) receipt: Option<Receipt>,
     /// Nobody waits for the message, so it may wait for the store.
     pub(crate) is_told: bool,
 }
@@ -40,9 +43,14 @@ impl HandedOver {
     /// It is not stored.
     pub(super) fn refuse(self, why: &AcceptError) {
         self.outlet.give_room();
-        self.copy.refuse(why);
-        if let Some(receipt) = self.receipt {
-            let _gone = receipt.send(Err(why.clone()));
+        match self.receipt {
+            None => self.copy.refuse(why),
+            Some(receipt) => {
+                if let Err(Err((why, copy))) = receipt.send(Err((why.clone(), self.copy))) {
+                    // The sender has gone.
+                    copy.refuse(&why);
+                }
+            }
         }
     }
 }
@@ -103,12 +111,7 @@ pub(crate) struct Taken {
 
 impl Inbox {
     pub(super) fn new() -> Self {
-        Self {
-            state: Mutex::default(),
-            arrived: Notify::new(),
-            room: Notify::new(),
-            numbers: AtomicU64::new(1),
-        }
+        Self { state: Mutex::default(), arrived: Notify::new(), room: Notify::new(), numbers: AtomicU64::new(1) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

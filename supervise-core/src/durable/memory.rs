@@ -102,7 +102,8 @@ impl MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let queues = self.disk().queues.iter().map(|queue| (queue.name.clone(), queue.waiting.len())).collect::<Vec<_>>();
+        let queues =
+            self.disk().queues.iter().map(|queue| (queue.name.clone(), queue.waiting.len())).collect::<Vec<_>>();
         f.debug_struct("MemoryStore").field("queues", &queues).finish_non_exhaustive()
     }
 }
@@ -120,7 +121,9 @@ impl Disk {
     fn append(&mut self, append: &Append) -> Option<Appended> {
         let queue = self.queue(append.queue)?;
         if let Some(key) = &append.key {
-            queue.keys.retain(|(_, since)| append.accepted_at.duration_since(*since).unwrap_or_default() < KEY_LIFE);
+            queue
+                .keys
+                .retain(|(_, since)| append.accepted_at.duration_since(*since).unwrap_or_default() < KEY_LIFE);
             if queue.keys.iter().any(|(known, _)| known == key) {
                 return Some(Appended::Known);
             }

@@ -178,7 +178,8 @@ impl Outlet {
 
     /// A message waits no more.
     pub(crate) fn give_room(&self) {
-        let _empty = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| waiting.checked_sub(1));
+        let _empty =
+            self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| waiting.checked_sub(1));
         self.room.notify_one();
     }
 

@@ -94,7 +94,11 @@ mod tests {
         assert!(suspects.is_free('b') && !suspects.is_free('c'));
         suspects.tries('b', Seq(7), Duration::from_secs(5));
         assert_eq!(suspects.due(Duration::from_secs(34)), None);
-        assert_eq!(suspects.due(Duration::from_secs(35)), Some('c'), "after 30 s it has no more right to be alone");
+        assert_eq!(
+            suspects.due(Duration::from_secs(35)),
+            Some('c'),
+            "after 30 s it has no more right to be alone"
+        );
         assert_eq!(suspects.forget('c'), None);
         assert!(suspects.is_free('d'));
     }

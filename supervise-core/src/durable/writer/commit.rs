@@ -92,8 +92,7 @@ impl Writer {
             thens.push((change.is_some(), then));
             group.changes.extend(change);
         }
-        let committed =
-            if group.changes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&group).await };
+        let committed = if group.changes.is_empty() { Ok(Vec::new()) } else { self.store.commit(&group).await };
         match committed {
             Ok(appended) => {
                 self.inbox.give_room(bytes);
@@ -116,7 +115,8 @@ impl Writer {
                     match then {
                         Then::Appended(message) => message.refuse(&why),
                         Then::Retried { reply, .. } | Then::Answer(reply) => {
-                            let _gone = reply.send(Err(StoreError::new(StoreErrorKind::Broken, error.to_string())));
+                            let _gone =
+                                reply.send(Err(StoreError::new(StoreErrorKind::Broken, error.to_string())));
                         }
                         then => self.group.items.push((change, then)),
                     }

@@ -63,6 +63,10 @@ impl<A: Actor> Runner<A> {
             if let Some(retry) = spent {
                 self.effects.quarantine(retry);
             }
+            #[cfg(feature = "durable")]
+            if let Some(deliveries) = self.effects.aside.as_mut().and_then(|aside| aside.deliveries.as_mut()) {
+                deliveries.restarted();
+            }
             if let Some(timers) = self.ctx.timers_mut() {
                 timers.rearm_idle();
             }
