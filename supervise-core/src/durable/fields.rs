@@ -20,7 +20,7 @@ const NIL: &[u8] = &[0xc0];
 pub struct CodecError(String);
 
 impl CodecError {
-    fn of(argument: &str, error: impl Display) -> Self {
+    pub(crate) fn of(argument: &str, error: impl Display) -> Self {
         Self(format!("`{argument}`: {error}"))
     }
 }
