@@ -62,6 +62,9 @@ pub(crate) struct SystemCore {
     store: OnceLock<Arc<crate::durable::Inbox>>,
     #[cfg(feature = "testkit")]
     activity: super::activity::Activity,
+    /// What dies with the process, for a test that lets it die.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    tasks: std::sync::Mutex<Vec<tokio::task::AbortHandle>>,
 }
 
 /// The guardians hold the system, so the system holds them weakly: a guardian lives as long as it runs or a ref to it
@@ -355,6 +358,13 @@ impl ActorSystemBuilder {
         self
     }
 
+    /// Sets the store, unless there is one.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    pub(crate) fn store_by_default(mut self, store: impl crate::durable::MessageStore) -> Self {
+        self.store.get_or_insert_with(|| Box::new(store));
+        self
+    }
+
     /// Starts the system on the ambient tokio runtime.
     ///
     /// # Errors
@@ -385,6 +395,8 @@ impl ActorSystemBuilder {
             store: OnceLock::new(),
             #[cfg(feature = "testkit")]
             activity: super::activity::Activity::default(),
+            #[cfg(all(feature = "durable", feature = "testkit"))]
+            tasks: std::sync::Mutex::default(),
         });
         let root = Arc::new(Cell {
             core: Core::new(
@@ -514,6 +526,19 @@ impl SystemCore {
     #[cfg(feature = "testkit")]
     pub(crate) fn activity(&self) -> &super::activity::Activity {
         &self.activity
+    }
+
+    /// This task dies if the process does.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    pub(crate) fn dies(&self, task: tokio::task::AbortHandle) {
+        self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(task);
+    }
+
+    /// The process dies: nothing of this system runs any more.
+    #[cfg(all(feature = "durable", feature = "testkit"))]
+    pub(crate) fn crash(&self) {
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        tasks.iter().for_each(tokio::task::AbortHandle::abort);
     }
 
     /// All actors that have not ended, parents first.

@@ -98,7 +98,7 @@ struct State {
     bytes: usize,
     /// The owners of the queues.
     owners: HashMap<Arc<str>, (u64, ActorPath)>,
-    /// The writer works on something.
+    /// The writer works on something. For tests.
     is_busy: bool,
     is_closed: bool,
 }
@@ -222,15 +222,18 @@ impl Inbox {
         } else {
             state.inputs.drain(..most).collect()
         };
-        state.is_busy = !inputs.is_empty();
+        state.is_busy = true;
         inputs
     }
 
+    /// Waits for an input. Until then, the writer has nothing to do.
     pub(super) async fn arrived(&self) {
+        self.state().is_busy = false;
         self.arrived.notified().await;
     }
 
     /// Whether the writer has work that does not wait for a time.
+    #[cfg(feature = "testkit")]
     pub(crate) fn is_busy(&self) -> bool {
         let state = self.state();
         state.is_busy || !state.inputs.is_empty()

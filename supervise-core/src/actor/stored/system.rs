@@ -11,7 +11,11 @@ use crate::observe::{self, DeadLetterReason, Event, Lost};
 pub(in crate::actor) fn start(system: &Arc<SystemCore>, store: Box<dyn MessageStore>) -> Arc<Inbox> {
     let reporter = Arc::new(Reporter(Arc::downgrade(system)));
     let (inbox, writer) = durable::writer(store, system.name(), reporter);
-    let _runs = dispatch::start(system, writer);
+    let task = dispatch::start(system, writer);
+    #[cfg(feature = "testkit")]
+    system.dies(task);
+    #[cfg(not(feature = "testkit"))]
+    drop(task);
     inbox
 }
 

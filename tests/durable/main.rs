@@ -1,0 +1,7 @@
+//! Durable mailboxes on the test's clock, with a store in memory. The cases are named after the list `DUR-01` to `DUR-44`.
+//!
+//! Rules 27.
+
+mod orders;
+
+mod accepting;
