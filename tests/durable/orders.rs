@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use supervise::durable::{Delivery, MessageId};
+use supervise::durable::{Delivery, MessageId, QueueId, Seq};
 use supervise::prelude::*;
 use supervise::testkit::TestSystem;
+use supervise::{Props, Strategy};
 use tokio::sync::Notify;
 
 /// What the handler of an order does.
@@ -17,6 +18,8 @@ pub(crate) enum Does {
     Fail(u32),
     /// It waits until the gate is opened.
     Wait,
+    /// It waits for ever, unless a process has died with it.
+    Hang,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,12 +54,27 @@ impl World {
         self.seen().iter().map(|seen| seen.number).collect()
     }
 
+    /// Notes that a handler of another actor has begun.
+    pub(crate) fn note(&self, number: u32) {
+        let id = MessageId { queue: QueueId(0), seq: Seq(0) };
+        let seen = Seen { number, id, attempt: 0, after_crash: false };
+        self.seen.lock().expect("nobody panics with it").push(seen);
+    }
+
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().expect("nobody panics with it").clone()
     }
 
     pub(crate) fn spawn(&self, system: &TestSystem) -> OrdersRef {
         self.spawn_as(system, "orders")
+    }
+
+    /// A parent that spawns `orders` and decides all failures like this.
+    pub(crate) fn under(&self, system: &TestSystem, (strategy, directive): (Strategy, Directive)) -> ParentRef {
+        let world = self.clone();
+        let props = Props::new(move || Parent { world: world.clone() })
+            .supervision_unchecked(strategy, move |_, _| Ok(directive));
+        system.spawn_with("parent", props).expect("the name is free")
     }
 
     pub(crate) fn spawn_as(&self, system: &TestSystem, name: &str) -> OrdersRef {
@@ -82,6 +100,8 @@ impl Orders {
             Does::Fail(times) if delivery.attempt() <= times => return Err(Failed(order.number)),
             Does::Fail(_) => {}
             Does::Wait => self.world.gate.notified().await,
+            Does::Hang if !delivery.after_crash() => std::future::pending().await,
+            Does::Hang => {}
         }
         Ok(order.number)
     }
@@ -93,10 +113,52 @@ impl Orders {
 }
 
 impl Orders {
+    pub(crate) fn new(world: &World) -> Self {
+        Self { world: world.clone() }
+    }
+
     fn note(&self, number: u32, delivery: &Delivery) {
         let seen =
             Seen { number, id: delivery.id(), attempt: delivery.attempt(), after_crash: delivery.after_crash() };
         self.world.seen.lock().expect("nobody panics with it").push(seen);
+    }
+}
+
+/// The parent of `orders`, and of `more` if somebody wants it.
+#[actor]
+#[supervise(one_for_one, on(_) = Restart)]
+pub(crate) struct Parent {
+    world: World,
+}
+
+#[actor]
+impl Parent {
+    #[pre_start]
+    fn start(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        self.make("orders", ctx).map(|_| ())
+    }
+
+    #[handler]
+    fn orders(&self, ctx: &mut Context<Self>) -> OrdersRef {
+        ctx.child("orders").and_then(|child| child.downcast()).expect("it has been spawned").into()
+    }
+
+    #[handler]
+    fn both(&mut self, ctx: &mut Context<Self>) -> (OrdersRef, OrdersRef) {
+        let second = self.make("more", ctx).expect("the name is free");
+        (self.orders(ctx), second)
+    }
+
+    #[handler]
+    fn again(&mut self, ctx: &mut Context<Self>) -> Reply<Result<OrdersRef, SpawnError>> {
+        Reply(self.make("orders", ctx))
+    }
+}
+
+impl Parent {
+    fn make(&self, name: &str, ctx: &mut Context<Self>) -> Result<OrdersRef, SpawnError> {
+        let world = self.world.clone();
+        ctx.spawn(name, move || Orders { world: world.clone() })
     }
 }
 

@@ -171,6 +171,11 @@ pub fn deferrals<R: TypedRef>(actor: &R) -> usize {
     actor.actor_ref().core().protocol().deferrals()
 }
 
+/// How many messages of an actor are in memory and wait.
+pub fn waiting<R: TypedRef>(actor: &R) -> usize {
+    actor.actor_ref().to_any().0.waiting()
+}
+
 /// A system under test. It dereferences to [`ActorSystem`], moves the paused clock, and expects what the actors do.
 pub struct TestSystem {
     system: ActorSystem,

@@ -110,6 +110,11 @@ impl Deliveries {
         }
     }
 
+    /// The message that failed last, unless the supervisor has decided its failure.
+    pub(super) fn last_failed(&self) -> Option<&Ticket> {
+        self.current.first().map(|tried| &*tried.ticket)
+    }
+
     /// The actor was resumed.
     pub(super) fn resumed(&mut self) {
         if self.has_failed {

@@ -60,6 +60,11 @@ impl<A: Actor> Runner<A> {
         stored::attach::<A>(&mut message, ticket);
         // A condition that panics will panic again in `admit`, where the panic is a failure.
         let is_unwanted = self.instance.as_ref().map(|instance| contained(|| instance.stash_while(&message)));
-        if matches!(is_unwanted, Some(Ok(false))) { self.handle(message) } else { self.admit(message) }
+        let is_gathered = A::BATCHES && A::batching(&message).is_some();
+        if matches!(is_unwanted, Some(Ok(false))) && !is_gathered {
+            self.handle(message)
+        } else {
+            self.admit(message)
+        }
     }
 }
