@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use super::store::Seq;
 
 /// The state of one claimed queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Queue {
     /// How many messages may be open.
     window: usize,
