@@ -9,6 +9,7 @@
 //! - `console` (feature `console`) shows what is wrong in a running system.
 //! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
 //! - `spans` (feature `spans`) gives each message a span of `tracing`.
+//! - `durable` (feature `durable`) keeps what was accepted across crashes.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] covers what services need, with programs that run.
@@ -82,6 +83,9 @@ pub mod docs {
         #[doc = include_str!("../docs/guides/tokio_tasks.md")]
         pub mod tokio_tasks {}
     }
+    #[cfg(feature = "durable")]
+    #[doc = include_str!("../docs/durable.md")]
+    pub mod durable {}
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}

@@ -2,8 +2,10 @@
 //! two crashes of either kind.
 //!
 //! The world performs what [`Queue`] and [`Suspects`] decide, as the writer and the cells do, one action at a time. After each action
-//! the invariants of rules 27 are checked, and from each state the world must be able to end: everything that was accepted is
+//! the invariants are checked, and from each state the world must be able to end: everything that was accepted is
 //! handled or in quarantine.
+//!
+//! Rules 27.1, 27.4, 27.6, 27.7 and 27.9.
 
 mod world;
 

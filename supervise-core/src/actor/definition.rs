@@ -56,7 +56,7 @@ pub trait Supervisor: Sized + 'static {
     const ASK_TIMEOUT: Option<Duration> = None;
 
     /// The settings of the actor's durable mailbox, if it has one.
-    /// Rules [27](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html).
+    /// Rule [27.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.1).
     #[cfg(feature = "durable")]
     const DURABLE: Option<crate::durable::DurableMailbox> = None;
 

@@ -1,6 +1,6 @@
 //! Stored messages: beginning one, and trying one again.
 //!
-//! Rules 27.5 to 27.8.
+//! Rules 27.5, 27.6, 27.7 and 27.8.
 
 use std::sync::Arc;
 
