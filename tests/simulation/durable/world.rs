@@ -373,7 +373,10 @@ impl World {
         };
         owner.under_way = Some(seq);
         owner.marked = true;
-        let attempts = owner.attempts.get(&seq).map_or(0, |stored| stored.attempts);
+        let Stored { attempts, crashes } = owner.attempts.get(&seq).copied().unwrap_or_default();
+        if crashes >= CRASHES {
+            return Err(format!("{seq:?} of queue {at} is tried although {crashes} processes have died with it"));
+        }
         (self.disks[at].begun, self.disks[at].handled) = (Some(seq), owner.queue.handled());
         let on_disk = self.disks[at].waiting.get(&seq).map(|stored| stored.attempts);
         let earlier = self.histories[at].range(..seq).find(|(_, history)| !history.begun).map(|(seq, _)| *seq);
