@@ -6,7 +6,8 @@
 //!
 //! Rule 1.9.
 
-use super::{Basis, EffectRunner};
+use super::EffectRunner;
+use super::decision::Basis;
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::{Effects, System};
 use crate::actor::control::Control;
