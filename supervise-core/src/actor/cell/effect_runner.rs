@@ -1,12 +1,12 @@
 //! The part of a cell that continues to work while a handler borrows the instance: it steps the protocol and carries
 //! out its effects.
 
-mod aside;
 mod decision;
 mod declared_children;
 mod end;
 mod gathered;
 mod notes;
+mod set_aside;
 mod slices;
 #[cfg(feature = "spans")]
 mod spans;
@@ -17,8 +17,8 @@ use std::task::{Context as TaskContext, Poll};
 
 use tokio::time::Instant;
 
-use self::aside::Aside;
 use self::decision::{Basis, Question};
+use self::set_aside::SetAside;
 use self::slices::Rest;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
@@ -55,7 +55,7 @@ pub(super) struct EffectRunner<A: Actor> {
     /// How many effects were carried out in this turn.
     performed: u16,
     /// Allocated with the first message that is stashed or may be redelivered.
-    pub(super) aside: Option<Box<Aside<A::Message>>>,
+    pub(super) aside: Option<Box<SetAside<A::Message>>>,
     timers: Option<Box<Timers>>,
     #[cfg(feature = "spans")]
     spanned: Option<Box<spans::Spanned>>,
@@ -80,7 +80,7 @@ struct Rare<M> {
     configuration: Option<Arc<Configuration>>,
     /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
-    /// The rest of an inline turn, which a worker takes over.
+    /// The rest of an inline turn, which a carrier takes over.
     deferred: Option<Interrupt<M>>,
     /// The notification that the actor gets next.
     gone: Option<Terminated>,

@@ -42,7 +42,7 @@ impl<A: Actor> EffectRunner<A> {
             self.ungather();
         }
         self.unstash_all();
-        // Present only if the runtime goes away between an inline turn and the turn on a worker.
+        // Present only if the runtime goes away between an inline turn and the turn on a carrier.
         if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
             self.user.push_front(message);
         }

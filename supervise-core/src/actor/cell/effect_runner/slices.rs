@@ -120,7 +120,7 @@ impl<A: Actor> EffectRunner<A> {
         self.slice_is_over()
     }
 
-    /// Charges the worker for what was done in this turn beside handling messages.
+    /// Charges the carrier for what was done in this turn beside handling messages.
     #[inline]
     pub(super) fn charge(&mut self, handled: u32) {
         let performed = std::mem::take(&mut self.performed);
