@@ -197,7 +197,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Outcome::Restarting { delay: Some(delay), .. } => Some((delay, history.backoff.count())),
             _ => None,
         };
-        history.row.failed(ruling.strategy, ruling.now, delayed);
+        history.streak.failed(ruling.strategy, ruling.now, delayed);
     }
 
     /// Carries a directive out, and returns the outcome.
