@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{
     Append, Appended, Change, Claim, Ended, Fate, Group, MessageId, MessageStore, Opened, Owner, Quarantined,
-    QueueId, QueueRow, Room, Seq, StoreError, Stored,
+    QueueId, QueueRow, Room, Seq, StoreError, StoreErrorKind, Stored,
 };
 
 /// Checks that an engine keeps the contract of [`MessageStore`].
@@ -88,6 +88,7 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
             desk = if dies { self.die(place, desk).await } else { self.reopen(place, desk).await };
             let (a, b) = (desk.claim("a").await, desk.claim("b").await);
             assert_eq!((a.waiting, b.waiting), (3, 1), "{place}: the count survives");
+            assert_eq!((a.last, b.last), (Seq(3), Seq(1)), "{place}: and the last number");
             assert_eq!(desk.all(a.queue).await, written, "{place}: messages survive (the process died: {dies})");
             assert_eq!(desk.all(b.queue).await, [message(1, "one", b"")], "{place}: queues are apart");
         }
@@ -232,7 +233,8 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
             assert_eq!(claim.waiting, 2, "{place}: the messages have gone with the name (died: {dies})");
             assert_eq!(numbers(&desk.all(claim.queue).await), [2, 3], "{place}: in their order");
             assert_eq!(desk.quarantined("new").await.len(), 1, "{place}: and so has the quarantine");
-            assert_eq!(desk.quarantined("old").await, [], "{place}: nothing is left under the old name");
+            let old = desk.store.quarantined("old").await.expect_err("nothing is left under the old name");
+            assert_eq!(old.kind, StoreErrorKind::Refused, "{place}: {old}");
         }
         let names: Vec<_> = desk.queues().await.into_iter().map(|row| row.name).collect();
         assert_eq!(names, ["new"], "{place}: the old name is free");
@@ -348,7 +350,8 @@ impl<F: FnMut(&str) -> S, S: MessageStore> Bench<F> {
         .await;
         assert_eq!(numbers(&desk.all(queue).await), [2], "{place}: what is not there is left alone");
         assert_eq!(desk.quarantined("a").await, [], "{place}: and nothing appears");
-        assert_eq!(desk.quarantined("nobody").await, [], "{place}: an unknown queue has no quarantine");
+        let nobody = desk.store.quarantined("nobody").await.expect_err("there is no such queue");
+        assert_eq!(nobody.kind, StoreErrorKind::Refused, "{place}: {nobody}");
         assert_eq!(desk.queues().await.len(), 1, "{place}: there is one queue");
         desk.close(place).await;
     }

@@ -25,6 +25,9 @@ pub trait MessageStore: Send + 'static {
 
     /// Makes all changes of the group durable, in their order, or none of them. Returns one answer for each
     /// [`Change::Append`], in their order.
+    ///
+    /// A change about a message that is not there (any more) changes nothing and is no error: the runtime repeats changes
+    /// after [`CommitError::Unknown`].
     fn commit<'a>(&'a mut self, group: &'a Group) -> StoreFuture<'a, Result<Vec<Appended>, CommitError>>;
 
     /// The messages of a queue that come next after `after`, in their order.
@@ -137,6 +140,8 @@ pub struct Claim {
     pub queue: QueueId,
     /// How many messages wait in it.
     pub waiting: u64,
+    /// The highest number that was given so far in this queue. 0: none.
+    pub last: Seq,
     /// All messages up to and including this one have been handled, if the marks are true. Some of them may still be in the
     /// store.
     pub handled: Seq,

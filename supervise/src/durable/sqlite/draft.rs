@@ -1,6 +1,7 @@
 //! A group on its way into the file: nothing of it counts before it is durable.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use rusqlite::{Error, Result};
 use supervise_core::durable::{Append, Appended, Change, Fate, MessageId, QueueId, Seq};
@@ -16,11 +17,6 @@ const KEYS_ARE_KEPT: i64 = 10 * 60 * 1000;
 pub(super) const KEYS_ARE_SWEPT: i64 = 60 * 1000;
 /// What a message takes in the log beside its body.
 const BYTES_OF_A_MESSAGE: u64 = 64;
-
-/// Whether a change needs room.
-pub(super) fn adds(change: &Change) -> bool {
-    matches!(change, Change::Append(_) | Change::Retry(_))
-}
 
 pub(super) struct Draft<'e, 'c> {
     statements: &'e mut Statements<'c>,
@@ -61,7 +57,7 @@ impl<'e, 'c> Draft<'e, 'c> {
             Change::Append(append) => return self.append(append).map(Some),
             Change::Handled(id) => self.handled(*id),
             Change::Charged { id, attempts, crashes, failures } => {
-                self.charge(*id, *attempts, *crashes, failures)?
+                self.charge(*id, *attempts, *crashes, failures)?;
             }
             Change::Quarantine { id, fate, failures } => self.quarantine(*id, *fate, failures)?,
             Change::Retry(id) => self.retry(*id)?,
@@ -233,10 +229,10 @@ fn changed<'d>(
     before: &BTreeMap<QueueId, Queue>,
     id: QueueId,
 ) -> Option<&'d mut Queue> {
-    if !drafts.contains_key(&id) {
-        drafts.insert(id, Some(before.get(&id)?.clone()));
+    match drafts.entry(id) {
+        Entry::Occupied(draft) => draft.into_mut().as_mut(),
+        Entry::Vacant(place) => place.insert(Some(before.get(&id)?.clone())).as_mut(),
     }
-    drafts.get_mut(&id)?.as_mut()
 }
 
 /// The first and the last row that a queue may have.

@@ -6,11 +6,11 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, Error, ErrorCode, Result};
 use supervise_core::durable::{
-    Appended, Claim, CommitError, Fate, Group, Marks, MessageId, Quarantined, QueueId, QueueRow, Room, Seq,
-    StoreError, StoreErrorKind, Stored,
+    Appended, Change, Claim, CommitError, Fate, Group, Marks, MessageId, Quarantined, QueueId, QueueRow, Room,
+    Seq, StoreError, StoreErrorKind, Stored,
 };
 
-use super::draft::{Draft, KEYS_ARE_SWEPT, adds};
+use super::draft::{Draft, KEYS_ARE_SWEPT};
 use super::file::Place;
 use super::marks::MarksFile;
 use super::queue::Queue;
@@ -63,7 +63,8 @@ impl Engine<'_> {
         let found = self.queues.entry(queue).or_insert_with(|| Queue::new(queue, name.to_owned()));
         found.is_claimed = true;
         let begun = found.begun.map(Seq);
-        Ok(Claim { queue, waiting: found.waiting(), handled: Seq(found.first - 1), begun, fence })
+        let (last, handled) = (Seq(found.next - 1), Seq(found.first - 1));
+        Ok(Claim { queue, waiting: found.waiting(), last, handled, begun, fence })
     }
 
     /// The queue is durable with the next group: nobody knows its number before.
@@ -87,7 +88,7 @@ impl Engine<'_> {
 
     pub(super) fn commit(&mut self, group: &Group) -> Result<Vec<Appended>, CommitError> {
         self.refuse_if_broken().map_err(|error| CommitError::Unknown(error.text))?;
-        let adds = group.changes.iter().any(adds);
+        let adds = group.changes.iter().any(|change| matches!(change, Change::Append(_)));
         if adds && !self.reserve.is_there() && !self.regain() {
             return Err(self.full());
         }
@@ -253,7 +254,9 @@ impl Engine<'_> {
 
     pub(super) fn quarantined(&mut self, name: &str) -> Result<Vec<Quarantined>, StoreError> {
         self.refuse_if_broken()?;
-        let Some(queue) = self.by_name(name) else { return Ok(Vec::new()) };
+        let Some(queue) = self.by_name(name) else {
+            return Err(self.place.error(StoreErrorKind::Refused, format_args!("there is no queue {name}")));
+        };
         let found = self.statements.confined(row_number(queue, 0), row_number(queue, HIGHEST_SEQ));
         let found = found.map_err(|error| self.place.failed(&error))?;
         let quarantined = found.into_iter().map(|confined| Quarantined {

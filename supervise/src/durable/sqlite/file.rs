@@ -1,5 +1,6 @@
 //! The SQLite file: how it is opened, what is refused, and its tables.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,7 +83,7 @@ impl Place {
         if tables > 0 {
             self.check(&connection)?;
         }
-        self.prepare(&connection, tables == 0).map_err(|error| self.failed(&error))?;
+        prepare(&connection, tables == 0).map_err(|error| self.failed(&error))?;
         if tables == 0 {
             self.sync_folder().map_err(|error| self.error(StoreErrorKind::Broken, error))?;
         }
@@ -99,7 +100,7 @@ impl Place {
         for &byte in self.path.as_os_str().as_encoded_bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => uri.push(byte.into()),
-                _ => uri.push_str(&format!("%{byte:02x}")),
+                _ => drop(write!(uri, "%{byte:02x}")),
             }
         }
         uri.push_str("?immutable=1");
@@ -137,27 +138,28 @@ impl Place {
         Ok(connection)
     }
 
-    fn prepare(&self, connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
-        connection.execute_batch(
-            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-             PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
-        )?;
-        if is_new {
-            // Before the log is turned on, so that the first page of the file says what it is from the first moment.
-            connection.execute_batch(&format!(
-                "BEGIN EXCLUSIVE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES} COMMIT;"
-            ))?;
-        }
-        let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
-        if mode.eq_ignore_ascii_case("wal") { Ok(()) } else { Err(Error::InvalidQuery) }
-    }
-
     /// A new file is durable when its folder is.
     fn sync_folder(&self) -> std::io::Result<()> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Windows opens no folders, and has nothing to sync here.
         if cfg!(windows) { Ok(()) } else { File::open(folder)?.sync_all() }
     }
+}
+
+/// Turns the log on, and creates the tables of a new file.
+fn prepare(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
+    )?;
+    if is_new {
+        // Before the log is turned on, so that the first page of the file says what it is from the first moment.
+        connection.execute_batch(&format!(
+            "BEGIN EXCLUSIVE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES} COMMIT;"
+        ))?;
+    }
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode.eq_ignore_ascii_case("wal") { Ok(()) } else { Err(Error::InvalidQuery) }
 }
 
 /// `sum` is a checksum over the other columns. Of `gone`, see `queue.rs`.

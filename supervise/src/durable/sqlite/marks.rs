@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use supervise_core::durable::{Marks, QueueId, Seq};
 
-const SLOT: u64 = 32;
+/// The bytes of a slot.
+const SIZE: usize = 32;
+const SLOT: u64 = SIZE as u64;
 /// The magic number, the store's number, the format.
 const HEADER: u64 = 0;
 /// The process that has the store, and its epoch.
@@ -94,7 +96,7 @@ impl MarksFile {
     pub(super) fn clear(&self, queue: QueueId) {
         let of_queue = QUEUES + 2 * u64::from(queue.0);
         for slot in [of_queue, of_queue + 1] {
-            self.keep(write_at(&self.file, &[0; SLOT as usize], slot * SLOT));
+            self.keep(write_at(&self.file, &[0; SIZE], slot * SLOT));
         }
     }
 
@@ -194,8 +196,8 @@ impl Found {
     }
 }
 
-fn encode(slot: u64, says: [u64; 3]) -> [u8; SLOT as usize] {
-    let mut bytes = [0; SLOT as usize];
+fn encode(slot: u64, says: [u64; 3]) -> [u8; SIZE] {
+    let mut bytes = [0; SIZE];
     for (place, number) in bytes.chunks_exact_mut(8).zip(says) {
         place.copy_from_slice(&number.to_le_bytes());
     }
@@ -205,7 +207,7 @@ fn encode(slot: u64, says: [u64; 3]) -> [u8; SLOT as usize] {
     bytes
 }
 
-fn decode(slot: u64, bytes: &[u8; SLOT as usize]) -> Slot {
+fn decode(slot: u64, bytes: &[u8; SIZE]) -> Slot {
     if bytes.iter().all(|&byte| byte == 0) {
         return Slot::Empty;
     }

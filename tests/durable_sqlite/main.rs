@@ -1,0 +1,6 @@
+//! Does the store in a SQLite file keep what it has accepted?
+//!
+//! The names of cases begin with their number in the table of durable mailboxes. Cases that need actors stand elsewhere.
+
+mod contract;
+mod fixture;
