@@ -2,5 +2,12 @@
 //!
 //! The names of cases begin with their number in the table of durable mailboxes. Cases that need actors stand elsewhere.
 
+mod child;
 mod contract;
+mod damage;
+mod ends;
 mod fixture;
+mod kill;
+mod lock;
+mod refuse;
+mod sync;

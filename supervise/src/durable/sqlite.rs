@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 
 use self::engine::Engine;
 use self::file::Place;
-use self::recover::{Settings, recover};
+use self::recover::{Settings, recover, this_boot};
 
 /// How much room the store keeps for groups that add no message.
 const RESERVE: u64 = 8 << 20;
@@ -83,7 +83,8 @@ impl SqliteStore {
 
     /// The store in the file at `path`, which the actor system opens when it starts.
     pub fn new(path: impl AsRef<Path>) -> Self {
-        let settings = Settings { accepts_damage: false, reserve: RESERVE, clock: Arc::new(SystemTime::now) };
+        let (clock, boot) = (Arc::new(SystemTime::now), this_boot());
+        let settings = Settings { accepts_damage: false, reserve: RESERVE, clock, boot };
         Self { place: Place { path: path.as_ref().to_owned() }, settings, worker: None, opened: None }
     }
 
@@ -104,6 +105,13 @@ impl SqliteStore {
     #[doc(hidden)]
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.settings.clock = Arc::new(clock);
+        self
+    }
+
+    /// Which boot of the machine this is.
+    #[doc(hidden)]
+    pub fn boot(mut self, boot: impl Into<String>) -> Self {
+        self.settings.boot = boot.into();
         self
     }
 

@@ -20,6 +20,9 @@ pub(super) struct Settings {
     pub(super) accepts_damage: bool,
     pub(super) reserve: u64,
     pub(super) clock: Clock,
+    /// Names the time since the machine was started. Empty where that is not known: then each unclean end counts as the
+    /// machine's.
+    pub(super) boot: String,
 }
 
 /// The file, and the marks beside it, as the last process left them.
@@ -42,7 +45,7 @@ pub(super) fn recover<'c>(
     let sqlite = |error| place.failed(&error);
     let found = Found::read(&place.marks());
     let found = found.map_err(|error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))?;
-    let boot = boot();
+    let boot = settings.boot.clone();
     let mut inventory = Inventory::take(place, settings.accepts_damage, connection, found, &boot, is_new)?;
     inventory.compare_commits(is_new)?;
     inventory.apply_deliveries()?;
@@ -334,9 +337,8 @@ fn begin_marks(
     Ok(marks)
 }
 
-/// Names the time since the machine was started. Empty where that is not known: then each unclean end counts as the
-/// machine's.
-fn boot() -> String {
+/// The boot of this machine, where Linux tells it.
+pub(super) fn this_boot() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     boot.trim().to_owned()
 }
