@@ -262,11 +262,11 @@ fn serve(place: &Place, settings: &Settings, inbox: &mpsc::Receiver<Job>) {
 
 /// Opens the store, and serves it while it is open.
 fn serve_open(place: &Place, settings: &Settings, inbox: &mpsc::Receiver<Job>, answer: OpenAnswer) -> After {
-    let (connection, is_new) = match place.connect() {
+    let connection = match place.connect(settings.accepts_damage) {
         Ok(connected) => connected,
         Err(error) => return After::Refused(answer, error),
     };
-    let mut engine = match recover(place, settings, &connection, is_new) {
+    let mut engine = match recover(place, settings, &connection) {
         Ok((engine, opened)) => {
             answer(Ok(opened));
             engine

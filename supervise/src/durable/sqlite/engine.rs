@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, ErrorCode, Result};
 use supervise_core::durable::{
     Appended, Change, Claim, CommitError, Fate, Group, Marks, MessageId, Quarantined, QueueId, QueueRow, Room,
@@ -77,6 +78,8 @@ impl Engine<'_> {
         grown.map_err(|error| {
             self.place.error(StoreErrorKind::Broken, format_args!("its marks cannot grow: {error}"))
         })?;
+        // A queue that was never durable may have had its number.
+        self.marks.clear(queue);
         self.meta.next_queue += 1;
         self.queues.insert(queue, Queue::new(queue, name.to_owned()));
         Ok(queue)
@@ -275,7 +278,9 @@ impl Engine<'_> {
         let closed = self.connection.execute_batch("BEGIN IMMEDIATE").and_then(|()| {
             self.statements.put_meta(&meta)?;
             self.connection.execute_batch("COMMIT")?;
-            checkpoint(self.connection, "TRUNCATE")
+            checkpoint(self.connection, "TRUNCATE")?;
+            // Closing removes the empty log, so that the file may be moved alone.
+            self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop)
         });
         closed.map_err(|error| self.place.failed(&error))?;
         self.marks.committed(meta.last_commit);

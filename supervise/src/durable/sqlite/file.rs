@@ -10,6 +10,7 @@ use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 use supervise_core::durable::{StoreError, StoreErrorKind};
 
 use super::marks::Found;
+use super::statements::Meta;
 
 /// "svmb" as SQLite's `application_id`, by which programs tell whose a file is.
 const APPLICATION: i64 = 0x7376_6d62;
@@ -62,9 +63,8 @@ impl Place {
         }
     }
 
-    /// Opens the file, takes its lock, and creates the tables if it is new. Returns whether it is. What is refused is not
-    /// changed.
-    pub(super) fn connect(&self) -> Result<(Connection, bool), StoreError> {
+    /// Opens the file, takes its lock, and creates the tables if it is new. What is refused is not changed.
+    pub(super) fn connect(&self, accepts_damage: bool) -> Result<Connection, StoreError> {
         let there = std::fs::metadata(&self.path).ok().filter(|file| file.len() > 0);
         if let Some(file) = &there {
             if file.permissions().readonly() {
@@ -82,12 +82,20 @@ impl Place {
             .map_err(|error| self.failed(&error))?;
         if tables > 0 {
             self.check(&connection)?;
+        } else if self.marks().exists() {
+            if !accepts_damage {
+                let text = "the file is missing or empty, but its marks are there. Restore it, or open it with \
+                            `accept_damage`";
+                return Err(self.error(StoreErrorKind::Damaged, text));
+            }
+            let removed = std::fs::remove_file(self.marks());
+            removed.map_err(|error| self.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))?;
         }
         prepare(&connection, tables == 0).map_err(|error| self.failed(&error))?;
         if tables == 0 {
             self.sync_folder().map_err(|error| self.error(StoreErrorKind::Broken, error))?;
         }
-        Ok((connection, tables == 0))
+        Ok(connection)
     }
 
     /// Looks at the file's first page, which takes no lock and leaves no other file.
@@ -139,7 +147,7 @@ impl Place {
     }
 
     /// A new file is durable when its folder is.
-    fn sync_folder(&self) -> std::io::Result<()> {
+    pub(super) fn sync_folder(&self) -> std::io::Result<()> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Windows opens no folders, and has nothing to sync here.
         if cfg!(windows) { Ok(()) } else { File::open(folder)?.sync_all() }
@@ -155,8 +163,10 @@ fn prepare(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
     if is_new {
         // Before the log is turned on, so that the first page of the file says what it is from the first moment.
         connection.execute_batch(&format!(
-            "BEGIN EXCLUSIVE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES} COMMIT;"
+            "BEGIN EXCLUSIVE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES}"
         ))?;
+        Meta::fresh(connection, None)?.create(connection)?;
+        connection.execute_batch("COMMIT")?;
     }
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode.eq_ignore_ascii_case("wal") { Ok(()) } else { Err(Error::InvalidQuery) }

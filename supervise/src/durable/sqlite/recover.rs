@@ -40,17 +40,23 @@ pub(super) fn recover<'c>(
     place: &Place,
     settings: &Settings,
     connection: &'c Connection,
-    is_new: bool,
 ) -> Result<(Engine<'c>, Opened), StoreError> {
     let sqlite = |error| place.failed(&error);
     let found = Found::read(&place.marks());
     let found = found.map_err(|error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))?;
     let boot = settings.boot.clone();
-    let mut inventory = Inventory::take(place, settings.accepts_damage, connection, found, &boot, is_new)?;
-    inventory.compare_commits(is_new)?;
+    let mut inventory = Inventory::take(place, settings.accepts_damage, connection, found, &boot)?;
+    inventory.compare_commits()?;
     inventory.apply_deliveries()?;
 
     let Inventory { mut meta, queues, ended, found, missing, .. } = inventory;
+    let marks_failed = |error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}"));
+    if found.is_none() {
+        // From the moment at which the file says that it is open, it is nothing without its marks.
+        let marks = MarksFile::open(&place.marks(), meta.epoch + 1);
+        let begun = marks.and_then(|marks| marks.begin(meta.store, meta.last_commit));
+        begun.and_then(|()| place.sync_folder()).map_err(marks_failed)?;
+    }
     meta.epoch += 1;
     meta.last_commit += 1;
     meta.is_open = true;
@@ -62,8 +68,7 @@ pub(super) fn recover<'c>(
     checkpoint(connection, "TRUNCATE").map_err(sqlite)?;
 
     let marks = begin_marks(place, &meta, &queues, found.as_ref());
-    let marks = marks.map_err(|error| place.error(StoreErrorKind::Broken, format_args!("its marks: {error}")))?;
-    let marks = Arc::new(marks);
+    let marks = Arc::new(marks.map_err(marks_failed)?);
     let has_keys =
         connection.query_row("SELECT EXISTS (SELECT 1 FROM key)", (), |row| row.get(0)).map_err(sqlite)?;
     let mut reserve = Reserve::new(place.reserve(), settings.reserve);
@@ -94,16 +99,15 @@ impl<'a> Inventory<'a> {
         connection: &Connection,
         found: Option<Found>,
         boot: &str,
-        is_new: bool,
     ) -> Result<Self, StoreError> {
         let sqlite = |error| place.failed(&error);
         let meta = Meta::read(connection).map_err(sqlite)?;
-        let is_damaged = meta.is_none() && !is_new;
+        let is_damaged = meta.is_none();
         let meta = match meta {
             Some(meta) => meta,
-            None => fresh_meta(connection, found.as_ref()).map_err(sqlite)?,
+            None => Meta::fresh(connection, found.as_ref()).map_err(sqlite)?,
         };
-        let ended = if is_new || (!is_damaged && !meta.is_open) {
+        let ended = if !is_damaged && !meta.is_open {
             Ended::Cleanly
         } else if !is_damaged && !boot.is_empty() && meta.boot == boot {
             Ended::ProcessDied
@@ -195,7 +199,7 @@ impl<'a> Inventory<'a> {
     }
 
     /// Compares the last commit of the file with the one that the marks know.
-    fn compare_commits(&mut self, is_new: bool) -> Result<(), StoreError> {
+    fn compare_commits(&mut self) -> Result<(), StoreError> {
         let Some(found) = &self.found else {
             // A file that was closed may have been moved without its marks.
             return match self.ended {
@@ -217,10 +221,7 @@ impl<'a> Inventory<'a> {
                 }
             };
         };
-        if is_new {
-            self.damaged("the file is missing or empty, but its marks are there")?;
-            self.found = None;
-        } else if store != self.meta.store {
+        if store != self.meta.store {
             self.damaged("the marks beside it belong to another store")?;
             self.found = None;
         } else if commit > self.meta.last_commit {
@@ -291,13 +292,6 @@ impl<'a> Inventory<'a> {
         }
         Ok(())
     }
-}
-
-fn fresh_meta(connection: &Connection, found: Option<&Found>) -> Result<Meta> {
-    let store: i64 = connection.query_row("SELECT random()", (), |row| row.get(0))?;
-    let store = found.and_then(Found::store).unwrap_or(store.cast_unsigned());
-    let (last_commit, epoch) = found.and_then(Found::commit).unwrap_or_default();
-    Ok(Meta { store, epoch, last_commit, next_queue: 1, is_open: false, boot: String::new() })
 }
 
 /// Writes what was found, and deletes what no queue knows: handled messages, and damaged row numbers.

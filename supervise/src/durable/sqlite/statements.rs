@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement};
 use supervise_core::durable::Append;
 
+use super::marks::Found;
 use super::queue::Queue;
 use super::rows::{COLUMNS, MessageRow, Sum, encode_numbers, millis, sum_of_message};
 
@@ -73,10 +74,7 @@ impl<'c> Statements<'c> {
             )?,
             delete_keys: on.prepare("DELETE FROM key WHERE queue = ?")?,
             delete_queue: on.prepare("DELETE FROM queue WHERE id = ?")?,
-            put_meta: on.prepare(
-                "INSERT OR REPLACE INTO meta (id, store, epoch, last_commit, next_queue, is_open, boot, sum)
-                 VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
-            )?,
+            put_meta: on.prepare(Meta::PUT)?,
         })
     }
 
@@ -188,14 +186,34 @@ impl<'c> Statements<'c> {
     }
 
     pub(super) fn put_meta(&mut self, meta: &Meta) -> Result<()> {
-        let (store, epoch) = (meta.store.cast_signed(), meta.epoch.cast_signed());
-        let commit = meta.last_commit.cast_signed();
-        let values = (store, epoch, commit, meta.next_queue, meta.is_open, &meta.boot, meta.sum());
-        self.put_meta.execute(values).map(drop)
+        meta.put(&mut self.put_meta)
     }
 }
 
 impl Meta {
+    /// That of a new store, or of one whose row is lost.
+    pub(super) fn fresh(on: &Connection, marks: Option<&Found>) -> Result<Self> {
+        let store: i64 = on.query_row("SELECT random()", (), |row| row.get(0))?;
+        let store = marks.and_then(Found::store).unwrap_or(store.cast_unsigned());
+        let (last_commit, epoch) = marks.and_then(Found::commit).unwrap_or_default();
+        Ok(Self { store, epoch, last_commit, next_queue: 1, is_open: false, boot: String::new() })
+    }
+
+    const PUT: &str = "INSERT OR REPLACE INTO meta (id, store, epoch, last_commit, next_queue, is_open, boot, sum)
+        VALUES (1, ?, ?, ?, ?, ?, ?, ?)";
+
+    /// Writes the row of a new store.
+    pub(super) fn create(&self, on: &Connection) -> Result<()> {
+        self.put(&mut on.prepare(Self::PUT)?)
+    }
+
+    fn put(&self, statement: &mut Statement<'_>) -> Result<()> {
+        let (store, epoch) = (self.store.cast_signed(), self.epoch.cast_signed());
+        let commit = self.last_commit.cast_signed();
+        let values = (store, epoch, commit, self.next_queue, self.is_open, &self.boot, self.sum());
+        statement.execute(values).map(drop)
+    }
+
     /// Reads the row. `None` if it is not there or damaged.
     pub(super) fn read(on: &Connection) -> Result<Option<Self>> {
         let sql = "SELECT store, epoch, last_commit, next_queue, is_open, boot, sum FROM meta WHERE id = 1";
