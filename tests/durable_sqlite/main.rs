@@ -7,6 +7,7 @@ mod contract;
 mod damage;
 mod ends;
 mod fixture;
+mod full;
 mod kill;
 mod lock;
 mod refuse;

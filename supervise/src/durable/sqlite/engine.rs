@@ -92,7 +92,7 @@ impl Engine<'_> {
     pub(super) fn commit(&mut self, group: &Group) -> Result<Vec<Appended>, CommitError> {
         self.refuse_if_broken().map_err(|error| CommitError::Unknown(error.text))?;
         let adds = group.changes.iter().any(|change| matches!(change, Change::Append(_)));
-        if adds && !self.reserve.is_there() && !self.regain() {
+        if adds && !self.has_room() {
             return Err(self.full());
         }
         match self.try_commit(group) {
@@ -188,9 +188,20 @@ impl Engine<'_> {
         self.copy_log();
     }
 
-    /// Whether there is room for messages again.
-    fn regain(&mut self) -> bool {
-        self.reserve.fill() && (self.log < LOG || self.copy_log()) && self.reserve.is_there()
+    /// Whether messages may be added: not into the room that is kept for groups that add nothing.
+    fn has_room(&mut self) -> bool {
+        if self.reserve.is_there() {
+            return true;
+        }
+        let can_copy = self.log < LOG || self.copy_log();
+        // Room within the file is as good as room on the disk.
+        can_copy && (self.free_bytes().is_ok_and(|free| free >= self.reserve.bytes()) || self.reserve.fill())
+    }
+
+    /// How much of the file is not used.
+    fn free_bytes(&self) -> Result<u64> {
+        let number = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        Ok((number("freelist_count")? * number("page_size")?).cast_unsigned())
     }
 
     fn full(&self) -> CommitError {

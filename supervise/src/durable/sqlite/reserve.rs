@@ -5,38 +5,42 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long a reserve that could not be filled is not tried again.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How long a reserve that was spent is not filled again: on a full disk that would be its only use.
+const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Reserve {
     path: PathBuf,
     bytes: u64,
     is_there: bool,
-    tried: Option<Instant>,
+    spent: Option<Instant>,
 }
 
 impl Reserve {
     pub(super) fn new(path: PathBuf, bytes: u64) -> Self {
         let is_there = std::fs::metadata(&path).is_ok_and(|file| file.len() == bytes);
-        Self { path, bytes, is_there, tried: None }
+        Self { path, bytes, is_there, spent: None }
     }
 
     pub(super) fn is_there(&self) -> bool {
         self.is_there
     }
 
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Gives the room to whoever writes next.
     pub(super) fn spend(&mut self) {
         self.is_there = false;
-        self.tried = Some(Instant::now());
+        self.spent = Some(Instant::now());
         // If it cannot be removed there is no reserve, and the disk is as full as it was.
         let _ = std::fs::remove_file(&self.path);
     }
 
     /// Takes the room again if there is enough. Returns whether the reserve is there.
     pub(super) fn fill(&mut self) -> bool {
-        if !self.is_there && self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE) {
+        if !self.is_there && self.spent.is_none_or(|spent| spent.elapsed() >= PAUSE) {
             self.is_there = self.write().is_ok();
             if !self.is_there {
                 self.spend();
