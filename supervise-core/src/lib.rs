@@ -62,11 +62,14 @@ pub use actor::{
     Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesByOuterType,
     DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith,
     FailuresDecidedBy, GivesProps, InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts,
-    NoRuleFor, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RulesUseOneNameFor,
-    RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError, StashOverflow, StoppingTable,
-    SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated, TimerKey, TotalTable, TypedRef,
-    Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work, WorkId,
+    NoRuleFor, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled,
+    RulesUseOneNameFor, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError,
+    StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated,
+    TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work,
+    WorkId,
 };
+#[cfg(feature = "durable")]
+pub use actor::{Durable, Keyed};
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{

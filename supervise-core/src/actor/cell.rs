@@ -19,6 +19,8 @@
 //!    releases are dropped after the lock.
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
 
+#[cfg(feature = "durable")]
+mod deliveries;
 mod effect_runner;
 mod extras;
 mod redelivery;

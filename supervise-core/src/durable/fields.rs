@@ -20,7 +20,7 @@ const NIL: &[u8] = &[0xc0];
 pub struct CodecError(String);
 
 impl CodecError {
-    fn of(argument: &str, error: impl Display) -> Self {
+    pub(crate) fn of(argument: &str, error: impl Display) -> Self {
         Self(format!("`{argument}`: {error}"))
     }
 }
@@ -59,9 +59,19 @@ impl Encoder {
         name.serialize(&mut serializer).map_err(|error| CodecError::of(name, error))?;
         value.serialize(&mut serializer).map_err(|error| CodecError::of(name, error))
     }
+}
 
-    pub(crate) fn finish(self) -> Vec<u8> {
-        self.0
+/// A message as it is stored.
+#[derive(Debug)]
+pub struct Encoded {
+    pub(crate) kind: &'static str,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Encoded {
+    /// The message of the handler that is stored under `kind`.
+    pub fn new(kind: &'static str, arguments: Encoder) -> Self {
+        Self { kind, body: arguments.0 }
     }
 }
 
@@ -126,7 +136,7 @@ mod tests {
         let mut encoder = Encoder::new(2);
         encoder.add("first", &vec![1_u8, 2]).expect("numbers can be encoded");
         encoder.add("second", "text").expect("a text can be encoded");
-        let bytes = encoder.finish();
+        let bytes = encoder.0;
         let decoder = Decoder::new(&bytes).expect("a map");
         assert_eq!(decoder.take::<String>("second").as_deref(), Ok("text"));
         assert_eq!(decoder.take::<Vec<u8>>("first"), Ok(vec![1, 2]));

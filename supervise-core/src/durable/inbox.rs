@@ -18,6 +18,9 @@ use crate::failure::Failure;
 /// How many bytes of messages may be handed over and not yet stored.
 pub(super) const HANDED_OVER_BYTES: usize = 8 << 20;
 
+/// Says whether a message is durable. The error has the message.
+pub(crate) type Receipt = oneshot::Sender<Result<(), (AcceptError, Box<dyn Copied>)>>;
+
 /// A message on its way to the store.
 pub(crate) struct HandedOver {
     pub(crate) outlet: Arc<Outlet>,
@@ -27,7 +30,7 @@ pub(crate) struct HandedOver {
     pub(crate) key: Option<String>,
     pub(crate) copy: Box<dyn Copied>,
     /// Told when the message is durable.
-    pub(crate) receipt: Option<oneshot::Sender<Result<(), AcceptError>>>,
+    pub(crate) receipt: Option<Receipt>,
     /// Nobody waits for the message, so it may wait for the store.
     pub(crate) is_told: bool,
 }
@@ -40,9 +43,14 @@ impl HandedOver {
     /// It is not stored.
     pub(super) fn refuse(self, why: &AcceptError) {
         self.outlet.give_room();
-        self.copy.refuse(why);
-        if let Some(receipt) = self.receipt {
-            let _gone = receipt.send(Err(why.clone()));
+        match self.receipt {
+            None => self.copy.refuse(why),
+            Some(receipt) => {
+                if let Err(Err((why, copy))) = receipt.send(Err((why.clone(), self.copy))) {
+                    // The sender has gone.
+                    copy.refuse(&why);
+                }
+            }
         }
     }
 }
@@ -90,7 +98,7 @@ struct State {
     bytes: usize,
     /// The owners of the queues.
     owners: HashMap<Arc<str>, (u64, ActorPath)>,
-    /// The writer works on something.
+    /// The writer works on something. For tests.
     is_busy: bool,
     is_closed: bool,
 }
@@ -214,15 +222,18 @@ impl Inbox {
         } else {
             state.inputs.drain(..most).collect()
         };
-        state.is_busy = !inputs.is_empty();
+        state.is_busy = true;
         inputs
     }
 
+    /// Waits for an input. Until then, the writer has nothing to do.
     pub(super) async fn arrived(&self) {
+        self.state().is_busy = false;
         self.arrived.notified().await;
     }
 
     /// Whether the writer has work that does not wait for a time.
+    #[cfg(feature = "testkit")]
     pub(crate) fn is_busy(&self) -> bool {
         let state = self.state();
         state.is_busy || !state.inputs.is_empty()

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 pub use self::handle::Store;
-pub(crate) use self::inbox::{HandedOver, Inbox};
+pub(crate) use self::inbox::{HandedOver, Inbox, Receipt};
 pub use self::memory::MemoryStore;
 pub use self::outlet::DurableMailbox;
 pub(crate) use self::outlet::{Asker, Copied, Outlet, Recipient, Undelivered};

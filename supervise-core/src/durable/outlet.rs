@@ -213,6 +213,14 @@ impl Outlet {
         Some(claimed)
     }
 
+    /// What an earlier process had begun has been charged, and is not charged for the same death again.
+    pub(super) fn has_charged(&self) {
+        if !self.marked.load(Ordering::Relaxed) {
+            self.marked.store(true, Ordering::Relaxed);
+            self.idle();
+        }
+    }
+
     /// No handler runs.
     pub(crate) fn idle(&self) {
         if self.marked.swap(false, Ordering::Relaxed)

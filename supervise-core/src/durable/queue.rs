@@ -39,6 +39,8 @@ pub struct Queue {
     back: BTreeSet<Seq>,
     /// The message that may be pushed only when no other suspect is tried.
     held: Option<Seq>,
+    /// A control stands behind this message, and takes its place before anything else is pushed.
+    barrier: Option<Seq>,
     /// No message is pushed any more.
     released: bool,
 }
@@ -104,6 +106,7 @@ impl Queue {
             open: BTreeSet::new(),
             back: BTreeSet::new(),
             held: None,
+            barrier: None,
             released: false,
         }
     }
@@ -116,6 +119,7 @@ impl Queue {
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.
     pub fn committed(&mut self, seq: Seq) -> bool {
         let is_next = self.cursor == self.last && self.back.is_empty() && self.held.is_none();
+        let is_next = is_next && self.barrier.is_none();
         self.last = self.last.max(seq);
         if !is_next || self.released || self.open.len() >= self.window {
             return false;
@@ -138,7 +142,7 @@ impl Queue {
         }
         let after = match self.back.first() {
             Some(first) => Seq(first.0 - 1),
-            None if self.cursor < self.last => self.cursor,
+            None if self.cursor < self.barrier.unwrap_or(self.last) => self.cursor,
             None => return None,
         };
         let in_hand = self.open.len() - self.back.len();
@@ -157,7 +161,7 @@ impl Queue {
             for seq in gone {
                 self.end(seq);
             }
-            self.cursor = self.cursor.max(last);
+            self.cursor = self.cursor.max(self.barrier.unwrap_or(last));
         }
         for seen in page {
             let seq = seen.seq;
@@ -168,6 +172,10 @@ impl Queue {
             let comes_again = self.back.contains(&seq);
             if seq <= self.cursor && !comes_again {
                 continue;
+            }
+            if self.barrier.is_some_and(|barrier| seq > barrier) && !comes_again {
+                self.cursor = self.cursor.max(self.barrier.unwrap_or(seq));
+                break;
             }
             if seq <= self.handled_before {
                 self.cursor = self.cursor.max(seq);
@@ -240,6 +248,11 @@ impl Queue {
             Some(first) => Seq(first.0 - 1),
             None => self.cursor.max(self.handled_before),
         }
+    }
+
+    /// From now on, nothing behind `barrier` is pushed.
+    pub fn stop_at(&mut self, barrier: Option<Seq>) {
+        self.barrier = barrier;
     }
 
     /// Whether everything up to `seq` was pushed.
@@ -315,6 +328,21 @@ mod tests {
         assert_eq!(wanted.after, Seq(1));
         assert_eq!(pushed(&queue.page(wanted, &seen([2, 3, 4, 5]), true)), [2, 5]);
         assert_eq!(queue.handled(), Seq(1));
+    }
+
+    #[test]
+    fn nothing_passes_a_control() {
+        let mut queue = Queue::claimed(4, 3, Seq(3), Seq(0), None, true);
+        queue.stop_at(Some(Seq(3)));
+        assert!(!queue.committed(Seq(4)));
+        let wanted = queue.wants().expect("there is a backlog");
+        assert_eq!(pushed(&queue.page(wanted, &seen([1, 2, 3, 4]), true)), [1, 2, 3]);
+        assert!(queue.has_pushed(Seq(3)));
+        (1..=3).for_each(|seq| queue.end(Seq(seq)));
+        assert_eq!(queue.wants(), None);
+        queue.stop_at(None);
+        let wanted = queue.wants().expect("4 waits");
+        assert_eq!(pushed(&queue.page(wanted, &seen([4]), true)), [4]);
     }
 
     #[test]

@@ -54,10 +54,6 @@ impl Ticket {
         }
     }
 
-    pub(crate) fn outlet(&self) -> &Arc<Outlet> {
-        &self.outlet
-    }
-
     /// How many attempts have failed.
     pub(crate) fn attempts(&self) -> u32 {
         self.attempts.load(Ordering::Relaxed)

@@ -80,6 +80,14 @@ struct Entry {
     controls: VecDeque<(Seq, Late)>,
 }
 
+impl Entry {
+    /// Nothing is pushed before the first control that waits has its place.
+    fn stop_at_control(&self) {
+        let after = self.controls.front().map(|(after, _)| *after);
+        self.outlet.queue().stop_at(after);
+    }
+}
+
 impl Writer {
     pub(super) fn new(
         store: Box<dyn MessageStore>,
@@ -187,7 +195,7 @@ impl Writer {
                 if let Some(entry) = self.queues.get(&outlet) {
                     let id = MessageId { queue: entry.id, seq };
                     let change = Change::Charged { id, attempts, crashes, failures: texts(&failures) };
-                    self.group.add(change, commit::Then::Charged { outlet, ticket });
+                    self.group.add(change, commit::Then::Charged { outlet, ticket: Some(ticket) });
                 }
             }
             Input::Quarantine { outlet, seq, kind, fate, failures } => {

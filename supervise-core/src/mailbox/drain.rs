@@ -29,6 +29,13 @@ impl<M, C, S, R> Mailbox<M, C, S, R> {
         Ok((lanes.called(), waiting))
     }
 
+    /// Leaves a message that was accepted before, whatever the capacity. Gives it back if the lane is closed.
+    #[cfg(feature = "durable")]
+    pub(crate) fn push_accepted(&self, message: M) -> Result<Option<R>, M> {
+        let mut lanes = self.lock();
+        if lanes.closed.user() { Err(message) } else { Ok(lanes.enqueue(message)) }
+    }
+
     /// Removes a sender that has a ticket and will not push. Returns its waker, if it waits.
     pub(super) fn leave(&self, lanes: &mut Lanes<M, C, S, R>, ticket: u64) -> Option<Waiting> {
         let bound = lanes.bound.as_mut()?;

@@ -184,6 +184,11 @@ pub(super) fn root_failed(failure: &Failure) {
     error!(target: TARGET, "the root guardian failed and the system ends: {}", Chain(failure));
 }
 
+#[cfg(feature = "durable")]
+pub(super) fn store_failed(error: &str) {
+    error!(target: TARGET, "the message store has failed and is tried again: {error}");
+}
+
 pub(super) fn termination_callback_failed(failure: &Failure) {
     error!(target: TARGET, "a termination callback failed: {}", Chain(failure));
 }

@@ -204,6 +204,10 @@ impl<A: Actor> EffectRunner<A> {
     fn resumed(&mut self) {
         if let Some(aside) = &mut self.aside {
             aside.retries.forget();
+            #[cfg(feature = "durable")]
+            if let Some(deliveries) = &mut aside.deliveries {
+                deliveries.resumed();
+            }
         }
         self.forget_doom();
     }
@@ -663,6 +667,10 @@ impl<A: Actor> EffectRunner<A> {
                 return false;
             }
         }
+        #[cfg(feature = "durable")]
+        if !for_good && let Some(outlet) = self.cell.core.outlet() {
+            outlet.release();
+        }
         self.timers = None;
         true
     }
@@ -685,6 +693,10 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(mut aside) = self.aside.take() {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
+            }
+            #[cfg(feature = "durable")]
+            if let Some(deliveries) = &mut aside.deliveries {
+                deliveries.close();
             }
             for message in aside.unstashed.into_iter().rev() {
                 self.user.push_front(message);
@@ -738,6 +750,11 @@ impl<A: Actor> EffectRunner<A> {
     #[cold]
     fn reaches_nobody(&self, entry: Entry<A::Message, Control>) {
         match entry {
+            #[cfg(feature = "durable")]
+            Entry::Message(message) if A::is_stored(&message) => {
+                // Its ticket takes it back to its queue.
+                reply::drop_because(self.cell.core.end_reason().into_ask_error(), message);
+            }
             Entry::Message(message) => {
                 let name = A::message_name(&message);
                 let why = self.cell.core.end_reason().into_ask_error();

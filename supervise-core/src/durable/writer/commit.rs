@@ -17,11 +17,29 @@ use super::{
 pub(super) enum Then {
     Nothing,
     Appended(HandedOver),
-    Charged { outlet: u64, ticket: Weak<Ticket> },
-    Quarantined { outlet: u64, seq: Seq, kind: Arc<str>, fate: Fate, failures: Vec<Failure> },
-    Control { outlet: u64, control: Late },
-    Released { outlet: u64 },
-    Retried { queue: QueueId, reply: Reply<()> },
+    /// Without a ticket it is the death of an earlier process that was charged.
+    Charged {
+        outlet: u64,
+        ticket: Option<Weak<Ticket>>,
+    },
+    Quarantined {
+        outlet: u64,
+        seq: Seq,
+        kind: Arc<str>,
+        fate: Fate,
+        failures: Vec<Failure>,
+    },
+    Control {
+        outlet: u64,
+        control: Late,
+    },
+    Released {
+        outlet: u64,
+    },
+    Retried {
+        queue: QueueId,
+        reply: Reply<()>,
+    },
     Answer(Reply<()>),
 }
 
@@ -147,11 +165,14 @@ impl Writer {
                 None => message.refuse(&AcceptError::Unknown("the store gave no number".into())),
             },
             Then::Charged { outlet, ticket } => {
-                if let Some(ticket) = ticket.upgrade() {
-                    ticket.charged();
-                }
                 if let Some(entry) = self.queues.get(&outlet) {
-                    entry.recipient.wake();
+                    match ticket {
+                        None => entry.outlet.has_charged(),
+                        Some(ticket) => {
+                            ticket.upgrade().iter().for_each(|ticket| ticket.charged());
+                            entry.recipient.wake();
+                        }
+                    }
                 }
                 self.hungry.insert(outlet);
             }
@@ -159,6 +180,9 @@ impl Writer {
                 if let Some(entry) = self.queues.get(&outlet) {
                     entry.outlet.queue().end(seq);
                     entry.outlet.give_room();
+                    if fate == Fate::CrashedTheProcess {
+                        entry.outlet.has_charged();
+                    }
                     self.listener.hear(News::Quarantined {
                         owner: entry.outlet.owner.clone(),
                         queue: Arc::clone(&entry.outlet.name),
@@ -175,6 +199,7 @@ impl Writer {
                 Some(entry) => {
                     let last = entry.outlet.queue().last();
                     entry.controls.push_back((last, control));
+                    entry.stop_at_control();
                     self.hungry.insert(outlet);
                 }
                 None => control(),

@@ -100,7 +100,7 @@ impl Writer {
             crashes: stored.crashes.saturating_add(1),
             failures: stored.failures,
         };
-        self.group.add(change, commit::Then::Charged { outlet, ticket: std::sync::Weak::new() });
+        self.group.add(change, commit::Then::Charged { outlet, ticket: None });
     }
 
     fn deliver(&mut self, outlet: u64, stored: Stored) {
@@ -130,6 +130,8 @@ impl Writer {
             && let Some((_, control)) = entry.controls.pop_front()
         {
             control();
+            entry.stop_at_control();
+            self.hungry.insert(outlet);
         }
     }
 }
