@@ -82,11 +82,16 @@ fn a_child_plays_its_role() {
         return;
     };
     let place = PathBuf::from(place);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime starts");
     runtime.block_on(async {
         match role.to_str() {
             Some("hold") => crate::lock::hold(&place).await,
             Some("work") => crate::kill::work(&place).await,
+            Some("rig") => crate::rig::work(&place).await,
             Some("sync") => crate::sync::work(&place).await,
             other => panic!("nobody plays {other:?}"),
         }

@@ -11,4 +11,5 @@ mod full;
 mod kill;
 mod lock;
 mod refuse;
+mod rig;
 mod sync;

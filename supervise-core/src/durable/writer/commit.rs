@@ -28,6 +28,8 @@ pub(super) enum Then {
         kind: Arc<str>,
         fate: Fate,
         failures: Vec<Failure>,
+        /// The owner waits for it.
+        is_owed: bool,
     },
     Control {
         outlet: u64,
@@ -169,6 +171,7 @@ impl Writer {
                     match ticket {
                         None => entry.outlet.has_charged(),
                         Some(ticket) => {
+                            entry.outlet.paid();
                             ticket.upgrade().iter().for_each(|ticket| ticket.charged());
                             entry.recipient.wake();
                         }
@@ -176,8 +179,12 @@ impl Writer {
                 }
                 self.hungry.insert(outlet);
             }
-            Then::Quarantined { outlet, seq, kind, fate, failures } => {
+            Then::Quarantined { outlet, seq, kind, fate, failures, is_owed } => {
                 if let Some(entry) = self.queues.get(&outlet) {
+                    if is_owed {
+                        entry.outlet.paid();
+                        entry.recipient.wake();
+                    }
                     entry.outlet.queue().end(seq);
                     entry.outlet.give_room();
                     if fate == Fate::CrashedTheProcess {
