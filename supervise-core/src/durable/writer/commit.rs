@@ -181,12 +181,13 @@ impl Writer {
             }
             Then::Quarantined { outlet, seq, kind, fate, failures, is_owed } => {
                 if let Some(entry) = self.queues.get(&outlet) {
+                    entry.outlet.queue().end(seq);
+                    entry.outlet.give_room();
+                    // The owner goes on, and marks what was ended.
                     if is_owed {
                         entry.outlet.paid();
                         entry.recipient.wake();
                     }
-                    entry.outlet.queue().end(seq);
-                    entry.outlet.give_room();
                     if fate == Fate::CrashedTheProcess {
                         entry.outlet.has_charged();
                     }
