@@ -46,6 +46,8 @@ pub use supervise_core::*;
 
 #[cfg(feature = "console")]
 pub mod console;
+#[cfg(feature = "durable")]
+pub mod durable;
 #[cfg(any(feature = "console", feature = "metrics"))]
 #[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
 mod marks;

@@ -11,7 +11,7 @@ mod spawn;
 mod system;
 mod ticketed;
 
-pub(in crate::actor) use self::recipient::{attach, decoded};
+pub(in crate::actor) use self::recipient::{attach, decoded, retries};
 pub use self::request::Keyed;
 pub(in crate::actor) use self::request::{Asking, asking, sending};
 pub(in crate::actor) use self::spawn::{claim, give_up, reserve};

@@ -27,7 +27,9 @@ pub struct MemoryStore {
 /// What survives the process.
 #[derive(Default)]
 struct Disk {
-    queues: Vec<Queue>,
+    queues: BTreeMap<QueueId, Queue>,
+    /// How many numbers of queues have been given.
+    numbers: u32,
     /// Who has it open.
     lock: Weak<()>,
     /// Somebody has opened it and not closed it.
@@ -42,7 +44,8 @@ struct Queue {
     last: Seq,
     /// In order.
     waiting: BTreeMap<Seq, Stored>,
-    quarantine: BTreeMap<Seq, (Fate, SystemTime, Stored)>,
+    /// The oldest first.
+    quarantine: Vec<(Fate, SystemTime, Stored)>,
     keys: Vec<(String, SystemTime)>,
     fence: u64,
     mark: Mark,
@@ -71,7 +74,7 @@ impl MemoryStore {
     pub(crate) fn cut_power(&self) {
         let mut disk = self.disk();
         disk.lost_power = true;
-        for queue in &mut disk.queues {
+        for queue in disk.queues.values_mut() {
             queue.mark = queue.synced;
         }
     }
@@ -80,7 +83,7 @@ impl MemoryStore {
     #[cfg(feature = "testkit")]
     pub(crate) fn damage(&self, queue: &str) {
         let mut disk = self.disk();
-        let queue = disk.queues.iter_mut().find(|known| known.name == queue);
+        let queue = disk.queues.values_mut().find(|known| known.name == queue);
         if let Some(stored) = queue.and_then(|queue| queue.waiting.values_mut().next()) {
             stored.is_damaged = true;
         }
@@ -92,6 +95,7 @@ impl MemoryStore {
         let mut disk = self.disk();
         let contents = Disk {
             queues: std::mem::take(&mut disk.queues),
+            numbers: disk.numbers,
             lock: Weak::new(),
             is_dirty: disk.is_dirty,
             lost_power: disk.lost_power,
@@ -103,19 +107,25 @@ impl MemoryStore {
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let queues =
-            self.disk().queues.iter().map(|queue| (queue.name.clone(), queue.waiting.len())).collect::<Vec<_>>();
+            self.disk().queues.values().map(|queue| (queue.name.clone(), queue.waiting.len())).collect::<Vec<_>>();
         f.debug_struct("MemoryStore").field("queues", &queues).finish_non_exhaustive()
     }
 }
 
 impl Disk {
     fn id(&self, name: &str) -> Option<QueueId> {
-        let at = self.queues.iter().position(|queue| queue.name == name)?;
-        u32::try_from(at).ok().map(QueueId)
+        self.queues.iter().find(|(_, queue)| queue.name == name).map(|(id, _)| *id)
     }
 
     fn queue(&mut self, id: QueueId) -> Option<&mut Queue> {
-        self.queues.get_mut(usize::try_from(id.0).ok()?)
+        self.queues.get_mut(&id)
+    }
+
+    fn create(&mut self, name: &str) -> QueueId {
+        let id = QueueId(self.numbers);
+        self.numbers += 1;
+        self.queues.insert(id, Queue { name: name.to_owned(), ..Queue::default() });
+        id
     }
 
     fn append(&mut self, append: &Append) -> Option<Appended> {
@@ -166,12 +176,12 @@ impl Disk {
                     && let Some(mut stored) = queue.waiting.remove(&id.seq)
                 {
                     stored.failures.clone_from(failures);
-                    queue.quarantine.insert(id.seq, (*fate, SystemTime::now(), stored));
+                    queue.quarantine.push((*fate, SystemTime::now(), stored));
                 }
             }
             Change::Retry(id) => {
                 if let Some(queue) = self.queue(id.queue)
-                    && let Some((_, _, stored)) = queue.quarantine.remove(&id.seq)
+                    && let Some(stored) = queue.take_quarantined(id.seq)
                 {
                     queue.last = queue.last.next();
                     let seq = queue.last;
@@ -181,14 +191,13 @@ impl Disk {
             }
             Change::Discard(id) => {
                 if let Some(queue) = self.queue(id.queue) {
-                    queue.quarantine.remove(&id.seq);
+                    drop(queue.take_quarantined(id.seq));
                 }
             }
-            Change::Rename { from, to } => self.rename(from, to)?,
+            Change::Rename { from, to } => self.rename(from, to),
             Change::DiscardQueue(name) => {
-                if let Some(queue) = self.id(name).and_then(|id| self.queue(id)) {
-                    queue.waiting.clear();
-                    queue.quarantine.clear();
+                if let Some(id) = self.id(name) {
+                    self.queues.remove(&id);
                 }
             }
             Change::Release(id) => {
@@ -200,25 +209,27 @@ impl Disk {
         Ok(())
     }
 
-    fn rename(&mut self, from: &str, to: &str) -> Result<(), CommitError> {
-        let refused = |text: String| Err(CommitError::Full(text));
-        let Some(old) = self.id(from) else { return refused(format!("there is no queue `{from}`")) };
-        let in_the_way = self.id(to).and_then(|id| self.queue(id));
-        if let Some(queue) = in_the_way {
+    fn rename(&mut self, from: &str, to: &str) {
+        let (Some(old), taken) = (self.id(from), self.id(to)) else { return };
+        if let Some(taken) = taken {
+            let queue = &self.queues[&taken];
             if !queue.waiting.is_empty() || !queue.quarantine.is_empty() {
-                return refused(format!("the queue `{to}` has messages"));
+                return;
             }
-            // Its number stays taken.
-            queue.name = format!("{to} (empty, before {from} was renamed)");
+            self.queues.remove(&taken);
         }
         if let Some(queue) = self.queue(old) {
             to.clone_into(&mut queue.name);
         }
-        Ok(())
     }
 }
 
 impl Queue {
+    fn take_quarantined(&mut self, seq: Seq) -> Option<Stored> {
+        let at = self.quarantine.iter().position(|(_, _, stored)| stored.seq == seq)?;
+        Some(self.quarantine.remove(at).2)
+    }
+
     fn row(&self, queue: QueueId) -> QueueRow {
         QueueRow {
             queue,
@@ -280,10 +291,7 @@ impl MessageStore for MemoryStore {
 
     fn claim<'a>(&'a mut self, queue: &'a str) -> StoreFuture<'a, Result<Claim, StoreError>> {
         let mut disk = self.disk();
-        let id = disk.id(queue).unwrap_or_else(|| {
-            disk.queues.push(Queue { name: queue.to_owned(), ..Queue::default() });
-            QueueId(u32::try_from(disk.queues.len() - 1).unwrap_or(u32::MAX))
-        });
+        let id = disk.id(queue).unwrap_or_else(|| disk.create(queue));
         let refused = StoreError::new(StoreErrorKind::Refused, "too many queues");
         let Some(queue) = disk.queue(id) else { return ready(Err(refused)) };
         queue.fence += 1;
@@ -330,7 +338,7 @@ impl MessageStore for MemoryStore {
 
     fn queues(&mut self) -> StoreFuture<'_, Result<Vec<QueueRow>, StoreError>> {
         let disk = self.disk();
-        let rows = (0..).zip(&disk.queues).map(|(number, queue)| queue.row(QueueId(number))).collect();
+        let rows = disk.queues.iter().map(|(id, queue)| queue.row(*id)).collect();
         drop(disk);
         ready(Ok(rows))
     }
@@ -342,8 +350,8 @@ impl MessageStore for MemoryStore {
             return ready(Err(StoreError::new(StoreErrorKind::Refused, text)));
         };
         let all = disk.queue(id).into_iter().flat_map(|queue| &queue.quarantine);
-        let all = all.map(|(seq, (fate, since, message))| Quarantined {
-            id: MessageId { queue: id, seq: *seq },
+        let all = all.map(|(fate, since, message)| Quarantined {
+            id: MessageId { queue: id, seq: message.seq },
             fate: *fate,
             since: *since,
             message: message.clone(),
@@ -356,7 +364,7 @@ impl MessageStore for MemoryStore {
     fn close(self: Box<Self>) -> StoreFuture<'static, Result<(), StoreError>> {
         let mut disk = self.disk();
         disk.is_dirty = false;
-        for queue in &mut disk.queues {
+        for queue in disk.queues.values_mut() {
             queue.mark.begun = None;
             queue.synced = queue.mark;
         }

@@ -13,6 +13,8 @@
 //! | `fields` | arguments as bytes |
 //! | `memory` | a store in memory, for tests |
 
+#[cfg(feature = "testkit")]
+mod check;
 pub(crate) mod fields;
 mod handle;
 pub(crate) mod inbox;
@@ -26,6 +28,8 @@ pub mod suspects;
 pub(crate) mod ticket;
 mod writer;
 
+#[cfg(feature = "testkit")]
+pub use self::check::check;
 use std::future::Future;
 use std::sync::Arc;
 

@@ -77,6 +77,8 @@ pub(crate) enum Undelivered {
     Gone,
     /// The actor does not know the message, or cannot decode it.
     Undecodable(String),
+    /// Its attempts are used up.
+    Spent,
 }
 
 /// A control that takes its place behind everything that was accepted before it.
@@ -117,6 +119,9 @@ pub(crate) struct Outlet {
     refuses: AtomicBool,
     /// Whether a handler was begun since the last mark of an idle actor.
     marked: AtomicBool,
+    /// How many failures and quarantines the store does not know yet. Until it does, the mark must say that their message was
+    /// begun.
+    owed: AtomicU64,
 }
 
 /// What the store said about a claimed queue.
@@ -147,6 +152,7 @@ impl Outlet {
             room: Notify::new(),
             refuses: AtomicBool::new(false),
             marked: AtomicBool::new(false),
+            owed: AtomicU64::new(0),
         }
     }
 
@@ -221,8 +227,26 @@ impl Outlet {
         }
     }
 
+    /// A message has failed or goes into quarantine, and the store does not know it yet.
+    pub(super) fn owe(&self) {
+        self.owed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The store knows it. The owner must be woken, and says what it does then.
+    pub(super) fn paid(&self) {
+        self.owed.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Whether the store knows what became of the messages that have failed.
+    pub(super) fn is_settled(&self) -> bool {
+        self.owed.load(Ordering::Acquire) == 0
+    }
+
     /// No handler runs.
     pub(crate) fn idle(&self) {
+        if !self.is_settled() {
+            return;
+        }
         if self.marked.swap(false, Ordering::Relaxed)
             && let Some(claimed) = self.claimed()
         {

@@ -84,6 +84,7 @@ impl Ticket {
         let attempts = self.attempts().saturating_add(1);
         self.attempts.store(attempts, Ordering::Relaxed);
         self.is_charged.store(false, Ordering::Release);
+        self.outlet.owe();
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() == KEPT_FAILURES {
             failures.remove(1);
@@ -110,6 +111,11 @@ impl Ticket {
         self.is_charged.load(Ordering::Acquire)
     }
 
+    /// Whether the store knows what became of it, and of all others that have failed.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.outlet.is_settled()
+    }
+
     /// It is not tried any more.
     pub(crate) fn quarantine(&self, fate: Fate) {
         self.quarantine_as(fate, self.failures());
@@ -117,6 +123,7 @@ impl Ticket {
 
     pub(super) fn quarantine_as(&self, fate: Fate, failures: Vec<Failure>) {
         if !self.has_ended.swap(true, Ordering::Relaxed) {
+            self.outlet.owe();
             self.outlet.inbox.put(Input::Quarantine {
                 outlet: self.outlet.number,
                 seq: self.seq,

@@ -201,7 +201,7 @@ impl Writer {
                 }
             }
             Input::Quarantine { outlet, seq, kind, fate, failures } => {
-                self.quarantine(outlet, seq, kind, fate, failures);
+                self.quarantine(outlet, seq, kind, fate, failures, true);
                 self.over(outlet, seq);
             }
             Input::GivenBack { outlet, seq } => {
@@ -242,11 +242,19 @@ impl Writer {
         }
     }
 
-    fn quarantine(&mut self, outlet: u64, seq: Seq, kind: Arc<str>, fate: Fate, failures: Vec<Failure>) {
+    fn quarantine(
+        &mut self,
+        outlet: u64,
+        seq: Seq,
+        kind: Arc<str>,
+        fate: Fate,
+        failures: Vec<Failure>,
+        is_owed: bool,
+    ) {
         if let Some(entry) = self.queues.get(&outlet) {
             let id = MessageId { queue: entry.id, seq };
             let change = Change::Quarantine { id, fate, failures: texts(&failures) };
-            self.group.add(change, commit::Then::Quarantined { outlet, seq, kind, fate, failures });
+            self.group.add(change, commit::Then::Quarantined { outlet, seq, kind, fate, failures, is_owed });
         }
     }
 

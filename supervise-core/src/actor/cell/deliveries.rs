@@ -59,6 +59,9 @@ pub(super) struct Deliveries {
     due: VecDeque<Tried>,
     /// The one that is about to begin again.
     next: Option<Tried>,
+    /// One that went into quarantine. Nothing begins before that is durable, or it would be tried again after a crash, behind what
+    /// came after it.
+    settling: Option<Arc<Ticket>>,
 }
 
 /// What is due.
@@ -118,6 +121,7 @@ impl Deliveries {
     /// The actor was resumed.
     pub(super) fn resumed(&mut self) {
         if self.has_failed {
+            self.settling = self.current.last().map(|tried| Arc::clone(&tried.ticket));
             self.current.drain(..).for_each(Tried::quarantine);
         }
     }
@@ -125,12 +129,20 @@ impl Deliveries {
     /// The actor has a new instance.
     pub(super) fn restarted(&mut self) {
         while let Some(tried) = self.current.pop() {
-            if tried.is_spent() { tried.quarantine() } else { self.due.push_front(tried) }
+            if tried.is_spent() {
+                self.settling = Some(Arc::clone(&tried.ticket));
+                tried.quarantine();
+            } else {
+                self.due.push_front(tried);
+            }
         }
     }
 
     /// What comes before all that wait.
     pub(super) fn due(&mut self) -> Option<Due> {
+        if self.settling.take_if(|ticket| ticket.is_settled()).is_none() && self.settling.is_some() {
+            return Some(Due::NotYet);
+        }
         if !self.due.front()?.ticket.is_charged() {
             return Some(Due::NotYet);
         }

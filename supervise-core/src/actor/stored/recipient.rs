@@ -48,6 +48,14 @@ impl<A: Actor> Copied for Copy<A> {
     }
 }
 
+/// How often a message is delivered again after a failure.
+pub(in crate::actor) fn retries<A: Actor>(message: &A::Message) -> u32 {
+    match A::redelivery(message) {
+        0 => A::DURABLE.map_or(0, |mailbox| mailbox.redeliver),
+        retries => retries,
+    }
+}
+
 /// The way into an actor's lane.
 pub(super) struct Way<A: Actor>(pub(super) WeakActorRef<A>);
 
@@ -65,6 +73,10 @@ impl<A: Actor> Recipient for Way<A> {
             Some(message) => *message,
             None => decoded::<A>(&ticket).map_err(Undelivered::Undecodable)?,
         };
+        if ticket.attempts() > retries::<A>(&message) {
+            drop_contained(message);
+            return Err(Undelivered::Spent);
+        }
         if let (Some(asker), Some(slot)) = (asker, A::slot(&mut message)) {
             *slot = *asker;
         }

@@ -28,6 +28,8 @@ pub(super) enum Then {
         kind: Arc<str>,
         fate: Fate,
         failures: Vec<Failure>,
+        /// The owner waits for it.
+        is_owed: bool,
     },
     Control {
         outlet: u64,
@@ -166,6 +168,7 @@ impl Writer {
                     match ticket {
                         None => entry.outlet.has_charged(),
                         Some(ticket) => {
+                            entry.outlet.paid();
                             ticket.upgrade().iter().for_each(|ticket| ticket.charged());
                             entry.recipient.wake();
                         }
@@ -173,10 +176,15 @@ impl Writer {
                 }
                 self.hungry.insert(outlet);
             }
-            Then::Quarantined { outlet, seq, kind, fate, failures } => {
+            Then::Quarantined { outlet, seq, kind, fate, failures, is_owed } => {
                 if let Some(entry) = self.queues.get(&outlet) {
                     entry.outlet.queue().end(seq);
                     entry.outlet.give_room();
+                    // The owner goes on, and marks what was ended.
+                    if is_owed {
+                        entry.outlet.paid();
+                        entry.recipient.wake();
+                    }
                     if fate == Fate::CrashedTheProcess {
                         entry.outlet.has_charged();
                     }

@@ -64,11 +64,11 @@ impl Writer {
                 }
                 Fed::Crashed(seq) => {
                     let failures = earlier(&stored);
-                    self.quarantine(outlet, seq, stored.kind.into(), Fate::CrashedTheProcess, failures);
+                    self.quarantine(outlet, seq, stored.kind.into(), Fate::CrashedTheProcess, failures, false);
                 }
                 Fed::Damaged(seq) => {
                     let failures = earlier(&stored);
-                    self.quarantine(outlet, seq, stored.kind.into(), Fate::Damaged, failures);
+                    self.quarantine(outlet, seq, stored.kind.into(), Fate::Damaged, failures, false);
                 }
                 Fed::Push(_) => self.deliver(outlet, stored),
                 Fed::Try(seq) => {
@@ -114,6 +114,7 @@ impl Writer {
         match entry.recipient.deliver(Arc::clone(&ticket), None, asker) {
             // If the actor has ended, dropping the ticket gives the message back.
             Ok(()) | Err(Undelivered::Gone) => {}
+            Err(Undelivered::Spent) => ticket.quarantine_as(Fate::Failed, failures),
             Err(Undelivered::Undecodable(text)) => {
                 let mut failures = failures;
                 failures.push(Failure::other(text));

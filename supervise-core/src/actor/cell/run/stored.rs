@@ -22,12 +22,10 @@ pub(in crate::actor::cell) fn begin<A: Actor>(
     effects: &mut EffectRunner<A>,
     message: &mut A::Message,
 ) {
-    let may_retry = A::redelivery(message);
+    let may_retry = stored::retries::<A>(message);
     let ticket = A::slot(message).and_then(ReplySlot::take_ticket);
     ctx.set_delivery(ticket.as_ref().map(|ticket| ticket.begin()));
     if let Some(ticket) = ticket {
-        let by_default = A::DURABLE.map_or(0, |mailbox| mailbox.redeliver);
-        let may_retry = if may_retry > 0 { may_retry } else { by_default };
         effects.deliveries().begin(ticket, may_retry);
     }
 }
