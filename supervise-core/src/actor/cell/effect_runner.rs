@@ -188,10 +188,10 @@ impl<A: Actor> EffectRunner<A> {
     fn resumed(&mut self) {
         if let Some(aside) = &mut self.aside {
             aside.retries.forget();
-            #[cfg(feature = "durable")]
-            if let Some(deliveries) = &mut aside.deliveries {
-                deliveries.resumed();
-            }
+        }
+        #[cfg(feature = "durable")]
+        if let Some(deliveries) = self.deliveries_so_far() {
+            deliveries.resumed();
         }
         self.forget_doom();
     }

@@ -32,7 +32,10 @@ impl<A: Actor> EffectRunner<A> {
             }
         }
         #[cfg(feature = "durable")]
-        if !for_good && let Some(outlet) = self.cell.core.outlet() {
+        if const { A::DURABLE.is_some() }
+            && !for_good
+            && let Some(outlet) = self.cell.core.outlet()
+        {
             outlet.release();
         }
         self.timers = None;
@@ -59,9 +62,7 @@ impl<A: Actor> EffectRunner<A> {
                 self.quarantine(retry);
             }
             #[cfg(feature = "durable")]
-            if let Some(deliveries) = &mut aside.deliveries {
-                deliveries.close();
-            }
+            aside.deliveries.iter_mut().for_each(|deliveries| deliveries.close());
             for message in aside.unstashed.into_iter().rev() {
                 self.user.push_front(message);
             }
@@ -115,7 +116,7 @@ impl<A: Actor> EffectRunner<A> {
     fn reaches_nobody(&self, entry: Entry<A::Message, Control>) {
         match entry {
             #[cfg(feature = "durable")]
-            Entry::Message(message) if A::is_stored(&message) => {
+            Entry::Message(message) if const { A::DURABLE.is_some() } && A::is_stored(&message) => {
                 // Its ticket takes it back to its queue.
                 reply::drop_because(self.cell.core.end_reason().into_ask_error(), message);
             }

@@ -39,6 +39,16 @@ impl<A: Actor> EffectRunner<A> {
         })
     }
 
+    /// The stored messages that were begun, if there are any.
+    #[cfg(feature = "durable")]
+    #[inline]
+    pub(in crate::actor::cell) fn deliveries_so_far(&mut self) -> Option<&mut Deliveries> {
+        if const { A::DURABLE.is_none() } {
+            return None;
+        }
+        self.aside.as_mut()?.deliveries.as_deref_mut()
+    }
+
     /// The stored messages that were begun.
     #[cfg(feature = "durable")]
     pub(in crate::actor::cell) fn deliveries(&mut self) -> &mut Deliveries {

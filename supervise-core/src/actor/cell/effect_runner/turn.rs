@@ -187,13 +187,13 @@ impl<A: Actor> EffectRunner<A> {
         }
         let name = contained(|| A::message_name(&message)).unwrap_or("");
         #[cfg(feature = "durable")]
-        let message = self.acknowledged(message);
+        let message = if const { A::DURABLE.is_some() } { Self::acknowledged(message) } else { message };
         self.cell.core.lose(name, DeadLetterReason::Abandoned, AskError::Unanswered, message);
     }
 
     /// A stored message that is not handled has its end all the same.
     #[cfg(feature = "durable")]
-    fn acknowledged(&self, mut message: A::Message) -> A::Message {
+    fn acknowledged(mut message: A::Message) -> A::Message {
         if let Some(ticket) = A::slot(&mut message).and_then(ReplySlot::take_ticket) {
             ticket.handled();
         }

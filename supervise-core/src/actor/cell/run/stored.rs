@@ -34,7 +34,7 @@ impl<A: Actor> Runner<A> {
     /// Tries the stored message that comes before all others.
     #[cold]
     pub(super) fn try_again(&mut self) -> Option<Next> {
-        let deliveries = self.effects.aside.as_mut()?.deliveries.as_mut()?;
+        let deliveries = self.effects.deliveries_so_far()?;
         let (ticket, asker) = match deliveries.due()? {
             Due::NotYet => return Some(Next::WaitForStore),
             Due::Now(ticket, asker) => (ticket, asker),
