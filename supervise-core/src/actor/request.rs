@@ -5,6 +5,7 @@
 //!
 //! Rules 1.5, 1.7, 19.2, 19.5, 19.6 and 19.8.
 
+mod not_a_future;
 mod within;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 
+pub use self::not_a_future::AwaitedInAnAsyncBlock;
 pub use self::within::{AskTimeout, AskWithin};
 
 use crate::actor::actor_ref::ActorRef;
