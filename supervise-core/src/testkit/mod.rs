@@ -44,6 +44,7 @@ mod settle;
 mod tests;
 mod watch;
 
+use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
@@ -58,10 +59,10 @@ use std::time::Duration;
 
 use self::patience::Patience;
 pub use self::probe::{ProbeHandle, TestProbe};
-use self::seen::{Happened, complain};
+use self::seen::{Happened, NotFound, complain};
 use self::watch::{Limits, Signs, Watch};
 
-use crate::actor::{ActorSystem, ActorSystemBuilder, TypedRef};
+use crate::actor::{Actor, ActorSystem, ActorSystemBuilder, RefOf, TypedRef};
 use crate::base::{ActorPath, contained};
 use crate::failure::Failure;
 use crate::observe::{DeadLetter, Event, Events};
@@ -242,6 +243,26 @@ impl TestSystem {
     /// Allows dead letters that the test does not expect.
     pub fn allow_dead_letters(&self) {
         self.log.borrow_mut().dead_letters_allowed = true;
+    }
+
+    /// Lets the actors settle, and returns the actor at this path: a declared child whose field is private, for example.
+    ///
+    /// `system.actor::<Fetcher>("/user/gateway/fetcher").await` is the child of the field `fetcher` of the actor `gateway`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no actor at this path, or one of another type. The message names the place of the call and what there is instead.
+    #[track_caller]
+    pub fn actor<A: Actor>(&self, path: impl AsRef<str>) -> impl Future<Output = RefOf<A>> {
+        let place = Location::caller();
+        async move {
+            self.settle().await;
+            let path = path.as_ref();
+            match self.system.find(path).and_then(|actor| actor.downcast::<A>()) {
+                Some(actor) => actor.into(),
+                None => complain(place, &NotFound { tree: &self.system.tree(), path, meant: type_name::<A>() }),
+            }
+        }
     }
 
     /// Waits until an actor has ended, and returns how it ended. The actor may have ended before the call. If

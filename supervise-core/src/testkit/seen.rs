@@ -3,9 +3,10 @@
 use std::fmt::{self, Display, Formatter};
 use std::panic::Location;
 
+use crate::inspect::{Tree, short};
 use crate::observe::Event;
 
-/// How many events the message of a failed test lists.
+/// How many events or actors the message of a failed test lists.
 const LISTED: usize = 30;
 
 /// Fails the test. `place` is the place of the expectation, because a panic in a future has the place of the future's
@@ -57,6 +58,40 @@ impl Display for InBrief<'_> {
                 write!(f, "`{}` to {} became a dead letter: {:?}", letter.message, letter.recipient, letter.reason)
             }
             other => write!(f, "{other:?}"),
+        }
+    }
+}
+
+/// What there is instead of an actor that a test expects at a path.
+pub(super) struct NotFound<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) path: &'a str,
+    /// The name of its type.
+    pub(super) meant: &'static str,
+}
+
+impl Display for NotFound<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { tree, path, meant } = *self;
+        if let Some(there) = tree.find(path) {
+            let (meant, is) = (short(meant), short(there.actor_type()));
+            return write!(f, "expected a `{meant}` at {path}, but the actor there is a `{is}`");
+        }
+        write!(f, "expected an actor at {path}, but ")?;
+        let above = path.rmatch_indices('/').find_map(|(at, _)| tree.find(&path[..at]));
+        let Some(above) = above else { return f.write_str("the system has ended") };
+        let mut children =
+            above.children().map(|child| format!("`{}` (`{}`)", child.name(), short(child.actor_type())));
+        match children.next() {
+            None => write!(f, "{} has no children", above.path()),
+            Some(first) => {
+                write!(f, "{} has {first}", above.path())?;
+                children.by_ref().take(LISTED).try_for_each(|child| write!(f, ", {child}"))?;
+                match children.count() {
+                    0 => Ok(()),
+                    others => write!(f, " and {others} more"),
+                }
+            }
         }
     }
 }

@@ -289,3 +289,28 @@ fn an_expectation_that_fails_names_its_place_in_the_test() {
         }
     }
 }
+
+/// A private child is found by its path. What is there instead is named.
+#[test]
+fn an_actor_is_found_by_its_path_and_type() {
+    let place = format!("{}:", file!());
+    let missing = |path: &'static str| {
+        complaint(PATIENT, async move |system| {
+            system.spawn("printer", || Printer).unwrap();
+            system.spawn("busy", || Busy).unwrap();
+            assert_eq!(system.actor::<Printer>("/user/printer").await.path().local(), "/user/printer");
+            drop(system.actor::<Printer>(path).await);
+        })
+    };
+    for (path, parts) in [
+        ("/user/busy", "expected a `Printer` at /user/busy, but the actor there is a `Busy`"),
+        (
+            "/user/pinter",
+            "expected an actor at /user/pinter, but /user has `printer` (`Printer`), `busy` (`Busy`)",
+        ),
+        ("/user/printer/tray/1", "expected an actor at /user/printer/tray/1, but /user/printer has no children"),
+    ] {
+        let said = missing(path);
+        assert!(said.starts_with(&place) && said.ends_with(parts), "{said}");
+    }
+}
