@@ -48,7 +48,7 @@ pub(crate) struct Child {
 pub(crate) enum ChildKind {
     /// `Child<A>`.
     Actor,
-    /// `Child<Pool<A>>` or `Child<BackoffSupervisor<A>>`: made of props.
+    /// `Child<Pool<A>>` or a child of another pattern: made of props.
     Pattern,
     /// `Children<K, A>`, with this `K`.
     Keyed(Box<Type>),
