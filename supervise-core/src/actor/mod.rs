@@ -62,6 +62,6 @@ pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Reque
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;
 pub use self::table::{
-    DecidesByOuterType, DefaultTable, NoRuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
+    AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };
 pub use self::work::{Task, TaskOutput, Work, WorkId};
