@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitStr, Meta, PathArguments, Type,
+    Attribute, Data, ExprClosure, Field, Fields, GenericArgument, LitInt, LitStr, Meta, PathArguments, Type,
 };
 
 use crate::attributes::{self, Given};
@@ -17,6 +17,7 @@ use crate::grammar::arguments::ChildArguments;
 use crate::settings::{Setting, written};
 use crate::spans;
 use crate::syntax::{self, bare};
+use crate::value::{Value, value};
 
 const EXAMPLE: &str = "`#[child(|this| || Reader::new())] reader: Child<Reader>`";
 
@@ -323,6 +324,22 @@ fn parts(input: ParseStream<'_>) -> syn::Result<(ExprClosure, TokenStream)> {
         <syn::Token![,]>::parse(input)?;
     }
     Ok((make, input.parse()?))
+}
+
+/// Reads `limit = 10_000`.
+pub(crate) fn limit(setting: &Setting, example: &'static str, _: &mut Errors) -> syn::Result<Value<usize>> {
+    const EXPECTED: &str = "expected the number of children: `10_000`, a constant, or a setting of the actor such as \
+                            `self.settings.children`";
+    let number = |input: ParseStream<'_>| {
+        let span = input.span();
+        let number = input.parse::<LitInt>().map_err(|_| syn::Error::new(span, EXPECTED))?;
+        match number.base10_parse() {
+            Ok(0) => Err(syn::Error::new(number.span(), "a limit of 0 allows no child")),
+            Ok(limit) => Ok(limit),
+            Err(_) => Err(syn::Error::new(number.span(), EXPECTED)),
+        }
+    };
+    value(setting, example, number)
 }
 
 /// Reads `name = "reader-1"`.
