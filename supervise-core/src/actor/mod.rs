@@ -64,6 +64,6 @@ pub use self::request::{
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;
 pub use self::table::{
-    DecidesByOuterType, DefaultTable, NoRuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
+    AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };
 pub use self::work::{Task, TaskOutput, Work, WorkId};
