@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use supervise_examples::service::say;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_stream::StreamExt as _;
@@ -20,12 +21,12 @@ use tokio_util::codec::{Encoder as _, FramedRead};
 use crate::protocol::{Codec, Frame, FrameError};
 use crate::session::{POISON, SILENCE};
 
-/// All devices connect within this time, one after another.
-const RAMP: Duration = Duration::from_secs(4);
+/// So many devices connect at a time in the beginning. More come at once in the storms.
+const AT_A_TIME: usize = 200;
 /// From one reading to the next. There is a heartbeat between them.
-const INTERVAL: Duration = Duration::from_secs(2);
-/// When the stormy devices drop their connections, all at once.
-const STORMS: [Duration; 2] = [Duration::from_secs(7), Duration::from_secs(10)];
+const INTERVAL: Duration = Duration::from_secs(3);
+/// When the stormy devices drop their connections, all at once, after all have been there.
+const STORMS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
 /// How long a device waits for an answer. If many connect at once, the kernel tries again after 1, 3, 7 and 15 s.
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -98,6 +99,9 @@ pub(crate) async fn run(arguments: impl Iterator<Item = OsString>) -> Result<(),
     let (server, devices, readings) = (address.parse()?, devices.parse()?, readings.parse()?);
     let book = Book::default();
     let (storm, storms) = watch::channel(0);
+    let (announce, mut all_here) = watch::channel(false);
+    let arrivals =
+        Arc::new(Arrivals { places: Semaphore::new(AT_A_TIME), missing: AtomicU32::new(devices), announce });
     let mut running = JoinSet::new();
     for number in 0..devices {
         let device = Device {
@@ -107,12 +111,15 @@ pub(crate) async fn run(arguments: impl Iterator<Item = OsString>) -> Result<(),
             readings,
             book: book.clone(),
             storms: storms.clone(),
+            arrivals: arrivals.clone(),
+            all_here: all_here.clone(),
             misbehaves_at: readings / 2,
             connected_before: false,
         };
-        running.spawn(device.live(RAMP * number / devices));
+        running.spawn(device.live());
     }
     tokio::spawn(async move {
+        drop(all_here.wait_for(|all| *all).await);
         let began = Instant::now();
         for moment in STORMS {
             sleep(moment.saturating_sub(began.elapsed())).await;
@@ -127,6 +134,13 @@ pub(crate) async fn run(arguments: impl Iterator<Item = OsString>) -> Result<(),
     Ok(())
 }
 
+/// The beginning: devices connect, and wait until all are there.
+struct Arrivals {
+    places: Semaphore,
+    missing: AtomicU32,
+    announce: watch::Sender<bool>,
+}
+
 struct Device {
     number: u32,
     manner: Manner,
@@ -134,6 +148,8 @@ struct Device {
     readings: u32,
     book: Book,
     storms: watch::Receiver<u32>,
+    arrivals: Arc<Arrivals>,
+    all_here: watch::Receiver<bool>,
     /// After so many readings it does once what it should not.
     misbehaves_at: u32,
     connected_before: bool,
@@ -155,8 +171,7 @@ impl From<FrameError> for Left {
 }
 
 impl Device {
-    async fn live(mut self, delay: Duration) {
-        sleep(delay).await;
+    async fn live(mut self) {
         loop {
             match self.visit().await {
                 Ok(()) => return,
@@ -173,13 +188,7 @@ impl Device {
 
     /// Connects, and stays until all readings are counted.
     async fn visit(&mut self) -> Result<(), Left> {
-        let began = Instant::now();
-        let (mut line, mut last) = self.connect().await?;
-        if self.connected_before {
-            self.book.add("reconnected");
-            self.book.longest("slowest_reconnection_ms", began.elapsed());
-        }
-        self.connected_before = true;
+        let (mut line, mut last) = self.arrive().await?;
         self.storms.mark_unchanged();
         while last < self.readings {
             if last == self.misbehaves_at {
@@ -200,6 +209,30 @@ impl Device {
             self.pause().await?;
         }
         Ok(())
+    }
+
+    /// Connects. The first time, it then waits until all devices are there, and up to an interval more.
+    async fn arrive(&mut self) -> Result<(Line, u32), Left> {
+        if self.connected_before {
+            let began = Instant::now();
+            let arrived = self.connect().await?;
+            self.book.add("reconnected");
+            self.book.longest("slowest_reconnection_ms", began.elapsed());
+            return Ok(arrived);
+        }
+        let (mut line, last) = {
+            let _place = self.arrivals.places.acquire().await;
+            self.connect().await?
+        };
+        self.connected_before = true;
+        if self.arrivals.missing.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.arrivals.announce.send_replace(true);
+        }
+        while timeout(INTERVAL, self.all_here.wait_for(|all| *all)).await.is_err() {
+            line.send(Frame::Heartbeat).await?;
+        }
+        sleep(INTERVAL.mul_f64(fastrand::f64())).await;
+        Ok((line, last))
     }
 
     async fn connect(&self) -> Result<(Line, u32), Left> {

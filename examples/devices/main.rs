@@ -35,7 +35,7 @@ const PROGRAM: Program = Program {
         Setting {
             name: "--readings",
             about: "how many readings each device sends",
-            default: 8,
+            default: 6,
             allowed: 4..=1000,
         },
         Setting {

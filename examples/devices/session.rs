@@ -14,7 +14,7 @@ use crate::protocol::{Codec, Frame};
 use crate::registry::{DeviceRef, RegistryRef};
 
 /// A device that says nothing for so long is gone, although nobody closed the connection.
-pub(crate) const SILENCE: Duration = Duration::from_secs(6);
+pub(crate) const SILENCE: Duration = Duration::from_secs(8);
 /// A device that does not read for so long is gone too.
 const DEAF: Duration = Duration::from_secs(2);
 /// The value that brings a bug of this server to light.
