@@ -26,6 +26,8 @@ struct Inner {
     /// How often a key had two sessions at once.
     overlaps: AtomicUsize,
     gate: Mutex<Option<Gate>>,
+    /// While it is paused, no number is appended.
+    paused: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -43,6 +45,7 @@ impl Store {
             opened: AtomicUsize::new(0),
             overlaps: AtomicUsize::new(0),
             gate: Mutex::new(None),
+            paused: watch::Sender::new(false),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -83,6 +86,10 @@ impl Store {
         self.inner.live.subscribe()
     }
 
+    pub fn pause(&self, paused: bool) {
+        self.inner.paused.send_replace(paused);
+    }
+
     pub fn set_gate(&self, gate: Option<Gate>) {
         *self.inner.gate.lock().unwrap_or_else(PoisonError::into_inner) = gate;
     }
@@ -102,6 +109,10 @@ impl Lease {
     /// If the number is poison.
     pub async fn append(&mut self, number: u64) {
         assert!(number != POISON, "a poisoned number");
+        if *self.store.inner.paused.borrow() {
+            let mut paused = self.store.inner.paused.subscribe();
+            let _never_closed = paused.wait_for(|paused| !paused).await;
+        }
         self.store.entry(self.key).numbers.lock().unwrap_or_else(PoisonError::into_inner).push(number);
         self.count += 1;
         // Stands for a write to a database.

@@ -48,9 +48,6 @@ impl WriterState {
         factory: &FactoryRef<(), Place>,
     ) -> Result<&mut Connection, Refusal> {
         while self.connection.is_none() {
-            if Instant::now() >= until {
-                return Err(Refusal::Late);
-            }
             match Connection::open(self.settings.server).await {
                 Ok(connection) => {
                     self.connection = Some(connection);
@@ -65,6 +62,9 @@ impl WriterState {
                     sleep(self.delay).await;
                     self.delay = LONGEST.min(self.delay * 2);
                 }
+            }
+            if Instant::now() >= until {
+                return Err(Refusal::Late);
             }
         }
         self.connection.as_mut().ok_or(Refusal::Failed)
