@@ -1,6 +1,6 @@
 //! What was accepted is handled in order, in this process or in the next one.
 //!
-//! Rules 27.1 to 27.5.
+//! Rules 27.1, 27.2, 27.3, 27.4 and 27.13.
 
 use supervise::AskError;
 use supervise::durable::AcceptError;

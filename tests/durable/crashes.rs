@@ -1,6 +1,6 @@
 //! What is handled again after a crash, and what is not.
 //!
-//! Rules 27.4 to 27.6.
+//! Rules 27.4, 27.5, 27.6, 27.16 and 27.18.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Quarantine, damage, and the stash.
 //!
-//! Rules 27.8, 27.14 and 27.15.
+//! Rules 27.7, 27.8, 27.14 and 27.15.
 
 use supervise::DeadLetterReason;
 use supervise::durable::Fate;

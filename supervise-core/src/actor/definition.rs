@@ -56,7 +56,7 @@ pub trait Supervisor: Sized + 'static {
     const ASK_TIMEOUT: Option<Duration> = None;
 
     /// The settings of the actor's durable mailbox, if it has one.
-    /// Rules [27](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html).
+    /// Rule [27.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.1).
     #[cfg(feature = "durable")]
     const DURABLE: Option<crate::durable::DurableMailbox> = None;
 
@@ -222,7 +222,8 @@ pub trait Actor: Supervisor + Send {
     }
 
     /// Runs once on the last instance of an actor that stops, after its last message. By default it also runs on an
-    /// instance that a restart replaces. A failure is logged and changes nothing.
+    /// instance that a restart replaces, **also after a panic**: the instance may then be half-way through a change. A failure is
+    /// logged and changes nothing.
     fn post_stop(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Result<(), Failure>> + Send {
         let _ = ctx;
         async { Ok(()) }

@@ -3,7 +3,7 @@
 //! A stored message has its [ticket](Ticket) where others have the slot of their asker; the slot is in the ticket's hand. So
 //! no message, lane, cell or ref grows.
 //!
-//! Rules 27.
+//! Rules 27.1, 27.3, 27.5 and 27.11.
 
 mod recipient;
 mod request;

@@ -350,7 +350,7 @@ impl ActorSystemBuilder {
 
     /// Sets the store in which durable mailboxes keep their messages. The system opens it in the background; see
     /// [`Store::ready`](crate::durable::Store::ready).
-    /// Rules [27](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html).
+    /// Rule [27.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.1).
     #[cfg(feature = "durable")]
     #[must_use]
     pub fn store(mut self, store: impl crate::durable::MessageStore) -> Self {

@@ -1,4 +1,6 @@
 //! What senders, actors and the program hand to the writer of a store.
+//!
+//! Rule 27.17.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -21,6 +23,53 @@ pub(super) const HANDED_OVER_BYTES: usize = 8 << 20;
 /// Says whether a message is durable. The error has the message.
 pub(crate) type Receipt = oneshot::Sender<Result<(), (AcceptError, Box<dyn Copied>)>>;
 
+/// A message in memory, and who is told what becomes of it. If it is dropped, it was not stored.
+pub(crate) struct Held(Option<(Box<dyn Copied>, Option<Receipt>)>);
+
+impl Held {
+    pub(crate) fn new(copy: Box<dyn Copied>, receipt: Option<Receipt>) -> Self {
+        Self(Some((copy, receipt)))
+    }
+
+    /// The message is durable.
+    pub(super) fn stored(mut self) -> Option<Box<dyn Copied>> {
+        let (copy, receipt) = self.0.take()?;
+        if let Some(receipt) = receipt {
+            let _gone = receipt.send(Ok(()));
+        }
+        Some(copy)
+    }
+
+    /// The message goes back to its sender.
+    pub(crate) fn back(mut self) -> Option<Box<dyn Copied>> {
+        self.0.take().map(|(copy, _)| copy)
+    }
+
+    /// The message is not stored.
+    pub(crate) fn refuse(mut self, why: &AcceptError) {
+        self.refused(why);
+    }
+
+    fn refused(&mut self, why: &AcceptError) {
+        match self.0.take() {
+            None => {}
+            Some((copy, None)) => copy.refuse(why),
+            Some((copy, Some(receipt))) => {
+                if let Err(Err((why, copy))) = receipt.send(Err((why.clone(), copy))) {
+                    // The sender has gone.
+                    copy.refuse(&why);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.refused(&AcceptError::Stopped);
+    }
+}
+
 /// A message on its way to the store.
 pub(crate) struct HandedOver {
     pub(crate) outlet: Arc<Outlet>,
@@ -28,9 +77,7 @@ pub(crate) struct HandedOver {
     pub(crate) body: Arc<[u8]>,
     pub(crate) accepted_at: SystemTime,
     pub(crate) key: Option<String>,
-    pub(crate) copy: Box<dyn Copied>,
-    /// Told when the message is durable.
-    pub(crate) receipt: Option<Receipt>,
+    pub(crate) held: Held,
     /// Nobody waits for the message, so it may wait for the store.
     pub(crate) is_told: bool,
 }
@@ -43,15 +90,7 @@ impl HandedOver {
     /// It is not stored.
     pub(super) fn refuse(self, why: &AcceptError) {
         self.outlet.give_room();
-        match self.receipt {
-            None => self.copy.refuse(why),
-            Some(receipt) => {
-                if let Err(Err((why, copy))) = receipt.send(Err((why.clone(), self.copy))) {
-                    // The sender has gone.
-                    copy.refuse(&why);
-                }
-            }
-        }
+        self.held.refuse(why);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Mailboxes that outlive the process: a message that was accepted is handled or put into quarantine, and never lost.
 //!
-//! The clauses are rules 27 of the [semantics](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html).
+//! The clauses are section 27 of the [semantics](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html).
 //! This room knows bytes and numbers, but no actors; the room `actor` encodes messages and delivers them.
 //!
 //! | file | what |
@@ -36,7 +36,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 pub use self::handle::Store;
-pub(crate) use self::inbox::{HandedOver, Inbox, Receipt};
+pub(crate) use self::inbox::{HandedOver, Held, Inbox, Receipt};
 pub use self::memory::MemoryStore;
 pub use self::outlet::DurableMailbox;
 pub(crate) use self::outlet::{Asker, Copied, Outlet, Recipient, Undelivered};

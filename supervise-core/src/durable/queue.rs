@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use super::store::Seq;
 
 /// The state of one claimed queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Queue {
     /// How many messages may be open.
     window: usize,
@@ -122,6 +122,8 @@ impl Queue {
         let is_next = is_next && self.barrier.is_none();
         self.last = self.last.max(seq);
         if !is_next || self.released || self.open.len() >= self.window {
+            // It is read in its turn, also if its number was thought to be a gap.
+            self.cursor = self.cursor.min(Seq(seq.0 - 1));
             return false;
         }
         self.cursor = seq;
@@ -328,6 +330,25 @@ mod tests {
         assert_eq!(wanted.after, Seq(1));
         assert_eq!(pushed(&queue.page(wanted, &seen([2, 3, 4, 5]), true)), [2, 5]);
         assert_eq!(queue.handled(), Seq(1));
+    }
+
+    #[test]
+    fn a_number_that_was_thought_to_be_a_gap_is_read() {
+        let mut queue = fresh(1);
+        assert!(queue.committed(Seq(1)));
+        queue.grew();
+        queue.end(Seq(1));
+        let wanted = queue.wants().expect("a retry may have made 2");
+        assert_eq!(queue.page(wanted, &[], true), []);
+        assert!(queue.committed(Seq(2)));
+        queue.grew();
+        queue.end(Seq(2));
+        let wanted = queue.wants().expect("a retry may have made 3");
+        assert_eq!(queue.page(wanted, &[], true), []);
+        queue.stop_at(Some(Seq(2)));
+        assert!(!queue.committed(Seq(3)));
+        queue.stop_at(None);
+        assert_eq!(queue.wants(), Some(Wanted { after: Seq(2), messages: 1 }));
     }
 
     #[test]

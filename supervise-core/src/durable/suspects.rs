@@ -12,7 +12,7 @@ use super::store::Seq;
 pub const ALONE: Duration = Duration::from_secs(30);
 
 /// The suspects of a store. `Q` names a queue, and times are those of one clock.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Suspects<Q> {
     /// What is tried, and until when the others wait for it.
     tried: Option<(Q, Seq, Duration)>,
@@ -20,10 +20,16 @@ pub struct Suspects<Q> {
     waiting: VecDeque<Q>,
 }
 
+impl<Q> Default for Suspects<Q> {
+    fn default() -> Self {
+        Self { tried: None, waiting: VecDeque::new() }
+    }
+}
+
 impl<Q: Copy + PartialEq> Suspects<Q> {
     /// None yet.
     pub fn new() -> Self {
-        Self { tried: None, waiting: VecDeque::new() }
+        Self::default()
     }
 
     /// Whether this queue may try a suspect now.

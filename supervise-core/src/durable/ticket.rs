@@ -1,6 +1,6 @@
 //! The name under which the store knows a message that is in memory. It goes through lane, stash and handler beside the message.
 //!
-//! Rules 27.5 to 27.8.
+//! Rules 27.5, 27.6, 27.7 and 27.8.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -8,6 +8,8 @@
 //! One group is under way while the next one gathers in the inbox, so a group is as large as the store is slow. There is no
 //! timer, except that acknowledgements alone wait [50 ms](ACK_WAIT) for company.
 //!
+//! Rules 27.1, 27.3, 27.14, 27.15 and 27.16.
+//!
 //! What to do is decided by [`Queue`](super::queue::Queue) and [`Suspects`]; this performs it.
 
 mod commit;
@@ -228,10 +230,14 @@ impl Writer {
     fn hand_over(&mut self, message: HandedOver) {
         match self.queues.get(&message.outlet.number) {
             Some(entry) => self.group.append(entry.id, message),
-            // Its queue could not be claimed.
             None => {
                 self.inbox.give_room(message.bytes());
-                message.refuse(&AcceptError::StoreDown("its queue could not be claimed".into()));
+                let why = if message.outlet.refuses() {
+                    AcceptError::Stopped
+                } else {
+                    AcceptError::StoreDown("its queue could not be claimed".into())
+                };
+                message.refuse(&why);
             }
         }
     }
@@ -269,11 +275,13 @@ impl Writer {
     }
 
     async fn claim(&mut self, outlet: Arc<Outlet>, recipient: Arc<dyn Recipient>) {
-        let claim = match self.store.claim(&outlet.name).await {
-            Ok(claim) => claim,
-            Err(error) => {
-                self.listener.hear(News::Failed(error.to_string()));
-                return;
+        let claim = loop {
+            match self.store.claim(&outlet.name).await {
+                Ok(claim) => break claim,
+                Err(error) if error.kind == StoreErrorKind::Broken && self.closing.is_none() => {
+                    self.outage(error.to_string()).await;
+                }
+                Err(error) => return self.listener.hear(News::Failed(error.to_string())),
             }
         };
         let Some(marks) = self.marks.clone() else { return };

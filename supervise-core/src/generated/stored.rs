@@ -63,6 +63,33 @@ pub trait Storable: Serialize + DeserializeOwned {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> Storable for T {}
 
+/// How an argument is encoded and decoded.
+#[derive(Debug)]
+pub struct Argument<T> {
+    encode: fn(&mut Encoder, &str, &T) -> Result<(), CodecError>,
+    decode: fn(&Decoder<'_>, &str) -> Result<T, CodecError>,
+}
+
+impl<T> Argument<T> {
+    /// Encodes an argument.
+    ///
+    /// # Errors
+    ///
+    /// That of its `Serialize`.
+    pub fn encode(&self, out: &mut Encoder, name: &str, value: &T) -> Result<(), CodecError> {
+        (self.encode)(out, name, value)
+    }
+
+    /// Decodes an argument.
+    ///
+    /// # Errors
+    ///
+    /// That of its `Deserialize`.
+    pub fn decode(&self, from: &Decoder<'_>, name: &str) -> Result<T, CodecError> {
+        (self.decode)(from, name)
+    }
+}
+
 /// The mailbox is durable: arguments are encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct InStore;
@@ -73,22 +100,9 @@ impl InStore {
         true
     }
 
-    /// Encodes an argument.
-    ///
-    /// # Errors
-    ///
-    /// That of its `Serialize`.
-    pub fn encode<T: Storable>(self, out: &mut Encoder, name: &str, value: &T) -> Result<(), CodecError> {
-        out.add(name, value)
-    }
-
-    /// Decodes an argument.
-    ///
-    /// # Errors
-    ///
-    /// That of its `Deserialize`.
-    pub fn decode<T: Storable>(self, from: &Decoder<'_>, name: &str) -> Result<T, CodecError> {
-        from.take(name)
+    /// How an argument is encoded and decoded.
+    pub const fn argument<T: Storable>(self) -> Argument<T> {
+        Argument { encode: |out, name, value| out.add(name, value), decode: |from, name| from.take(name) }
     }
 
     /// `None`: a stored message is decoded once more for another delivery.
@@ -108,24 +122,12 @@ impl InMemory {
         false
     }
 
-    /// Never called.
-    ///
-    /// # Errors
-    ///
-    /// None.
-    pub fn encode<T>(self, out: &mut Encoder, name: &str, value: &T) -> Result<(), CodecError> {
-        let _ = (out, name, value);
-        Ok(())
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    ///
-    /// Always.
-    pub fn decode<T>(self, from: &Decoder<'_>, name: &str) -> Result<T, CodecError> {
-        let _ = from;
-        Err(CodecError::of(name, "the mailbox is in memory"))
+    /// Never used.
+    pub const fn argument<T>(self) -> Argument<T> {
+        Argument {
+            encode: |_, _, _| Ok(()),
+            decode: |_, name| Err(CodecError::of(name, "the mailbox is in memory")),
+        }
     }
 
     /// Clones an argument for another delivery.

@@ -1,6 +1,6 @@
 //! A message store on the test's clock, and crashes of the process and of the machine.
 //!
-//! Rules 27.
+//! Rules 27.6 and 27.13.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

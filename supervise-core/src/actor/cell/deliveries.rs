@@ -10,7 +10,7 @@
 //!               due, when the charge is durable ─► begin
 //! ```
 //!
-//! Rules 27.5 to 27.8.
+//! Rules 27.5, 27.7 and 27.8.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::{Cell, CellProtocol, Core, Runner, Seat};
+use super::{AnySeat, Cell, CellProtocol, Core, Runner};
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
@@ -29,9 +29,13 @@ impl<M: Send + 'static> Cell<M> {
         parent: &AnyActorRef,
         name: &str,
         props: Props<A>,
-        seat: Arc<dyn Seat>,
+        seat: Arc<dyn AnySeat>,
         waiting: &mut Vec<M>,
     ) -> Result<ActorRef<A>, SpawnError> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return Err(SpawnError::DurableKey { parent: parent.path() });
+        }
         Self::spawn_prepared(parent, NewName::Given(name), props, |cell| {
             cell.core.take_seat(seat);
             let _open = cell.mailbox.put_back(waiting.drain(..).collect());
@@ -203,6 +207,15 @@ pub enum SpawnError {
         queue: String,
         /// Its owner.
         owner: ActorPath,
+    },
+    /// A child that has a key cannot have a durable mailbox.
+    #[cfg(feature = "durable")]
+    #[error(
+        "cannot spawn under {parent}: a child that has a key cannot have a durable mailbox; spawn it under a name"
+    )]
+    DurableKey {
+        /// The intended parent.
+        parent: ActorPath,
     },
     /// The actor's mailbox is durable, its name is made up, and its queue has no name.
     #[cfg(feature = "durable")]

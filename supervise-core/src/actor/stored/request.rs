@@ -1,4 +1,6 @@
 //! Handing messages over to the store.
+//!
+//! Rules 27.1, 27.2, 27.3 and 27.18.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -17,7 +19,7 @@ use crate::actor::reply::{Answer, drop_because};
 use crate::actor::request::{AskError, Request, SendError, SendErrorReason};
 use crate::base::{contained, drop_contained};
 use crate::durable::fields::Encoded;
-use crate::durable::{AcceptError, Copied, HandedOver, Outlet, Receipt};
+use crate::durable::{AcceptError, Copied, HandedOver, Held, Outlet, Receipt};
 use crate::failure::Failure;
 use crate::observe::{DeadLetterReason, Lost};
 
@@ -91,16 +93,18 @@ impl<'a, A: Actor> HandOver<'a, A> {
 
     fn into_handed_over(self) -> HandedOver {
         let Self { to, outlet, kind, body, message, key, receipt, is_told } = self;
-        let copy = Box::new(Copy { message, to: to.clone(), is_told });
-        HandedOver { outlet, kind, body, accepted_at: SystemTime::now(), key, copy, receipt, is_told }
+        let held = Held::new(Box::new(Copy { message, to: to.clone(), is_told }), receipt);
+        HandedOver { outlet, kind, body, accepted_at: SystemTime::now(), key, held, is_told }
     }
 
     /// Gives the message back if there is no room.
     fn at_once(self) -> Result<(), A::Message> {
         let outlet = Arc::clone(&self.outlet);
-        outlet.inbox.hand_over(self.into_handed_over()).map_err(|back| match back.copy.into_any().downcast() {
-            Ok(message) => *message,
-            Err(_) => unreachable!("it was made a few lines above"),
+        outlet.inbox.hand_over(self.into_handed_over()).map_err(|refused| {
+            match refused.held.back().and_then(|copy| copy.into_any().downcast().ok()) {
+                Some(message) => *message,
+                None => unreachable!("it was made a few lines above"),
+            }
         })
     }
 
@@ -112,7 +116,11 @@ impl<'a, A: Actor> HandOver<'a, A> {
             let message = copy.into_any().downcast::<A::Message>().ok().map(|message| *message);
             (why, message)
         };
-        self.when_room().await.map_err(|(why, handed_over)| back((why, handed_over.copy)))?;
+        if let Err((why, refused)) = self.when_room().await {
+            let message = refused.held.back().and_then(|copy| copy.into_any().downcast::<A::Message>().ok());
+            return Err((why, message.map(|message| *message)));
+        }
+        // Whoever drops the message gives it back.
         stored.await.map_or_else(|_| Err((AcceptError::Stopped, None)), |stored| stored.map_err(back))
     }
 
@@ -230,7 +238,7 @@ pub(in crate::actor) fn asking<'a, A: Actor, T: Send + 'static>(
             }
             Ok(Way::Stored(outlet, encoded)) => {
                 if let Err((why, handed_over)) = HandOver::new(to, outlet, encoded, message).when_room().await {
-                    handed_over.copy.refuse(&why);
+                    handed_over.held.refuse(&why);
                 }
             }
             Err(AcceptError::Stopped) => return Err(to.core().end_reason().into_ask_error()),
@@ -287,8 +295,7 @@ async fn send_stored<A: Actor>(to: &ActorRef<A>, message: A::Message) -> Result<
         Ok(Way::Stored(outlet, encoded)) => match HandOver::new(to, outlet, encoded, message).stored().await {
             Ok(()) => Ok(()),
             Err((why, Some(message))) => refused(message, &why),
-            // The writer has gone with its runtime, and the message with it.
-            Err((_, None)) => std::future::pending().await,
+            Err((_, None)) => unreachable!("a message that is not stored comes back"),
         },
         Err(why) => refused(message, &why),
     }

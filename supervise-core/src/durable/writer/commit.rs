@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use tokio::time::Instant;
 
 use super::super::inbox::{HandedOver, Reply};
-use super::super::outlet::Late;
+use super::super::outlet::{Copied, Late};
 use super::super::store::{Append, Appended, CommitError, Stored};
 use super::super::ticket::Ticket;
 use super::{
@@ -158,11 +158,8 @@ impl Writer {
                 Some(Appended::Stored(seq)) => self.stored(seq, message),
                 Some(Appended::Known) => {
                     message.outlet.give_room();
-                    if let Some(receipt) = message.receipt {
-                        let _gone = receipt.send(Ok(()));
-                    }
                     // Its asker gets no answer: the first one with this key does.
-                    drop(message.copy.into_asker());
+                    drop(message.held.stored().and_then(Copied::into_asker));
                 }
                 None => message.refuse(&AcceptError::Unknown("the store gave no number".into())),
             },
@@ -229,10 +226,8 @@ impl Writer {
 
     /// A message is durable. It goes into the lane as it is, or it is read again in its turn.
     fn stored(&mut self, seq: Seq, message: HandedOver) {
-        let HandedOver { outlet, kind, body, accepted_at, copy, receipt, .. } = message;
-        if let Some(receipt) = receipt {
-            let _gone = receipt.send(Ok(()));
-        }
+        let HandedOver { outlet, kind, body, accepted_at, held, .. } = message;
+        let Some(copy) = held.stored() else { return };
         let Some(entry) = self.queues.get_mut(&outlet.number) else { return };
         if !outlet.queue().committed(seq) {
             if let Some(asker) = copy.into_asker() {

@@ -61,7 +61,7 @@ fn encode(block: &Block) -> TokenStream {
             continue;
         }
         if let Some(inline) = handler.arguments.inline.given() {
-            let (cfgs, at) = (&handler.cfgs, inline.span());
+            let (cfgs, at) = (&handler.cfgs, mixed.located_at(inline.span()));
             let krate = spans::path_at(krate, at);
             checks.extend(quote_spanned!(at=> #cfgs { #krate::__private::may_be_inline(__kind); }));
         }
@@ -70,9 +70,9 @@ fn encode(block: &Block) -> TokenStream {
         let (mut names, mut encoded) = (TokenStream::new(), TokenStream::new());
         for field in &handler.fields {
             let (ident, ty, text) = (located(&field.ident), &field.ty, field.ident.unraw().to_string());
-            let encode = at(ty, "encode");
+            let argument = at(ty);
             names.extend(quote_spanned!(mixed=> ref #ident,));
-            encoded.extend(quote_spanned!(mixed=> __kind.#encode::<#ty>(&mut __out, #text, #ident)?;));
+            encoded.extend(quote_spanned!(mixed=> __kind.#argument::<#ty>().encode(&mut __out, #text, #ident)?;));
         }
         arms.extend(quote_spanned! {mixed=>
             #cfgs
@@ -115,8 +115,8 @@ fn decode(block: &Block) -> TokenStream {
         let mut fields = TokenStream::new();
         for field in &handler.fields {
             let (ident, ty, text) = (located(&field.ident), &field.ty, field.ident.unraw().to_string());
-            let decode = at(ty, "decode");
-            fields.extend(quote_spanned!(mixed=> #ident: __kind.#decode::<#ty>(__from, #text)?,));
+            let argument = at(ty);
+            fields.extend(quote_spanned!(mixed=> #ident: __kind.#argument::<#ty>().decode(__from, #text)?,));
         }
         arms.extend(quote_spanned! {mixed=>
             #cfgs
@@ -124,7 +124,7 @@ fn decode(block: &Block) -> TokenStream {
         });
     }
     quote_spanned! {mixed=>
-        #[allow(unused_variables)]
+        #[allow(unreachable_patterns, unused_variables)]
         fn decode(
             kind: &::core::primitive::str,
             __from: &#krate::__private::Decoder<'_>,
@@ -149,6 +149,7 @@ fn names(block: &Block) -> TokenStream {
         }
     }
     quote_spanned! {mixed=>
+        #[allow(unreachable_patterns)]
         fn stored_message(
             kind: &::core::primitive::str,
         ) -> ::core::option::Option<&'static ::core::primitive::str> {
@@ -175,7 +176,8 @@ fn known(handler: &Handler) -> TokenStream {
     known
 }
 
-/// The name of a method, at the type of the argument that it is about.
-fn at(ty: &syn::Type, method: &str) -> Ident {
-    Ident::new(method, Span::mixed_site().located_at(spans::of(ty)))
+/// `argument`, at the type of the argument. rustc reports there that the type cannot be stored, once, because it drops a second error
+/// for the same place.
+fn at(ty: &syn::Type) -> Ident {
+    Ident::new("argument", Span::mixed_site().located_at(spans::of(ty)))
 }

@@ -86,7 +86,7 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// Leaves the rest of an inline turn to a worker.
+    /// Leaves the rest of an inline turn to a carrier.
     pub(in crate::actor::cell) fn defer(&mut self, interrupt: Interrupt<A::Message>) {
         self.rare().deferred = Some(interrupt);
     }
@@ -187,13 +187,13 @@ impl<A: Actor> EffectRunner<A> {
         }
         let name = contained(|| A::message_name(&message)).unwrap_or("");
         #[cfg(feature = "durable")]
-        let message = self.acknowledged(message);
+        let message = if const { A::DURABLE.is_some() } { Self::acknowledged(message) } else { message };
         self.cell.core.lose(name, DeadLetterReason::Abandoned, AskError::Unanswered, message);
     }
 
     /// A stored message that is not handled has its end all the same.
     #[cfg(feature = "durable")]
-    fn acknowledged(&self, mut message: A::Message) -> A::Message {
+    fn acknowledged(mut message: A::Message) -> A::Message {
         if let Some(ticket) = A::slot(&mut message).and_then(ReplySlot::take_ticket) {
             ticket.handled();
         }

@@ -64,7 +64,7 @@ impl<A: Actor> Runner<A> {
                 self.effects.quarantine(retry);
             }
             #[cfg(feature = "durable")]
-            if let Some(deliveries) = self.effects.aside.as_mut().and_then(|aside| aside.deliveries.as_mut()) {
+            if let Some(deliveries) = self.effects.deliveries_so_far() {
                 deliveries.restarted();
             }
             if let Some(timers) = self.ctx.timers_mut() {

@@ -303,10 +303,10 @@ impl<A: Actor> Runner<A> {
                 self.settle_replies(|_| AskError::Unanswered);
                 if let Some(aside) = &mut self.effects.aside {
                     aside.retries.forget();
-                    #[cfg(feature = "durable")]
-                    if let Some(deliveries) = &mut aside.deliveries {
-                        deliveries.handled();
-                    }
+                }
+                #[cfg(feature = "durable")]
+                if let Some(deliveries) = self.effects.deliveries_so_far() {
+                    deliveries.handled();
                 }
                 if self.effects.parked {
                     self.step(Input::Returned(Returned::Ok));
@@ -352,7 +352,7 @@ impl<A: Actor> Runner<A> {
     fn keep_patient(&mut self, asker: Option<Arc<dyn ErasedSlot>>) -> Option<Arc<dyn ErasedSlot>> {
         let lent = if A::KEEPS_REPLIES { self.ctx.take_lent() } else { None };
         #[cfg(feature = "durable")]
-        if let Some(deliveries) = self.effects.aside.as_mut().and_then(|aside| aside.deliveries.as_mut())
+        if let Some(deliveries) = self.effects.deliveries_so_far()
             && deliveries.may_retry()
         {
             match (asker, lent) {
@@ -383,10 +383,10 @@ impl<A: Actor> Runner<A> {
     fn message_failed(&mut self, failure: Option<&Failure>) {
         if let Some(aside) = &mut self.effects.aside {
             aside.retries.failed(failure);
-            #[cfg(feature = "durable")]
-            if let Some(deliveries) = &mut aside.deliveries {
-                deliveries.failed(failure);
-            }
+        }
+        #[cfg(feature = "durable")]
+        if let Some(deliveries) = self.effects.deliveries_so_far() {
+            deliveries.failed(failure);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Stored messages: beginning one, and trying one again.
 //!
-//! Rules 27.5 to 27.8.
+//! Rules 27.5, 27.6, 27.7 and 27.8.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl<A: Actor> Runner<A> {
     /// Tries the stored message that comes before all others.
     #[cold]
     pub(super) fn try_again(&mut self) -> Option<Next> {
-        let deliveries = self.effects.aside.as_mut()?.deliveries.as_mut()?;
+        let deliveries = self.effects.deliveries_so_far()?;
         let (ticket, asker) = match deliveries.due()? {
             Due::NotYet => return Some(Next::WaitForStore),
             Due::Now(ticket, asker) => (ticket, asker),

@@ -12,7 +12,7 @@ use crate::base::drop_contained;
 use crate::observe::{DeadLetterReason, Lost};
 
 /// Messages that are not handled in their order.
-pub(in crate::actor::cell) struct Aside<M> {
+pub(in crate::actor::cell) struct SetAside<M> {
     pub(super) stash: VecDeque<M>,
     /// Messages from the stash that must be checked again, before those that wait.
     pub(super) unstashed: VecDeque<M>,
@@ -26,9 +26,9 @@ pub(in crate::actor::cell) struct Aside<M> {
 
 impl<A: Actor> EffectRunner<A> {
     /// The messages that are not handled in their order.
-    pub(in crate::actor::cell) fn aside(&mut self) -> &mut Aside<A::Message> {
+    pub(in crate::actor::cell) fn aside(&mut self) -> &mut SetAside<A::Message> {
         self.aside.get_or_insert_with(|| {
-            Box::new(Aside {
+            Box::new(SetAside {
                 stash: VecDeque::new(),
                 unstashed: VecDeque::new(),
                 retries: Retries::new(),
@@ -37,6 +37,16 @@ impl<A: Actor> EffectRunner<A> {
                 gathered: None,
             })
         })
+    }
+
+    /// The stored messages that were begun, if there are any.
+    #[cfg(feature = "durable")]
+    #[inline]
+    pub(in crate::actor::cell) fn deliveries_so_far(&mut self) -> Option<&mut Deliveries> {
+        if const { A::DURABLE.is_none() } {
+            return None;
+        }
+        self.aside.as_mut()?.deliveries.as_deref_mut()
     }
 
     /// The stored messages that were begun.
