@@ -6,8 +6,13 @@
 
 pub use supervise_core::durable::*;
 
+#[cfg(feature = "durable-jetstream")]
+mod jetstream;
 #[cfg(feature = "durable-sqlite")]
 mod sqlite;
+
+#[cfg(feature = "durable-jetstream")]
+pub use self::jetstream::JetStreamStore;
 
 #[cfg(feature = "durable-sqlite")]
 pub use self::sqlite::SqliteStore;

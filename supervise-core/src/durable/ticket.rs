@@ -134,6 +134,11 @@ impl Ticket {
         }
     }
 
+    /// The writer puts it into quarantine.
+    pub(super) fn leaves(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
     /// The failures so far.
     pub(crate) fn failures(&self) -> Vec<Failure> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()

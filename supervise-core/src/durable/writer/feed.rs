@@ -43,8 +43,12 @@ impl Writer {
         let is_free = self.suspects.is_free(outlet);
         let Some(entry) = self.queues.get(&outlet) else { return false };
         let fed = entry.outlet.queue().page(wanted, &seen, is_free);
-        let (mut was_tried, mut charges) = (false, false);
+        let (mut was_tried, mut charges, mut confines) = (false, false, false);
         for fed in fed {
+            // Nothing begins before it is durable what became of the messages before it, or both would be repeated after a crash.
+            if std::mem::take(&mut confines) {
+                self.commit().await;
+            }
             let seq = match fed {
                 Fed::Push(seq) | Fed::Try(seq) | Fed::Forget(seq) | Fed::Charge(seq) => seq,
                 Fed::Crashed(seq) | Fed::Damaged(seq) => seq,
@@ -63,18 +67,20 @@ impl Writer {
                     charges = true;
                 }
                 Fed::Crashed(seq) => {
+                    confines = true;
                     let failures = earlier(&stored);
                     self.quarantine(outlet, seq, stored.kind.into(), Fate::CrashedTheProcess, failures, false);
                 }
                 Fed::Damaged(seq) => {
+                    confines = true;
                     let failures = earlier(&stored);
                     self.quarantine(outlet, seq, stored.kind.into(), Fate::Damaged, failures, false);
                 }
-                Fed::Push(_) => self.deliver(outlet, stored),
+                Fed::Push(_) => confines = !self.deliver(outlet, stored),
                 Fed::Try(seq) => {
                     was_tried = true;
                     self.suspects.tries(outlet, seq, self.began.elapsed());
-                    self.deliver(outlet, stored);
+                    confines = !self.deliver(outlet, stored);
                 }
             }
         }
@@ -103,24 +109,28 @@ impl Writer {
         self.group.add(change, commit::Then::Charged { outlet, ticket: None });
     }
 
-    fn deliver(&mut self, outlet: u64, stored: Stored) {
-        let Some(entry) = self.queues.get_mut(&outlet) else { return };
+    /// Gives a message to its owner. Returns false if it goes into quarantine.
+    fn deliver(&mut self, outlet: u64, stored: Stored) -> bool {
+        let Some(entry) = self.queues.get_mut(&outlet) else { return true };
         let seq = stored.seq;
         let waited = self.ended == Ended::MachineStopped && entry.outlet.queue().is_inherited(seq);
         let after_crash = stored.crashes > 0 || waited;
         let asker = entry.askers.remove(&seq);
-        let (kind, failures): (Arc<str>, _) = (stored.kind.as_str().into(), earlier(&stored));
+        let (kind, mut failures): (Arc<str>, _) = (stored.kind.as_str().into(), earlier(&stored));
         let ticket = Arc::new(Ticket::new(&entry.outlet, Arc::clone(&kind), stored, after_crash));
-        match entry.recipient.deliver(Arc::clone(&ticket), None, asker) {
+        let fate = match entry.recipient.deliver(Arc::clone(&ticket), None, asker) {
             // If the actor has ended, dropping the ticket gives the message back.
-            Ok(()) | Err(Undelivered::Gone) => {}
-            Err(Undelivered::Spent) => ticket.quarantine_as(Fate::Failed, failures),
+            Ok(()) | Err(Undelivered::Gone) => return true,
+            Err(Undelivered::Spent) => Fate::Failed,
             Err(Undelivered::Undecodable(text)) => {
-                let mut failures = failures;
                 failures.push(Failure::other(text));
-                ticket.quarantine_as(Fate::Undecodable, failures);
+                Fate::Undecodable
             }
-        }
+        };
+        ticket.leaves();
+        self.quarantine(outlet, seq, kind, fate, failures, false);
+        self.over(outlet, seq);
+        false
     }
 
     /// Controls whose predecessors are in the lane take their places.

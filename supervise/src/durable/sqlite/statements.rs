@@ -221,7 +221,7 @@ impl Meta {
             let number = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
             let (store, epoch, last_commit) = (number(0)?, number(1)?, number(2)?);
             let (next_queue, is_open, boot) = (row.get(3)?, row.get(4)?, row.get(5)?);
-            Ok((Self { store, epoch, last_commit, next_queue, is_open, boot }, row.get(6)?))
+            Ok((Self { store, epoch, last_commit, next_queue, is_open, boot }, row.get::<_, i64>(6)?))
         });
         match found {
             Ok((meta, sum)) => Ok(Some(meta).filter(|meta| meta.sum() == sum)),
