@@ -60,7 +60,10 @@ impl Backoff {
     #[track_caller]
     pub const fn exponential(min: Duration, max: Duration) -> Self {
         assert!(!min.is_zero(), "the shortest delay of a backoff must be longer than zero");
-        assert!(min.as_nanos() <= max.as_nanos(), "the shortest delay of a backoff must not exceed the longest");
+        assert!(
+            min.as_nanos() <= max.as_nanos(),
+            "the shortest delay of a backoff must not be longer than the longest: write a smaller `min` or a larger `max`"
+        );
         Self {
             growth: Growth::Exponential { min, max, jitter: 0.0 },
             reset: Reset::After(max),
@@ -106,8 +109,8 @@ impl Backoff {
         self.checked()
     }
 
-    /// Gives a child up that goes on failing: a failure that comes `limit` or more after the first one of its row is not answered by a
-    /// restart, but as [`OnLimit`](crate::OnLimit) says. A quiet time ends the row. Limits of the number of restarts apply beside it.
+    /// Gives a child up that goes on failing: a failure that comes `limit` or more after the first one of its streak is not answered by a
+    /// restart, but as [`OnLimit`](crate::OnLimit) says. A quiet time ends the streak. Limits of the number of restarts apply beside it.
     ///
     /// Rule [7.13](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.13).
     ///
@@ -125,7 +128,7 @@ impl Backoff {
         if let Some(limit) = self.give_up_after {
             assert!(
                 self.may_give_up_after(limit),
-                "a backoff gives a child up after a time that is longer than its longest delay and its quiet time; a linear one does not"
+                "`give_up_after` must be longer than `max` and `reset_after`: write a longer time (a linear backoff cannot give up)"
             );
         }
         self
@@ -374,7 +377,7 @@ mod tests {
         assert!(!count.gave_up());
     }
 
-    /// Rule 7.13: that a start takes its time to fail does not end the row.
+    /// Rule 7.13: that a start takes its time to fail does not end the streak.
     #[test]
     fn a_child_that_cannot_start_is_given_up() {
         let backoff = Backoff::exponential(seconds(1), seconds(8)).give_up_after(seconds(60));

@@ -1,144 +1,144 @@
-//! The database that all pieces write to, and the connection that all of them use.
+//! The store behind the sessions. It notices what a version does wrong.
 
-use std::collections::HashMap;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufStream};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::yield_now;
 
-/// After so long without an answer, the store counts as gone.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// A number that makes its session panic.
+pub const POISON: u64 = u64::MAX;
 
-/// How long a slow store takes for an order.
-const SLOW: Duration = Duration::from_millis(10);
+/// Told when a session begins to end, with what lets it go on.
+type Gate = mpsc::UnboundedSender<(u64, oneshot::Sender<()>)>;
 
-/// Whether an order brings a bug to light.
-pub(crate) fn is_poison(order: u64) -> bool {
-    order % 200 == 13
-}
-
-/// A connection to the store.
-#[derive(Debug)]
-pub(crate) struct Connection(BufStream<TcpStream>);
-
-impl Connection {
-    pub(crate) async fn open(store: SocketAddr) -> io::Result<Self> {
-        Ok(Self(BufStream::new(timeout(PATIENCE, TcpStream::connect(store)).await??)))
-    }
-
-    /// Returns when the order is in the store. After an error the connection is of no use.
-    ///
-    /// # Panics
-    ///
-    /// If the order is poison.
-    pub(crate) async fn write(&mut self, order: u64) -> io::Result<()> {
-        assert!(!is_poison(order), "a bug that some orders bring to light");
-        let mut answer = String::new();
-        timeout(PATIENCE, async {
-            self.0.write_all(format!("{order}\n").as_bytes()).await?;
-            self.0.flush().await?;
-            self.0.read_line(&mut answer).await
-        })
-        .await??;
-        if answer == "ok\n" { Ok(()) } else { Err(io::Error::other("refused")) }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    Well,
-    /// It takes its time.
-    Slow,
-    /// Nothing listens, and all connections are closed.
-    Down,
-    /// It takes orders, and neither writes nor answers.
-    Hung,
-    /// It refuses.
-    Broken,
+/// Keeps the numbers of each key. A session opens its key when it starts, and closes it when it ends.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Store {
-    pub(crate) address: SocketAddr,
-    mode: watch::Sender<Mode>,
-    rows: Arc<Mutex<HashMap<u64, usize>>>,
+struct Inner {
+    entries: Vec<Entry>,
+    live: watch::Sender<usize>,
+    opened: AtomicUsize,
+    /// How often a key had two sessions at once.
+    overlaps: AtomicUsize,
+    gate: Mutex<Option<Gate>>,
+    /// While it is paused, no number is appended.
+    paused: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    numbers: Mutex<Vec<u64>>,
+    is_open: AtomicBool,
 }
 
 impl Store {
-    pub(crate) async fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let (mode, modes) = watch::channel(Mode::Well);
-        let rows = Arc::default();
-        tokio::spawn(serve(listener, address, modes, Arc::clone(&rows)));
-        Ok(Self { address, mode, rows })
-    }
-
-    pub(crate) fn set(&self, mode: Mode) {
-        self.mode.send_replace(mode);
-    }
-
-    /// How often each order was written.
-    pub(crate) fn rows(&self) -> HashMap<u64, usize> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-async fn serve(
-    listener: TcpListener,
-    address: SocketAddr,
-    mut modes: watch::Receiver<Mode>,
-    rows: Arc<Mutex<HashMap<u64, usize>>>,
-) {
-    let mut listener = Some(listener);
-    let mut clients = JoinSet::new();
-    loop {
-        let mode = *modes.borrow_and_update();
-        if mode == Mode::Down {
-            listener = None;
-            clients.shutdown().await;
-        } else if listener.is_none() {
-            listener = TcpListener::bind(address).await.ok();
-        }
-        tokio::select! {
-            Some(Ok((stream, _))) = async { Some(listener.as_ref()?.accept().await) } => {
-                clients.spawn(attend(stream, modes.clone(), Arc::clone(&rows)));
-            }
-            changed = modes.changed() => if changed.is_err() { return },
-            () = sleep(Duration::from_millis(5)), if listener.is_none() => {}
-        }
-    }
-}
-
-async fn attend(stream: TcpStream, mut modes: watch::Receiver<Mode>, rows: Arc<Mutex<HashMap<u64, usize>>>) {
-    let mut stream = BufStream::new(stream);
-    let mut line = String::new();
-    while let Ok(1..) = stream.read_line(&mut line).await {
-        let order = line.trim().parse().unwrap_or_default();
-        line.clear();
-        let mode = *modes.borrow_and_update();
-        let answer = match mode {
-            Mode::Well | Mode::Slow => {
-                if mode == Mode::Slow {
-                    sleep(SLOW).await;
-                }
-                *rows.lock().unwrap_or_else(PoisonError::into_inner).entry(order).or_default() += 1;
-                "ok\n"
-            }
-            Mode::Broken | Mode::Down => "no\n",
-            Mode::Hung => {
-                let _changed = modes.changed().await;
-                return;
-            }
+    pub fn new(keys: usize) -> Self {
+        let entry = || Entry { numbers: Mutex::new(Vec::with_capacity(8)), is_open: AtomicBool::new(false) };
+        let inner = Inner {
+            entries: std::iter::repeat_with(entry).take(keys).collect(),
+            live: watch::Sender::new(0),
+            opened: AtomicUsize::new(0),
+            overlaps: AtomicUsize::new(0),
+            gate: Mutex::new(None),
+            paused: watch::Sender::new(false),
         };
-        if stream.write_all(answer.as_bytes()).await.is_err() || stream.flush().await.is_err() {
-            return;
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Opens a key, for the session that has it from now on.
+    pub async fn open(&self, key: u64) -> Lease {
+        let entry = self.entry(key);
+        if entry.is_open.swap(true, SeqCst) {
+            self.inner.overlaps.fetch_add(1, SeqCst);
         }
+        self.inner.opened.fetch_add(1, SeqCst);
+        self.inner.live.send_modify(|live| *live += 1);
+        let lease = Lease { store: self.clone(), key, count: 0 };
+        // Stands for a read from a database.
+        yield_now().await;
+        lease
+    }
+
+    fn entry(&self, key: u64) -> &Entry {
+        &self.inner.entries[usize::try_from(key).unwrap_or(usize::MAX)]
+    }
+
+    pub fn numbers(&self, key: u64) -> Vec<u64> {
+        self.entry(key).numbers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn overlaps(&self) -> usize {
+        self.inner.overlaps.load(SeqCst)
+    }
+
+    /// How many sessions there have been.
+    pub fn opened(&self) -> usize {
+        self.inner.opened.load(SeqCst)
+    }
+
+    /// The number of sessions that have not ended.
+    pub fn live(&self) -> watch::Receiver<usize> {
+        self.inner.live.subscribe()
+    }
+
+    pub fn pause(&self, paused: bool) {
+        self.inner.paused.send_replace(paused);
+    }
+
+    pub fn set_gate(&self, gate: Option<Gate>) {
+        *self.inner.gate.lock().unwrap_or_else(PoisonError::into_inner) = gate;
+    }
+}
+
+/// A session's hold of its key. Dropping it gives the key up, but a session that ends in order closes it.
+#[derive(Debug)]
+pub struct Lease {
+    store: Store,
+    key: u64,
+    count: usize,
+}
+
+impl Lease {
+    /// # Panics
+    ///
+    /// If the number is poison.
+    pub async fn append(&mut self, number: u64) {
+        assert!(number != POISON, "a poisoned number");
+        if *self.store.inner.paused.borrow() {
+            let mut paused = self.store.inner.paused.subscribe();
+            let _never_closed = paused.wait_for(|paused| !paused).await;
+        }
+        self.store.entry(self.key).numbers.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+        self.count += 1;
+        // Stands for a write to a database.
+        yield_now().await;
+    }
+
+    /// How many numbers this session has appended.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Gives the key up in order.
+    pub async fn close(self) {
+        let gate = self.store.inner.gate.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(gate) = gate {
+            let (go_on, may_go_on) = oneshot::channel();
+            let _nobody_asks = gate.send((self.key, go_on));
+            let _at_once = may_go_on.await;
+        }
+        yield_now().await;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.store.entry(self.key).is_open.store(false, SeqCst);
+        self.store.inner.live.send_modify(|live| *live -= 1);
     }
 }

@@ -35,9 +35,16 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.is_terminating() || self.stop_is_pending()
     }
 
-    /// Whether this actor has asked the child to stop, and waits for its end.
+    /// Whether this actor stops the child, and waits for its end.
     pub fn awaits_end_of(&self, child: ChildId) -> bool {
         self.is_dying(child)
+    }
+
+    /// Whether this actor has asked the child to stop. Declared children are asked one after another.
+    ///
+    /// Rule 14.4.
+    pub fn has_asked_to_stop(&self, child: ChildId) -> bool {
+        self.is_dying(child) && self.fields.as_ref().is_none_or(|fields| !fields.is_in_line(child))
     }
 
     /// How many suspensions have not been undone yet.
@@ -106,7 +113,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rule 10.6.
     pub fn failures_in_row(&self, id: ChildId) -> u32 {
         let child = self.children.as_ref().and_then(|all| all.find(id));
-        child.and_then(ChildRecord::history).map_or(0, |history| history.row.failures())
+        child.and_then(ChildRecord::history).map_or(0, |history| history.streak.failures())
     }
 
     /// How much of the limit a failure of this child would find used at `now`. `None` if there is no limit.
@@ -248,7 +255,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if self.is_terminating() {
             return None;
         }
-        let earlier = self.watch_tables().watch(subject, kind);
+        let earlier = self.watches().watch(subject, kind);
         if earlier.is_none() {
             effects.push(Effect::Watch(subject.clone()));
         }
