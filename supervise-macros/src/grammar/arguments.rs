@@ -12,7 +12,7 @@ use crate::block::parse::handler::redeliveries;
 use crate::block::parse::implements::implements;
 use crate::block::parse::message::{derives, message, name, visibility};
 use crate::declaration::model::Mailbox;
-use crate::declaration::parse::{child_name, mailbox, module, stash};
+use crate::declaration::parse::{child_name, limit, mailbox, module, stash};
 use crate::settings::{duration, flag, word};
 use crate::supervise::model::{Backoff, Log, Reset};
 use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
@@ -89,6 +89,8 @@ arguments! {
             "The child's name. Default: the field's name.";
         "idle" => idle: Value<Duration> = length, "idle = \"5m\"",
             "For keyed children: how long a child may handle no message before it is passivated. Default: without limit.";
+        "limit" => limit: Value<usize> = limit, "limit = 10_000",
+            "For keyed children: how many there may be at a time. Set it if the keys come from outside the program. Default: any number.";
     }
 
     /// The arguments of `backoff(..)`.
