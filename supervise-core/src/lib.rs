@@ -55,14 +55,15 @@ pub mod testkit;
 
 pub use actor::{
     Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRuleFor, AlreadyWatched, Answer, AnyActor,
-    AnyActorRef, Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen,
-    Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll,
-    DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope, EscalationsDecidedBy,
-    Factory, FailsWith, FailuresDecidedBy, GivesProps, InitializationFailed, InvalidSettings, MessageFor,
-    NeverFails, NeverRestarts, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled,
-    RulesUseOneNameFor, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError,
-    StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated,
-    TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work, WorkId,
+    AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
+    Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
+    DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
+    EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, GivesProps, HasOneRuleOrOneSpellingFor,
+    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, ProtocolRef, RefOf,
+    Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
+    SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
+    TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
+    WatchesAny, Work, WorkId,
 };
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};

@@ -45,8 +45,8 @@ pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    Ruled, RulesUseOneNameFor, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleOrOneSpellingFor, InitializationFailed,
+    NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -58,7 +58,9 @@ pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
-pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};
+pub use self::request::{
+    Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Request, SendError, SendErrorReason,
+};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;
 pub use self::table::{

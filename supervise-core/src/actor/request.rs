@@ -1,10 +1,12 @@
 //! A request: one message on its way to an actor, told or asked.
 //!
-//! An ask resolves at most once: with the reply, with the failure that it caused, because the actor stopped, because
-//! its mailbox was full, or by its timeout. Except for the timeout, the holder of the [`ReplyTo`] resolves it.
+//! An ask resolves at most once: with the reply, or with an error. The error is the failure that the message caused,
+//! the end of the actor, a full mailbox, or the timeout. The holder of the [`ReplyTo`] resolves the ask, except for the
+//! timeout, which is up to the asker.
 //!
 //! Rules 1.5, 1.7, 19.2, 19.5, 19.6 and 19.8.
 
+mod not_a_future;
 mod within;
 
 use std::fmt;
@@ -16,6 +18,7 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 
+pub use self::not_a_future::AwaitedInAnAsyncBlock;
 pub use self::within::{AskTimeout, AskWithin};
 
 use crate::actor::actor_ref::ActorRef;
@@ -109,8 +112,8 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
 
-    /// Sends the message, and lets its reply go to the asker of another message. A handler that has taken its reply slot uses
-    /// this to hand the slot on. The actor's handler answers as it answers any asker, and a failure reaches the asker too. If
+    /// Sends the message, whose reply then goes to the asker of another message. A handler that has taken its reply
+    /// slot can pass the slot on in this way. If the actor fails at the message, the failure goes to that asker too. If
     /// the actor has stopped, or its bounded mailbox is full and refuses messages, the asker gets the error for that.
     /// Rule [19.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.2).
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
@@ -213,7 +216,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
 }
 
 impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
-    /// The asker waits no more (rule 19.8).
+    /// The asker stops waiting (rule 19.8).
     fn give_up(&mut self) {
         self.0 = AskState::Done;
     }
@@ -389,7 +392,7 @@ pub enum AskError {
     /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
     #[error("the actor has stopped because of a failure: {0}")]
     StoppedByFailure(#[source] Failure),
-    /// There is no answer: the holder of the reply slot ([`ReplyTo`]) dropped it.
+    /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room.

@@ -21,9 +21,9 @@ macro_rules! hints {
 
 hints! {
     TakesMessages:
-        "a `{Self}` has a method for each message",
+        "a `{Self}` takes no message values: it has a method for each handler",
         "call the method that is named after the handler",
-        "for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send";
+        "import and build no message: for `#[handler] fn greet(&mut self, name: String)` write `r.greet(name).await?` to ask, `r.greet(name).tell()?` to send";
     StopsByItself:
         "a `{Self}` has a method for each message, and the other methods of refs are those of `actor_ref()`",
         "call `.actor_ref()` first",

@@ -17,7 +17,7 @@
 //!    dropped outside all of them.
 //! 2. A seat is in the map exactly while it has an occupant; both change under the seat's lock.
 //! 3. Messages for a child that will have a successor stay in the child's own mailbox, within its bound, until the
-//!    successor has started. There is no other buffer.
+//!    successor has started. They are kept nowhere else.
 //!
 //! Rules 18.1 to 18.10.
 
