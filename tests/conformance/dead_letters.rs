@@ -60,7 +60,8 @@ fn reached_nobody(log: &Log, level: Level) -> Vec<String> {
 
 /// The lines about dead letters as a whole.
 fn summaries(log: &Log) -> Vec<String> {
-    log.at(Level::INFO).into_iter().filter(|said| said.contains("dead letters")).collect()
+    let is_summary = |said: &String| said.contains("dead letters") || said.contains("1 dead letter ");
+    log.at(Level::INFO).into_iter().filter(is_summary).collect()
 }
 
 /// Rule 10.4.
