@@ -89,6 +89,7 @@ async fn s24_ten_dead_letters_have_a_line_and_the_others_are_counted(system: &Te
     let letters = system.take_all(|event| matches!(event, Event::DeadLetter(_))).await;
     assert_eq!(letters.len(), 9 + 1_000 + 1 + 1);
     lose(10);
+    assert_eq!(system.take_all(|event| matches!(event, Event::DeadLetter(_))).await.len(), 10);
     system.terminate().await;
     let said = summaries(&log);
     assert_eq!(said.len(), 4, "another pause, and what it left out");
