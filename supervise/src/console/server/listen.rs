@@ -56,8 +56,9 @@ impl Listener {
         use std::os::unix::net::{UnixListener, UnixStream};
 
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        // A socket on which somebody still listens stays.
-        if is_socket && UnixStream::connect(path).is_err() {
+        // Only a socket on which nobody listens is replaced: not one that may not be connected to, or is of another kind.
+        let is_left = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        if is_socket && UnixStream::connect(path).is_err_and(is_left) {
             std::fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
@@ -264,7 +265,10 @@ mod tests {
         let (mut client, ours) = duplex(64 * 1_024);
         dial.send(ours).expect("it listens");
         let began = Instant::now();
-        client.write_all(b"GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.expect("room");
+        client
+            .write_all(b"GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .await
+            .expect("room");
         let mut answer = String::new();
         tokio::select! {
             read = client.read_to_string(&mut answer) => { read.expect("text"); }
