@@ -1,5 +1,8 @@
-//! Attacks on the console's server and on its actions, over real sockets. Rules 22.4, 22.5 and 22.7.
+//! Attacks on the console's server and on its actions, over real sockets. Rules 22.4, 22.5, 22.7 and 22.10.
 
 mod actions;
 mod client;
+mod lines;
+#[path = "../conformance/log.rs"]
+mod log;
 mod server;

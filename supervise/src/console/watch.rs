@@ -8,6 +8,8 @@ use supervise_core::{ActorSystem, DeciderTable, Event, Events, Interest, Strateg
 
 use super::collector::{Collector, Look, View};
 use super::detail::Chooser;
+#[cfg(feature = "tracing")]
+use super::lines::{Lines, say};
 use super::rows::Listing;
 use super::sight::{Happening, Sight};
 use super::text::text;
@@ -22,13 +24,22 @@ pub struct Watch {
     collector: Collector,
     texts: bool,
     view: View,
+    #[cfg(feature = "tracing")]
+    lines: Lines,
 }
 
 impl Watch {
     pub(super) fn new(system: &ActorSystem, texts: bool) -> Self {
         let events = system.events().subscribe_to(Interest::FAILURES | Interest::DEAD_LETTERS);
-        let mut watch =
-            Self { system: system.clone(), events, collector: Collector::default(), texts, view: View::default() };
+        let mut watch = Self {
+            system: system.clone(),
+            events,
+            collector: Collector::default(),
+            texts,
+            view: View::default(),
+            #[cfg(feature = "tracing")]
+            lines: Lines::default(),
+        };
         watch.look();
         watch
     }
@@ -50,6 +61,10 @@ impl Watch {
         let look = self.collector.look(self.system.uptime(), listings);
         if let Some(view) = walk(&self.system, look) {
             self.view = View { took: began.elapsed(), ..view };
+            #[cfg(feature = "tracing")]
+            for line in self.lines.after(&self.view.cards, self.view.more_cards == 0, self.view.now) {
+                say(self.system.name(), &line);
+            }
         }
     }
 
