@@ -110,6 +110,57 @@ async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system:
     assert!(said(log.at(tracing::Level::INFO)).iter().any(|line| line.contains("no longer near its limit")));
 }
 
+/// CON-12: also without a console, the line of a failure says when it was the last one that is allowed. Rule 10.2.
+#[supervise::test]
+async fn con_12_a_failure_line_says_that_the_next_failure_reaches_the_limit(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    for _ in 0..2 {
+        clerk.stamp().tell().unwrap();
+    }
+    system.settle().await;
+    let errors = log.errors();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    let last = "it restarts at once, for the last time before its limit (2 restarts within 1 min): then desk fails too";
+    assert!(!errors[0].contains("last time") && errors[1].contains(last), "{errors:?}");
+}
+
+/// What lasts is said again, with new numbers.
+#[supervise::test]
+async fn con_06_what_lasts_is_said_again_every_ten_minutes(system: &TestSystem) {
+    let log = Log::open();
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let (_done, until) = oneshot::channel();
+    clerk.think(until).tell().unwrap();
+    let (_other, until) = oneshot::channel();
+    clerk.think(until).tell().unwrap();
+    looks(system, &mut watch, 25 * 60).await;
+    let warnings = said(log.warnings());
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings[2].contains("clerk is stuck. In `think` for 20 min"), "{}", warnings[2]);
+    assert!(warnings[2].contains("not_well=1"), "{}", warnings[2]);
+}
+
+/// CON-27: lost messages have a line that says what each single line cannot.
+#[supervise::test]
+async fn con_27_lost_messages_have_a_line_that_sums_up(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_dead_letters();
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.actor_ref().stop();
+    system.settle().await;
+    for _ in 0..12 {
+        let _lost = clerk.stamp().tell();
+    }
+    looks(system, &mut watch, 3).await;
+    let warnings = said(log.warnings());
+    let lost = warnings.iter().find(|line| line.contains("clerk loses messages. 12 dead letters"));
+    assert!(lost.is_some_and(|line| line.contains("`Stamp`: the recipient has ended")), "{warnings:?}");
+}
+
 /// CON-24: the lines have no text of an error.
 #[supervise::test]
 async fn con_24_the_lines_have_no_text_of_an_error(system: &TestSystem) {

@@ -128,7 +128,9 @@ pub(super) fn ailment(
             return Some(Kind::Deadlock);
         }
         let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
-        if holds_up && lasted(mark.message_since, STUCK) {
+        // For whom it waits is known from the last look, if that found it long in this message.
+        let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
+        if holds_up && is_known && lasted(mark.message_since, STUCK) {
             return Some(Kind::Stuck);
         }
     }

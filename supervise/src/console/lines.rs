@@ -2,6 +2,7 @@
 //!
 //! Rule 22.10.
 
+use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ const TARGET: &str = "supervise";
 
 /// So long after a line, there is no other one that the same card begins.
 const QUIET: Duration = Duration::from_secs(60);
+/// After this long, what lasts is said again.
+const REMIND: Duration = Duration::from_secs(10 * 60);
 /// How many cards are remembered.
 const MOST: usize = 256;
 
@@ -28,6 +31,8 @@ struct Told {
     kind: Kind,
     subject: String,
     path: String,
+    since: Time,
+    /// The time of the last line.
     at: Time,
     /// Whether no line has said that it is over.
     is_on: bool,
@@ -36,30 +41,37 @@ struct Told {
 /// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    Begins { kind: Kind, path: &'a str, actors: usize, says: &'a str },
+    Is { kind: Kind, path: &'a str, actors: usize, says: &'a str },
     Over { kind: Kind, path: String, after: Duration },
 }
 
 impl Lines {
     /// What is to be said after a look. `is_all`: these are all cards.
     pub(super) fn after<'a>(&mut self, cards: &'a [Card], is_all: bool, now: Time) -> Vec<Line<'a>> {
-        let mut lines = Vec::new();
+        let mut lines: Vec<Line<'a>> = Vec::new();
         for told in self.0.iter_mut().filter(|told| told.is_on && is_all) {
             if !cards.iter().any(|card| told.is_about(card)) {
                 told.is_on = false;
-                let after = now.saturating_sub(told.at);
+                let after = now.saturating_sub(told.since);
                 lines.push(Line::Over { kind: told.kind, path: told.path.clone(), after });
             }
         }
         self.0.retain(|told| told.is_on || now.saturating_sub(told.at) < QUIET);
         for card in cards.iter().filter(|card| !has_lines_already(card.kind)) {
-            if self.0.len() >= MOST || self.0.iter().any(|told| told.is_about(card)) {
-                continue;
-            }
             let Card { kind, path, actors, says, .. } = card;
-            let (subject, path) = (card.subject.clone(), path.as_str());
-            self.0.push(Told { kind: *kind, subject, path: path.to_owned(), at: now, is_on: true });
-            lines.push(Line::Begins { kind: *kind, path, actors: *actors, says });
+            let has_room = self.0.len() < MOST;
+            match self.0.iter_mut().find(|told| told.is_about(card)) {
+                Some(told) if told.is_on && now.saturating_sub(told.at) >= REMIND => {
+                    told.at = now;
+                    path.clone_into(&mut told.path);
+                }
+                None if has_room => {
+                    let (subject, path) = (card.subject.clone(), path.clone());
+                    self.0.push(Told { kind: *kind, subject, path, since: now, at: now, is_on: true });
+                }
+                _ => continue,
+            }
+            lines.push(Line::Is { kind: *kind, path, actors: *actors, says });
         }
         lines
     }
@@ -71,28 +83,44 @@ impl Told {
     }
 }
 
-/// Whether the lines of failures and dead letters tell it.
+/// Whether the line of a failure tells it.
 fn has_lines_already(kind: Kind) -> bool {
-    matches!(kind, Kind::RestartLoop | Kind::BranchDown | Kind::MessagesLost)
+    kind == Kind::BranchDown
 }
 
-/// Says it. A subscriber that panics ends nothing.
-pub(super) fn say(system: &str, line: &Line<'_>) {
+/// Says it, and how many actors are not well. A subscriber that panics ends nothing.
+pub(super) fn say(system: &str, not_well: usize, line: &Line<'_>) {
     let say = || match line {
-        Line::Begins { kind, path, actors, says } => {
+        Line::Is { kind, path, actors, says } => {
             let (problem, kind) = (problem(*kind), kind.word());
             let others = match actors {
                 0 | 1 => String::new(),
                 more => format!(" (and {} like it)", count(more - 1)),
             };
-            warn!(target: TARGET, system, actor = path, kind, actors, "{} {problem}{others}. {says}", name(path));
+            warn!(
+                target: TARGET, actor = %Full(system, path), kind, not_well,
+                "{} {problem}{others}. {says}", name(path)
+            );
         }
         Line::Over { kind, path, after } => {
             let (end, kind) = (end(*kind), kind.word());
-            info!(target: TARGET, system, actor = path, kind, "{} {end}, after {}", name(path), Span(*after));
+            let path: &str = path;
+            info!(
+                target: TARGET, actor = %Full(system, path), kind, not_well,
+                "{} {end}, after {}", name(path), Span(*after)
+            );
         }
     };
     _ = catch_unwind(AssertUnwindSafe(say));
+}
+
+/// A path as the other lines write it.
+struct Full<'a>(&'a str, &'a str);
+
+impl Display for Full<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "supervise://{}{}", self.0, self.1)
+    }
 }
 
 fn name(path: &str) -> &str {
@@ -109,7 +137,9 @@ fn problem(kind: Kind) -> &'static str {
         Kind::SlowStart => "is slow to start",
         Kind::SlowEnd => "is slow to end",
         Kind::NearLimit => "is near its limit",
-        Kind::BranchDown | Kind::RestartLoop | Kind::MessagesLost => "needs attention",
+        Kind::RestartLoop => "is in a restart loop",
+        Kind::MessagesLost => "loses messages",
+        Kind::BranchDown => "is down",
     }
 }
 
@@ -123,6 +153,8 @@ fn end(kind: Kind) -> &'static str {
         Kind::SlowStart => "is no longer starting",
         Kind::SlowEnd => "is no longer stopping",
         Kind::NearLimit => "is no longer near its limit",
-        Kind::BranchDown | Kind::RestartLoop | Kind::MessagesLost => "no longer needs attention",
+        Kind::RestartLoop => "is no longer in a restart loop",
+        Kind::MessagesLost => "no longer loses messages",
+        Kind::BranchDown => "is no longer down",
     }
 }

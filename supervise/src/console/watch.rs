@@ -63,7 +63,7 @@ impl Watch {
             self.view = View { took: began.elapsed(), ..view };
             #[cfg(feature = "tracing")]
             for line in self.lines.after(&self.view.cards, self.view.more_cards == 0, self.view.now) {
-                say(self.system.name(), &line);
+                say(self.system.name(), self.view.ill, &line);
             }
         }
     }
