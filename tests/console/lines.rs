@@ -122,7 +122,8 @@ async fn con_12_a_failure_line_says_that_the_next_failure_reaches_the_limit(syst
     system.settle().await;
     let errors = log.errors();
     assert_eq!(errors.len(), 2, "{errors:?}");
-    let last = "it restarts at once, for the last time before its limit (2 restarts within 1 min): then desk fails too";
+    let last =
+        "it restarts at once, for the last time before its limit (2 restarts within 1 min): then desk fails too";
     assert!(!errors[0].contains("last time") && errors[1].contains(last), "{errors:?}");
 }
 
@@ -159,6 +160,40 @@ async fn con_27_lost_messages_have_a_line_that_sums_up(system: &TestSystem) {
     let warnings = said(log.warnings());
     let lost = warnings.iter().find(|line| line.contains("clerk loses messages. 12 dead letters"));
     assert!(lost.is_some_and(|line| line.contains("`Stamp`: the recipient has ended")), "{warnings:?}");
+}
+
+/// The end of a system is no news about its actors. Rule 10.4.
+#[test]
+fn con_26_the_end_of_the_system_adds_no_line() {
+    let log = Log::open();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let system = ActorSystem::new("shop");
+        let clerk = system.spawn("clerk", || Clerk).unwrap();
+        let mut watch = Console::of(&system).by_hand();
+        for _ in 0..20 {
+            clerk.think(oneshot::channel().1).tell().unwrap();
+        }
+        let (_done, until) = oneshot::channel();
+        clerk.think(until).tell().unwrap();
+        for _ in 0..20 {
+            clerk.think(oneshot::channel().1).tell().unwrap();
+        }
+        for _ in 0..10 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            watch.look();
+        }
+        let before: Vec<_> = log.all().into_iter().filter(|record| record.text.contains("kind=")).collect();
+        assert_eq!(before.len(), 1, "{before:?}");
+        tokio::join!(system.terminate(), async {
+            for _ in 0..20 {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                watch.look();
+            }
+        });
+    });
+    let lines = log.all().into_iter().filter(|record| record.text.contains("kind=")).count();
+    assert_eq!(lines, 1, "{:?}", log.all());
 }
 
 /// CON-24: the lines have no text of an error.

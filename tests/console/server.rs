@@ -181,10 +181,10 @@ fn a_socket_of_another_kind_is_not_replaced() {
     std::fs::write(&file, "kept").unwrap();
     assert!(Console::of(&system).unix(&file).is_err(), "a file is there");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
-    let link = folder.join("link");
-    std::os::unix::fs::symlink(&path, &link).unwrap();
-    assert!(Console::of(&system).unix(&link).is_err(), "a link is there");
-    assert!(link.is_symlink());
+    let symbolic = folder.join("link");
+    std::os::unix::fs::symlink(&path, &symbolic).unwrap();
+    assert!(Console::of(&system).unix(&symbolic).is_err(), "a link is there");
+    assert!(symbolic.is_symlink());
     runtime.block_on(system.terminate());
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -91,6 +91,10 @@ pub(super) struct Card {
     pub(super) path: String,
     pub(super) actor_type: String,
     /// Cards of one kind about the same subject, at two looks, are the same card.
+    #[cfg_attr(
+        not(feature = "tracing"),
+        expect(dead_code, reason = "only the log compares the cards of two looks")
+    )]
     pub(super) subject: String,
     /// Since when it is so, as far as that is known.
     pub(super) since: Option<Time>,
