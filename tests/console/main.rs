@@ -2,6 +2,7 @@
 
 mod actions;
 mod client;
+mod healthy;
 mod lines;
 #[path = "../conformance/log.rs"]
 mod log;
