@@ -5,7 +5,7 @@ mod explore;
 mod fault;
 mod invariants;
 mod model;
-mod plan;
+mod profile;
 mod random;
 mod small_worlds;
 mod storms;

@@ -35,7 +35,7 @@ pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
-pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
+pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
 pub use self::child::{Child, Declare, UndeclaredChild};
