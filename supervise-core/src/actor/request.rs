@@ -104,7 +104,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
         let answer = self.attach(None);
-        let guard = self.to.enter();
+        let guard = self.to.enter_to_ask();
         let pushed = guard.push(self.message);
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
@@ -249,7 +249,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             self.0 = AskState::Done;
             return Poll::Ready(Err(AskError::AskedInCircle(circle)));
         }
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         if LIMITED
             && guard.is_guarded()
             && let Some(limit) = to.core().ask_timeout()
@@ -285,7 +285,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
