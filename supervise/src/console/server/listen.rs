@@ -279,6 +279,45 @@ mod tests {
         system.terminate().await;
     }
 
+    /// It is the silent ones that make room.
+    #[tokio::test(start_paused = true)]
+    async fn who_speaks_is_not_closed_for_another() {
+        const ASK: &[u8] = b"GET /text HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let system = supervise_core::ActorSystem::new("shop");
+        let service = Console::of(&system).service();
+        let (dial, dialled) = tokio::sync::mpsc::unbounded_channel();
+        let dialled = tokio::sync::Mutex::new(dialled);
+        let serving =
+            serve(service, async || Ok(dialled.lock().await.recv().await.expect("there is always one more")));
+        let mut silent = Vec::new();
+        let mut silence = |clients: usize| {
+            for _ in 0..clients {
+                let (theirs, ours) = duplex(64);
+                dial.send(ours).expect("it listens");
+                silent.push(theirs);
+            }
+        };
+        let (mut client, ours) = duplex(64 * 1_024);
+        dial.send(ours).expect("it listens");
+        let speaking = async {
+            silence(CONNECTIONS - 1);
+            for _ in 0..3 {
+                sleep(Duration::from_secs(1)).await;
+                client.write_all(ASK).await.expect("it is open");
+                let mut answer = Vec::new();
+                while !answer.ends_with(b"No message waits.\n") {
+                    assert_ne!(client.read_buf(&mut answer).await.expect("it is open"), 0, "it was closed");
+                }
+                silence(CONNECTIONS - 1);
+            }
+        };
+        tokio::select! {
+            () = speaking => {}
+            () = serving => unreachable!("it serves for ever"),
+        }
+        system.terminate().await;
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_head_that_is_too_large_is_refused() {
         let (mut client, lasted) = connected(1_024 * 1_024);
