@@ -192,8 +192,21 @@ impl<A: Actor> ActorRef<A> {
     /// handles the result.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
+        self.enter_as(false)
+    }
+
+    /// Like [`enter`](Self::enter), for a message whose sender waits for an answer.
+    #[inline]
+    pub(crate) fn enter_to_ask(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
+        self.enter_as(true)
+    }
+
+    #[inline]
+    fn enter_as(&self, asks: bool) -> SendGuard<'_, A::Message, Control, System, Task> {
+        #[cfg(not(feature = "spans"))]
+        let _: bool = asks;
         #[cfg(feature = "spans")]
-        let origin = self.origin();
+        let origin = self.origin(asks);
         let guard = self.mailbox().enter();
         #[cfg(feature = "spans")]
         let guard = guard.behind(origin);
@@ -202,8 +215,8 @@ impl<A: Actor> ActorRef<A> {
 
     /// The span in which a message is sent now. Not under the mailbox's lock, because it asks a subscriber.
     #[cfg(feature = "spans")]
-    fn origin(&self) -> Option<Control> {
-        self.core().system.observer().origin().map(Control::Origin)
+    fn origin(&self, asks: bool) -> Option<Control> {
+        self.core().system.observer().origin(asks).map(Control::Origin)
     }
 
     /// Handles the result of pushing an ask. If the actor was idle, its turn runs before this returns. A mailbox that
@@ -299,7 +312,7 @@ impl<A: Actor> ActorRef<A> {
             ready!(pin!(consume_budget()).poll(cx));
             #[cfg(feature = "spans")]
             if std::mem::take(&mut is_first) {
-                place.before = self.origin();
+                place.before = self.origin(false);
             }
             match ready!(place.poll(&mut message, cx)) {
                 Ok(task) => {

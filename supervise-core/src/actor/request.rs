@@ -141,7 +141,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
         if const { A::DURABLE.is_some() } {
             return self.to.tell_stored(self.message).map(|()| answer);
         }
-        let guard = self.to.enter();
+        let guard = self.to.enter_to_ask();
         let pushed = guard.push(self.message);
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
@@ -303,7 +303,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         if const { A::DURABLE.is_some() } {
             return self.poll_stored::<LIMITED>(answer, cx);
         }
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         if LIMITED
             && guard.is_guarded()
             && let Some(limit) = to.core().ask_timeout()
@@ -359,7 +359,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
