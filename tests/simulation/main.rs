@@ -5,6 +5,7 @@ mod explore;
 mod fault;
 mod invariants;
 mod model;
+mod network;
 mod plan;
 mod random;
 mod small_worlds;
