@@ -35,6 +35,8 @@ pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
+#[cfg(feature = "remote")]
+pub(crate) use self::cell::{AnyCell, Core, System};
 pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
@@ -56,6 +58,8 @@ pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
+#[cfg(feature = "remote")]
+pub(crate) use self::reply::{ErasedSlot, is_abandoned};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
 pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};

@@ -128,6 +128,9 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
                 let name = A::message_name(&message);
                 self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
             }
+            SendErrorReason::Unreachable => {
+                drop_because(AskError::Undeliverable, message);
+            }
         }
     }
 
@@ -302,6 +305,7 @@ fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
         SendErrorReason::MailboxFull => AskError::MailboxFull,
+        SendErrorReason::Unreachable => AskError::Undeliverable,
     }
 }
 
@@ -341,6 +345,9 @@ pub enum SendErrorReason {
     /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
+    #[error("the actor's node was given up")]
+    Unreachable,
 }
 
 impl<M> SendError<M> {
@@ -412,6 +419,14 @@ pub enum AskError {
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
     #[error("{0}")]
     CircuitOpen(Box<CircuitOpen>),
+    /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
+    /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
+    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
+    #[error("the message could not be delivered to another node, and was not handled")]
+    Undeliverable,
+    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
+    #[error("the connection to the actor's node was lost: the message may have been handled")]
+    ConnectionLost,
 }
 
 /// A circuit breaker refuses messages while its child is down.
@@ -447,7 +462,9 @@ impl AskError {
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
-            | Self::CircuitOpen(_) => None,
+            | Self::CircuitOpen(_)
+            | Self::Undeliverable
+            | Self::ConnectionLost => None,
         }
     }
 }
@@ -457,6 +474,7 @@ impl From<SendErrorReason> for AskError {
         match reason {
             SendErrorReason::Stopped => Self::Stopped,
             SendErrorReason::MailboxFull => Self::MailboxFull,
+            SendErrorReason::Unreachable => Self::Undeliverable,
         }
     }
 }

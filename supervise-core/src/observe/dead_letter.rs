@@ -43,6 +43,17 @@ pub enum DeadLetterReason {
     CircuitOpen,
     /// A selection found no actor.
     NotFound,
+    /// The recipient's node was given up (feature `remote`).
+    Unreachable,
+    /// The message is larger than a message to another node may be (feature `remote`).
+    TooLarge,
+    /// The message cannot travel to another node: its handler is `#[handler(local)]`, or it could not be written
+    /// (feature `remote`).
+    Unsendable,
+    /// The recipient's node has no handler for the message (feature `remote`).
+    UnknownMessage,
+    /// The recipient's node could not read the message (feature `remote`).
+    Undecodable,
 }
 
 /// A message that is about to become a [`DeadLetter`].

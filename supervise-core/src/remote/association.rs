@@ -72,6 +72,8 @@ struct Up {
     /// Since when processed bytes wait for their acknowledgement.
     owes: Option<Time>,
     queue: VecDeque<Frame>,
+    /// The bytes of what is in the queue.
+    queued: u64,
     /// Asks of this node's actors.
     asks: BTreeSet<u64>,
     /// Asks of the peer's actors.
@@ -93,19 +95,29 @@ impl Association {
         self.up().map(|up| (up.mine, up.yours))
     }
 
+    /// The incarnation of the peer with which there is an association.
+    pub fn peer(&self) -> Option<Id> {
+        self.up().and_then(|up| up.peer)
+    }
+
     /// Whether it greets or is up.
     pub fn is_known(&self) -> bool {
         !matches!(self.state, State::Unknown)
     }
 
-    /// Whether a sender that can wait should send now.
+    /// Whether a sender that can wait should send now: what is queued and what is under way fit into the window.
     pub fn is_open(&self) -> bool {
-        self.up().is_some_and(|up| up.queue.is_empty() && up.under_way() < self.settings.window)
+        self.up().is_some_and(|up| up.queued + up.under_way() < self.settings.window)
     }
 
     /// How many bytes were sent and not acknowledged.
     pub fn under_way(&self) -> u64 {
         self.up().map_or(0, Up::under_way)
+    }
+
+    /// Whether nothing waits, and everything that was sent has been processed.
+    pub fn is_idle(&self) -> bool {
+        self.up().is_none_or(|up| up.queue.is_empty() && up.under_way() == 0)
     }
 
     /// How many frames, asks and watches are kept for the peer.
@@ -151,6 +163,7 @@ impl Association {
         if !waits {
             return Err(frame);
         }
+        up.queued += frame.size();
         up.queue.push_back(frame);
         Ok(())
     }
@@ -385,6 +398,7 @@ impl Up {
             spoke: now,
             owes: None,
             queue: VecDeque::new(),
+            queued: 0,
             asks: BTreeSet::new(),
             answering: BTreeSet::new(),
             watching: BTreeSet::new(),
@@ -412,6 +426,7 @@ impl Up {
             if frames.is_empty() {
                 return;
             }
+            self.queued -= bytes;
             self.sent += bytes;
             self.transmit(now, frames, effects);
         }

@@ -155,7 +155,7 @@ pub enum Frame {
 
 impl Frame {
     /// What a frame counts beside its body, in bytes: at least what its head takes on the wire.
-    pub const HEAD: u64 = 24;
+    pub const HEAD: u64 = 32;
 
     /// How many bytes of the window the frame takes.
     pub fn size(&self) -> u64 {
