@@ -32,6 +32,9 @@ pub use plain_reply::*;
 pub use protocol::*;
 pub use settings::*;
 
+#[cfg(feature = "remote")]
+pub use serde;
+
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
 pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: Envelope<M>) -> M {

@@ -32,6 +32,34 @@ pub trait Travels: Serialize + DeserializeOwned + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned + Send + 'static> Travels for T {}
 
+/// How values of one type are written and read.
+pub struct Codec<T> {
+    write: fn(&mut Vec<u8>, &T) -> Result<(), Unsendable>,
+    read: fn(&mut Reader<'_>) -> Result<T, Undecodable>,
+    missing: fn() -> Result<T, Undecodable>,
+    answered: fn(Arc<dyn ErasedSlot>, &[u8]),
+    reply_to: fn(Asked) -> ReplyTo<T>,
+}
+
+/// How values of this type are written and read.
+pub fn codec<T: Travels>() -> Codec<T> {
+    Codec {
+        write: |to, value| write(to, value),
+        read: |reader| T::deserialize(reader).map_err(|_| Undecodable::Argument),
+        missing: || T::deserialize(Missing).map_err(|_| Undecodable::Argument),
+        answered: answered::<T>,
+        reply_to: Asked::reply_to::<T>,
+    }
+}
+
+impl<T> fmt::Debug for Codec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Codec").finish_non_exhaustive()
+    }
+}
+
+type Reader<'a> = rmp_serde::Deserializer<ReadReader<Cursor<&'a [u8]>>>;
+
 /// Why a message could not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the message cannot travel to another node")]
@@ -70,23 +98,23 @@ pub struct RemoteHandler {
 /// A message that is being written.
 #[derive(Default)]
 pub struct Outgoing {
-    pub(super) handler: usize,
+    pub(super) handler: &'static str,
     pub(super) body: Vec<u8>,
     pub(super) reply: Option<Pending>,
 }
 
 impl Outgoing {
-    /// Begins a message of the `handler`th handler of [`RemoteActor::CONTRACT`](super::RemoteActor::HANDLERS), whose reply goes to `slot`.
-    /// Its arguments follow.
-    pub fn begin<T: Travels>(&mut self, handler: usize, slot: ReplySlot) {
+    /// Begins a message for the handler of this name, whose reply goes to `slot`. Its arguments follow, in the order of the
+    /// [contract](super::RemoteActor::CONTRACT).
+    pub fn begin<T>(&mut self, handler: &'static str, slot: ReplySlot, codec: Codec<T>) {
         self.handler = handler;
-        self.reply = slot.into_erased().map(Pending::new::<T>);
+        self.reply = slot.into_erased().map(|slot| Pending::new(slot, codec.answered));
     }
 
     /// As [`begin`](Self::begin), for a message that has a [`ReplyTo`].
-    pub fn begin_for<T: Travels>(&mut self, handler: usize, reply: ReplyTo<T>) {
+    pub fn begin_for<T: Send + 'static>(&mut self, handler: &'static str, reply: ReplyTo<T>, codec: Codec<T>) {
         self.handler = handler;
-        self.reply = reply.erase().map(Pending::new::<T>);
+        self.reply = reply.erase().map(|slot| Pending::new(slot, codec.answered));
     }
 
     /// Refuses a message that is not part of the contract with other nodes.
@@ -95,7 +123,7 @@ impl Outgoing {
     ///
     /// Always.
     pub fn refuse(&mut self, slot: ReplySlot) -> Result<(), Unsendable> {
-        self.reply = slot.into_erased().map(Pending::new::<()>);
+        self.reply = slot.into_erased().map(|slot| Pending::new(slot, answered::<()>));
         Err(Unsendable)
     }
 
@@ -104,8 +132,8 @@ impl Outgoing {
     /// # Errors
     ///
     /// If its `Serialize` fails.
-    pub fn argument<T: Travels>(&mut self, value: &T) -> Result<(), Unsendable> {
-        write(&mut self.body, value)
+    pub fn argument<T>(&mut self, value: &T, codec: Codec<T>) -> Result<(), Unsendable> {
+        (codec.write)(&mut self.body, value)
     }
 }
 
@@ -130,7 +158,7 @@ pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Undecodable> 
 pub struct Arguments<'a> {
     names: &'a [String],
     next: usize,
-    reader: rmp_serde::Deserializer<ReadReader<Cursor<&'a [u8]>>>,
+    reader: Reader<'a>,
     asked: Option<Asked>,
 }
 
@@ -153,8 +181,8 @@ impl<'a> Arguments<'a> {
     /// # Errors
     ///
     /// If its `Deserialize` fails.
-    pub fn read<T: Travels>(&mut self) -> Result<T, Undecodable> {
-        T::deserialize(&mut self.reader).map_err(|_| Undecodable::Argument)
+    pub fn read<T>(&mut self, codec: Codec<T>) -> Result<T, Undecodable> {
+        (codec.read)(&mut self.reader)
     }
 
     /// Skips an argument that this node does not know.
@@ -171,22 +199,22 @@ impl<'a> Arguments<'a> {
     /// # Errors
     ///
     /// If nothing stands for it.
-    pub fn given<T: Travels>(value: Option<T>) -> Result<T, Undecodable> {
-        value.map_or_else(|| T::deserialize(Missing).map_err(|_| Undecodable::Argument), Ok)
+    pub fn given<T>(value: Option<T>, codec: Codec<T>) -> Result<T, Undecodable> {
+        value.map_or_else(codec.missing, Ok)
     }
 
     /// The message with its asker.
-    pub fn envelope<M, T: Travels>(&mut self, message: M) -> Envelope<M> {
+    pub fn envelope<M, T: Send + 'static>(&mut self, message: M, codec: Codec<T>) -> Envelope<M> {
         let mut envelope = Envelope::from(message);
         if let Some(asked) = self.asked.take() {
-            envelope.attach(asked.reply_to::<T>());
+            envelope.attach((codec.reply_to)(asked));
         }
         envelope
     }
 
     /// Where the reply goes, for a message that has a [`ReplyTo`].
-    pub fn reply_to<T: Travels>(&mut self) -> ReplyTo<T> {
-        self.asked.take().map_or(ReplyTo::nowhere(), Asked::reply_to)
+    pub fn reply_to<T>(&mut self, codec: Codec<T>) -> ReplyTo<T> {
+        self.asked.take().map_or(ReplyTo::nowhere(), codec.reply_to)
     }
 
     /// The asker, if no message took it.
@@ -230,8 +258,8 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new<T: Travels>(slot: Arc<dyn ErasedSlot>) -> Self {
-        Self { slot: Some(slot), answer: answered::<T> }
+    pub(super) fn new(slot: Arc<dyn ErasedSlot>, answer: fn(Arc<dyn ErasedSlot>, &[u8])) -> Self {
+        Self { slot: Some(slot), answer }
     }
 
     /// The answer has come. Runs user code, which is contained.
@@ -264,7 +292,8 @@ impl Drop for Pending {
 const OK: u8 = 0;
 const ERROR: u8 = 1;
 
-fn answered<T: Travels>(slot: Arc<dyn ErasedSlot>, body: &[u8]) {
+/// The answer to an ask has come.
+pub(super) fn answered<T: Travels>(slot: Arc<dyn ErasedSlot>, body: &[u8]) {
     match body.split_first() {
         Some((&OK, value)) => match contained(|| read::<T>(value)) {
             Ok(Ok(value)) => answer(slot, value),

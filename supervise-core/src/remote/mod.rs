@@ -31,7 +31,7 @@ mod remote_actor;
 mod transport;
 mod wire;
 
-pub use self::codec::{Arguments, Outgoing, RemoteHandler, Travels, Undecodable, Unsendable};
+pub use self::codec::{Arguments, Codec, Outgoing, RemoteHandler, Travels, Undecodable, Unsendable, codec};
 pub use self::names::{Listing, RegisterError};
 pub use self::node::{FindError, JoinError, Node, NodeBuilder};
 pub use self::remote_actor::RemoteActor;

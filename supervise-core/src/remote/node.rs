@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, watch};
 
 use super::association::{Association, Greeting, Input, Settings, VERSIONS};
-use super::codec::Pending;
+use super::codec::{Pending, answered};
 use super::inbound;
 use super::link::{Link, Work};
 use super::names::Names;
@@ -324,7 +324,7 @@ impl Node {
                 {
                     let (reply, answer) = ReplyTo::<Found>::asked();
                     if let Some(slot) = reply.erase()
-                        && link.ask(mine, 0, bytes(&find), Pending::new::<Found>(slot)).is_ok()
+                        && link.ask(mine, 0, bytes(&find), Pending::new(slot, answered::<Found>)).is_ok()
                     {
                         link.flush();
                         // A verdict in between: the next association may come in time.

@@ -181,7 +181,8 @@ impl<A: RemoteActor> Proxy<A> {
     }
 
     /// The number of a handler on the wire.
-    fn contract(&mut self, handler: usize) -> Option<u64> {
+    fn contract(&mut self, handler: &str) -> Option<u64> {
+        let handler = A::CONTRACT.iter().position(|known| known.name == handler)?;
         if self.contracts.len() <= handler {
             self.contracts.resize(handler + 1, None);
         }

@@ -20,12 +20,6 @@ impl NodeId {
         Self(format!("{system}@{address}").into())
     }
 
-    /// Reads what `Display` writes: `system@host:port`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let (system, address) = text.split_once('@')?;
-        (!system.is_empty() && !address.is_empty()).then(|| Self(text.into()))
-    }
-
     /// The name of its system.
     pub fn system(&self) -> &str {
         self.0.split('@').next().unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
-use syn::{Attribute, Generics, Path, Type};
+use syn::{Attribute, Generics, LitStr, Path, Type};
 
 use super::parse::syntax::Block as Syntax;
 use crate::errors::Errors;
@@ -31,6 +31,8 @@ pub(crate) struct Block {
     pub(crate) cfgs: TokenStream,
     /// The protocols that the handlers implement.
     pub(crate) implements: Vec<Path>,
+    /// Set if the messages travel, with the name on the wire, if that is not the type's.
+    pub(crate) remote: Option<Option<LitStr>>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) watches: Vec<Watch>,

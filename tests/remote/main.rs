@@ -1,0 +1,6 @@
+//! Actors of other nodes: many systems in one process, over a network in memory, on a paused clock.
+//!
+//! The names are those of the cases `REM-01` to `REM-44`.
+
+mod fixture;
+mod refs;
