@@ -58,10 +58,10 @@ pub use self::factory::Factory;
 pub(crate) use self::guardian::Guardian;
 pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
-#[cfg(feature = "remote")]
-pub(crate) use self::reply::{ErasedSlot, is_abandoned};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
+#[cfg(feature = "remote")]
+pub(crate) use self::reply::{ErasedSlot, is_abandoned};
 pub use self::request::{Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Request, SendError, SendErrorReason};
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;

@@ -366,7 +366,8 @@ impl<T: Travels> Wake for Answering<T> {
         let waker = Waker::from(Arc::clone(&self));
         let mut waits = self.answer();
         // Polling it runs no user code.
-        let polled = waits.as_mut().map(|answer| std::pin::Pin::new(answer).poll(&mut TaskContext::from_waker(&waker)));
+        let polled =
+            waits.as_mut().map(|answer| std::pin::Pin::new(answer).poll(&mut TaskContext::from_waker(&waker)));
         let Some(Poll::Ready(answer)) = polled else { return };
         let done = waits.take();
         drop(waits);

@@ -203,7 +203,8 @@ fn verdict(link: &Arc<Link>, over: Over) {
                 kept.asks.remove(&ask).into_iter().for_each(|pending| pending.fail(why.clone()));
             }
             Effect::Unsent(Frame::Tell { to, body }) => {
-                let handler = take_number(&body).and_then(|(number, _)| kept.handlers.get(usize::try_from(number).ok()?));
+                let handler =
+                    take_number(&body).and_then(|(number, _)| kept.handlers.get(usize::try_from(number).ok()?));
                 let name = handler.copied().unwrap_or("unknown");
                 proxy(to).core().dead_letter(name, DeadLetterReason::Unreachable);
             }
@@ -211,8 +212,9 @@ fn verdict(link: &Arc<Link>, over: Over) {
         }
     }
     kept.answering.values().for_each(|answering| answering.abandon());
-    // Each proxy finds that its association is over, and ends itself.
+    // Each proxy finds that its association is over, and ends. If the system has ended, no proxy has a turn any more.
     for interned in kept.proxies.values().flatten() {
+        (interned.close)(&interned.any);
         interned.any.send_system(System::ResetBackoff(ChildId::ROOT));
     }
 }

@@ -452,6 +452,11 @@ impl Link {
         self.state().kept.proxies.len()
     }
 
+    /// How many asks wait for their answers.
+    pub(super) fn waiting_asks(&self) -> usize {
+        self.state().kept.asks.len()
+    }
+
     /// Drops everything that is kept, because the node has left and no task of the system runs any more.
     pub(super) fn shut(&self) {
         let mut state = self.state();

@@ -19,9 +19,7 @@ use super::names::Names;
 use super::remote_actor::{Nobody, RemoteActor, RemoteType};
 use super::transport::{Heard, Inbox, NodeId, Transport, TransportError};
 use super::wire::{Find, Found, WireRef, bytes, decode};
-use crate::actor::{
-    ActorSystem, AnyActorRef, AnyCell, Context, Actor, Core, RefOf, ReplyTo, dispatch,
-};
+use crate::actor::{Actor, ActorSystem, AnyActorRef, AnyCell, Context, Core, RefOf, ReplyTo, dispatch};
 use crate::base::{ActorPath, InvalidPath};
 use crate::observe::Event;
 
@@ -292,6 +290,11 @@ impl Node {
         self.0.all_links().iter().map(|link| link.count()).sum()
     }
 
+    /// How many asks of other nodes' actors wait for their answers. One whose asker has given up goes within a second.
+    pub fn asks_under_way(&self) -> usize {
+        self.0.all_links().iter().map(|link| link.waiting_asks()).sum()
+    }
+
     pub(super) fn core_of(core: &Core) -> Option<Arc<NodeCore>> {
         ActorSystem::of(core).node().map(|node| node.0)
     }
@@ -307,8 +310,7 @@ impl Node {
     /// Dropping the future has no effect.
     pub async fn find<A: RemoteActor>(&self, path: impl AsRef<str>) -> Result<RefOf<A>, FindError> {
         let text = path.as_ref();
-        let parsed: ActorPath =
-            text.split('#').next().unwrap_or(text).parse().map_err(FindError::Path)?;
+        let parsed: ActorPath = text.split('#').next().unwrap_or(text).parse().map_err(FindError::Path)?;
         let Some(address) = parsed.address() else { return Err(FindError::NoAddress(text.to_owned())) };
         let peer = format!("{}@{address}", parsed.system());
         let find = Find { path: parsed.local().to_owned(), actor: A::NAME.to_owned() };
@@ -338,7 +340,9 @@ impl Node {
         };
         match tokio::time::timeout(limit, answer).await {
             Ok(found) => found,
-            Err(_) if self.0.link_of(&peer).is_some_and(|link| link.numbers().is_some()) => Err(FindError::Timeout),
+            Err(_) if self.0.link_of(&peer).is_some_and(|link| link.numbers().is_some()) => {
+                Err(FindError::Timeout)
+            }
             Err(_) => Err(FindError::NoNode(peer)),
         }
     }

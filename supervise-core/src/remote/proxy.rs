@@ -15,8 +15,8 @@ use super::link::{Gate, Link};
 use super::remote_actor::RemoteActor;
 use super::wire::{Note, Signal, WireEnd, bytes, number};
 use crate::actor::{
-    ActorDescription, ActorRef, ActorSystem, AnyActorRef, AskError, Cell, CellProtocol, Control, Core, EndReason, System,
-    dispatch::Task,
+    ActorDescription, ActorRef, ActorSystem, AnyActorRef, AskError, Cell, CellProtocol, Control, Core, EndReason,
+    System, dispatch::Task,
 };
 use crate::base::{Uid, contained, drop_contained};
 use crate::mailbox::{Entry, Lane, Mailbox, MailboxKind, Overflow};
@@ -273,16 +273,17 @@ impl<A: RemoteActor> Proxy<A> {
     }
 }
 
-/// Refuses further messages, because the actor has ended. Its watchers are still told one by one.
+/// Refuses further messages, because the actor has ended or cannot be reached. Its reason is known. Its watchers are told one by one.
 pub(super) fn close<A: RemoteActor>(proxy: &AnyActorRef) {
     let Some(proxy) = proxy.downcast::<A>() else { return };
     let (mut left, senders) = proxy.shut_user_lane();
     senders.wake();
+    let (reason, why) = (proxy.core().why_closed().0, proxy.core().end_reason().into_ask_error());
     while let Some(entry) = left.pop() {
         match entry {
             Entry::Message(message) => {
                 let name = A::message_name(&message);
-                proxy.core().lose(name, DeadLetterReason::Stopped, AskError::Stopped, message);
+                proxy.core().lose(name, reason, why.clone(), message);
             }
             Entry::Control(control) => drop_contained(control),
         }

@@ -2,9 +2,7 @@
 
 use super::codec::{Arguments, Outgoing, RemoteHandler, Undecodable, Unsendable};
 use super::link::Link;
-use crate::actor::{
-    Actor, ActorRef, AnyActorRef, AskError, SendErrorReason, Supervisor, drop_because,
-};
+use crate::actor::{Actor, ActorRef, AnyActorRef, AskError, SendErrorReason, Supervisor, drop_because};
 use crate::base::contained;
 use crate::observe::DeadLetterReason;
 

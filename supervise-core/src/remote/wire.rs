@@ -440,14 +440,10 @@ mod tests {
 
     #[test]
     fn a_frame_of_a_later_version_is_skipped() {
-        let known = Packet::Frames {
-            to: 1,
-            from: 2,
-            sequence: 0,
-            acknowledged: 0,
-            frames: vec![Frame::Note(vec![7])],
-        };
-        let mut bytes = encode(&Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: Vec::new() });
+        let known =
+            Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: vec![Frame::Note(vec![7])] };
+        let mut bytes =
+            encode(&Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: Vec::new() });
         bytes.extend([99, 3, 1, 2, 3]);
         frame(&mut bytes, &Frame::Note(vec![7]));
         assert_eq!(decode(&bytes), Some(known));

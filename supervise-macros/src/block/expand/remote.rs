@@ -133,7 +133,8 @@ fn write(block: &Block, handler: &Handler) -> TokenStream {
 
 fn read(block: &Block, handler: &Handler) -> TokenStream {
     let (krate, message, cfgs) = (&block.krate, &block.message, &handler.cfgs);
-    let (variant, name, reply) = (located(&handler.variant), handler.ident.unraw().to_string(), reply(block, handler));
+    let (variant, name, reply) =
+        (located(&handler.variant), handler.ident.unraw().to_string(), reply(block, handler));
     let mixed = Span::mixed_site();
     let (mut begin, mut arms, mut given) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     for field in &handler.fields {

@@ -9,7 +9,9 @@ use crate::settings::Setting;
 /// Reads `remote` or `remote = "shop.Feed"`.
 pub(crate) fn remote(setting: &Setting, _: &'static str, _: &mut Errors) -> syn::Result<Option<LitStr>> {
     if !cfg!(feature = "remote") {
-        return Err(setting.error("`remote` needs the feature `remote` of `supervise-actors`: add it in `Cargo.toml`"));
+        return Err(
+            setting.error("`remote` needs the feature `remote` of `supervise-actors`: add it in `Cargo.toml`")
+        );
     }
     match (&setting.value, &setting.arguments) {
         (None, None) => Ok(None),
