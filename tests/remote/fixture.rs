@@ -172,6 +172,12 @@ impl Echo {
         assert_eq!(value, Picky::Fine);
     }
 
+    /// The names of generated code.
+    #[handler]
+    fn sum(&mut self, name: u8, message: u8, reply: u8, out: u8, arguments: u8, handler: u8) -> u8 {
+        name + message + reply + out + arguments + handler
+    }
+
     #[handler(local)]
     fn attach(&mut self, socket: Socket) {
         let _ = socket;

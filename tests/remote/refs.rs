@@ -60,6 +60,7 @@ async fn rem_03_an_ask_gives_the_reply() {
     assert_eq!(soon(echo.echo(String::new())).await.unwrap(), "");
     echo.note(7).tell().unwrap();
     assert_eq!(soon(echo.noted()).await.unwrap(), [7]);
+    assert_eq!(soon(echo.sum(1, 2, 4, 8, 16, 32)).await.unwrap(), 63);
     let large = "x".repeat((1 << 20) - 100);
     assert_eq!(soon(echo.echo(large.clone())).await.unwrap(), large);
 }

@@ -25,7 +25,8 @@ use crate::observe::DeadLetterReason;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to another machine: serde can not write and read it",
     label = "messages and replies of a `remote` actor travel",
-    note = "derive `serde::Serialize` and `serde::Deserialize` for `{Self}`, or keep the handler on its machine: `#[handler(local)]`"
+    note = "derive `serde::Serialize` and `serde::Deserialize` for `{Self}`, or keep the handler on its machine: `#[handler(local)]`",
+    note = "the ref of an actor travels if the actor is `remote` too: `#[actor(remote)]` above its impl block"
 )]
 pub trait Travels: Serialize + DeserializeOwned + Send + 'static {}
 

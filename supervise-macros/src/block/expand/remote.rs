@@ -19,7 +19,7 @@ pub(super) fn remote(block: &Block) -> Vec<TokenStream> {
     let (mut contract, mut written, mut read) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     for handler in &block.handlers {
         if handler.arguments.local.value.is_some() || !handler.is_sound() {
-            let refused = quote_spanned!(mixed=> out.refuse(reply));
+            let refused = quote_spanned!(mixed=> __out.refuse(__reply));
             written.extend(message::named_arm(block, handler, &refused));
             continue;
         }
@@ -34,11 +34,11 @@ pub(super) fn remote(block: &Block) -> Vec<TokenStream> {
 
         #[allow(unused_variables)]
         fn encode(
-            message: #envelope,
-            out: &mut #krate::remote::Outgoing,
+            __message: #envelope,
+            __out: &mut #krate::remote::Outgoing,
         ) -> ::core::result::Result<(), #krate::remote::Unsendable> {
-            let (message, reply) = message.into_parts();
-            match message {
+            let (__message, __reply) = __message.into_parts();
+            match __message {
                 #written
                 #never
             }
@@ -46,10 +46,10 @@ pub(super) fn remote(block: &Block) -> Vec<TokenStream> {
 
         #[allow(unused_variables)]
         fn decode(
-            handler: &::core::primitive::str,
-            arguments: &mut #krate::remote::Arguments<'_>,
+            __handler: &::core::primitive::str,
+            __arguments: &mut #krate::remote::Arguments<'_>,
         ) -> ::core::result::Result<#envelope, #krate::remote::Undecodable> {
-            match handler {
+            match __handler {
                 #read
                 _ => ::core::result::Result::Err(#krate::remote::Undecodable::UnknownMessage),
             }
@@ -119,12 +119,12 @@ fn write(block: &Block, handler: &Handler) -> TokenStream {
         let (ident, ty) = (located(&field.ident), &field.ty);
         let codec = codec(block, &quote_spanned!(spans::of(ty)=> #ty), spans::of(ty));
         names.extend(quote_spanned!(Span::mixed_site()=> #ident,));
-        written.extend(quote_spanned!(Span::mixed_site()=> out.argument(&#ident, #codec)?;));
+        written.extend(quote_spanned!(Span::mixed_site()=> __out.argument(&#ident, #codec)?;));
     }
     quote_spanned! {Span::mixed_site()=>
         #cfgs
         #message::#variant { #names } => {
-            out.begin(#name, reply, #reply);
+            __out.begin(#name, __reply, #reply);
             #written
             ::core::result::Result::Ok(())
         }
@@ -142,7 +142,7 @@ fn read(block: &Block, handler: &Handler) -> TokenStream {
         let codec = codec(block, &quote_spanned!(spans::of(ty)=> #ty), spans::of(ty));
         begin.extend(quote_spanned!(mixed=> let mut #ident = ::core::option::Option::None;));
         arms.extend(quote_spanned! {mixed=>
-            #text => #ident = ::core::option::Option::Some(arguments.read(#codec)?),
+            #text => #ident = ::core::option::Option::Some(__arguments.read(#codec)?),
         });
         given.extend(quote_spanned!(mixed=> #ident: #krate::remote::Arguments::given(#ident, #codec)?,));
     }
@@ -150,14 +150,14 @@ fn read(block: &Block, handler: &Handler) -> TokenStream {
         #cfgs
         #name => {
             #begin
-            while let ::core::option::Option::Some(name) = arguments.next_name() {
-                match name {
+            while let ::core::option::Option::Some(__name) = __arguments.next_name() {
+                match __name {
                     #arms
-                    _ => arguments.skip()?,
+                    _ => __arguments.skip()?,
                 }
             }
-            let message = #message::#variant { #given };
-            ::core::result::Result::Ok(arguments.envelope(message, #reply))
+            let __message = #message::#variant { #given };
+            ::core::result::Result::Ok(__arguments.envelope(__message, #reply))
         }
     }
 }
