@@ -40,9 +40,9 @@ mod spelling;
 mod supervise;
 mod syntax;
 mod test;
-#[cfg(test)]
-mod unfinished;
 mod value;
+#[cfg(test)]
+mod while_typing;
 
 use proc_macro2::TokenStream;
 use syn::DeriveInput;

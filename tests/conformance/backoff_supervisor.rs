@@ -437,7 +437,7 @@ async fn bkf_14_a_window_shorter_than_the_delay_is_never_exceeded(system: &TestS
         assert_eq!(count(&supervisor).await, 1);
         let begun = Instant::now();
         probe.expect(Seen::Made).await;
-        assert_eq!(begun.elapsed(), MIN, "a new row begins, and with it the delay");
+        assert_eq!(begun.elapsed(), MIN, "a new streak begins, and with it the delay");
         assert_eq!(count(&supervisor).await, 0);
     }
 }

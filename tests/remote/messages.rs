@@ -1,4 +1,6 @@
 //! Messages and asks: what cannot travel, other versions, failures, full mailboxes.
+//!
+//! Rules 26.2, 26.6 and 26.7.
 
 use std::time::Duration;
 

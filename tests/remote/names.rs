@@ -1,4 +1,6 @@
 //! The registry.
+//!
+//! Rule 26.9.
 
 use std::time::Duration;
 

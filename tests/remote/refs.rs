@@ -1,4 +1,6 @@
 //! Refs: finding, sending, refs in messages.
+//!
+//! Rules 26.1, 26.7 and 26.8.
 
 use std::time::Duration;
 

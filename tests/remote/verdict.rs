@@ -1,4 +1,6 @@
 //! Partitions, faults, verdicts, and the end of a system.
+//!
+//! Rules 26.1, 26.3, 26.6 and 26.10.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! Death watch between nodes.
+//!
+//! Rules 26.3, 26.4 and 26.5.
 
 use std::time::Duration;
 

@@ -91,7 +91,7 @@ async fn a_child_is_given_up_when_it_has_been_failing_for_too_long(system: &Test
     assert!(matches!(client.actor_ref().end_reason(), Some(EndReason::LimitReached(_))));
 }
 
-/// Rule 7.13: a quiet time ends the row.
+/// Rule 7.13: a quiet time ends the streak.
 #[supervise::test]
 async fn a_child_that_works_between_its_failures_is_not_given_up(system: &TestSystem) {
     system.allow_failures();

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::invariants::Violation;
-use crate::plan::Choices;
+use crate::profile::Choices;
 use crate::trace::{self, Ending, Move};
 use crate::world::{Action, Id, World};
 

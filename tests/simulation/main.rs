@@ -6,7 +6,7 @@ mod fault;
 mod invariants;
 mod model;
 mod network;
-mod plan;
+mod profile;
 mod random;
 mod small_worlds;
 mod storms;

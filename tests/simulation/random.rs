@@ -9,7 +9,7 @@ use supervise_core::supervision::{
     AutoShutdown, Backoff, ChildSpec, Count, OnLimit, RestartType, Strategy, Terms,
 };
 
-use crate::plan::{Budget, Choices, Conduct, Deed, Plan, Role, Verdict};
+use crate::profile::{Budget, Choices, Conduct, Deed, Profile, Role, Verdict};
 use crate::trace::{self, Ending, Move};
 use crate::world::{Action, Id, World};
 
@@ -90,8 +90,8 @@ fn world(seed: u64, most: u64) -> u64 {
         90..99 => 100 + chance.below(400),
         _ => LARGEST,
     };
-    let plan = Rc::new(plan(&mut chance, size));
-    let start = World::new(plan, Budget { messages: u32::MAX, stimuli: u32::MAX });
+    let profile = Rc::new(profile(&mut chance, size));
+    let start = World::new(profile, Budget { messages: u32::MAX, stimuli: u32::MAX });
     // In the largest worlds a single failure may affect all cells, so they take fewer steps in relation to
     // their size.
     let shorter = if size == LARGEST { 10 } else { 1 };
@@ -158,7 +158,7 @@ fn recorded(start: &World, moves: &[(Action, u64)]) -> Vec<Move> {
     again.collect()
 }
 
-fn plan(chance: &mut Chance, size: u32) -> Plan {
+fn profile(chance: &mut Chance, size: u32) -> Profile {
     let breadth = 1 + chance.below(8) as usize;
     let mut roles: Vec<Role> = Vec::new();
     let gentle = chance.one_in(2);
@@ -191,7 +191,7 @@ fn plan(chance: &mut Chance, size: u32) -> Plan {
     let failures = chance.of(&[1, 5, 30]);
     let parks = chance.of(&[0, 5, 30]);
     let hangs = chance.of(&[0, 1]);
-    Plan {
+    Profile {
         roles,
         names: (0..=most).map(|name| ActorName::from(&*format!("n{name}"))).collect(),
         conduct: vec![

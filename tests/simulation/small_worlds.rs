@@ -9,7 +9,7 @@ use supervise_core::supervision::{
 };
 
 use crate::explore::{Injections, explore};
-use crate::plan::{Budget, Conduct, Deed, Menu, Plan, Role, Verdict};
+use crate::profile::{Budget, Conduct, Deed, Menu, Profile, Role, Verdict};
 use crate::setting;
 use crate::world::{Action, World};
 
@@ -32,8 +32,8 @@ fn leaf() -> Role {
     role(Strategy::one_for_one(), &[], &[Verdict::Stop])
 }
 
-fn plan(roles: Vec<Role>) -> Plan {
-    Plan {
+fn profile(roles: Vec<Role>) -> Profile {
+    Profile {
         roles,
         names: ["a", "b", "c", "d"].map(ActorName::from).to_vec(),
         conduct: any(&[Conduct::Succeed, Conduct::FailEarly]),
@@ -44,10 +44,10 @@ fn plan(roles: Vec<Role>) -> Plan {
     }
 }
 
-fn run(name: &str, plan: Plan, stimuli: u32, messages: u32, injections: &[Action]) {
+fn run(name: &str, profile: Profile, stimuli: u32, messages: u32, injections: &[Action]) {
     let more = u32::try_from(setting("SIMULATION_DEPTH", 0)).expect("a depth is small");
     let budget = Budget { messages, stimuli: stimuli + more };
-    let seen = explore(name, &World::new(Rc::new(plan), budget), &Injections(injections.to_vec()));
+    let seen = explore(name, &World::new(Rc::new(profile), budget), &Injections(injections.to_vec()));
     assert!(seen.rests > 0, "{name} never comes to rest");
 }
 
@@ -55,10 +55,10 @@ fn run(name: &str, plan: Plan, stimuli: u32, messages: u32, injections: &[Action
 fn three_generations_with_every_verdict() {
     use Verdict::{Escalate, Fail, Restart, RestartLater, Resume, Stop};
     let all = [Restart, Resume, RestartLater, Stop, Escalate, Fail];
-    let plan = Plan {
+    let profile = Profile {
         conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::FailLate, Conduct::Park]),
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
-        ..plan(vec![
+        ..profile(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
             role(Strategy::one_for_one(), &[2], &all),
             leaf(),
@@ -66,19 +66,19 @@ fn three_generations_with_every_verdict() {
     };
     let injections =
         [Action::Tell(1), Action::Tell(2), Action::Stop(1), Action::Stop(2), Action::Kill(1), Action::Kill(2)];
-    run("three generations", plan, 3, 2, &injections);
+    run("three generations", profile, 3, 2, &injections);
 }
 
 #[test]
 fn siblings_that_restart_together() {
     use Verdict::{Restart, RestartLater, Resume};
     for strategy in [Strategy::all_for_one(), Strategy::rest_for_one()] {
-        let plan = Plan {
+        let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
-            ..plan(vec![role(strategy, &[1, 2], &[Restart, RestartLater, Resume]), leaf(), leaf()])
+            ..profile(vec![role(strategy, &[1, 2], &[Restart, RestartLater, Resume]), leaf(), leaf()])
         };
         let injections = [Action::Tell(1), Action::Tell(2), Action::Stop(1)];
-        run(&format!("siblings, {:?}", strategy.scope), plan, 3, 2, &injections);
+        run(&format!("siblings, {:?}", strategy.scope), profile, 3, 2, &injections);
     }
 }
 
@@ -90,16 +90,22 @@ fn children_that_fail_for_too_long() {
     for (strategy, on_limit) in
         [(Strategy::one_for_one(), OnLimit::Stop), (Strategy::all_for_one(), OnLimit::Escalate)]
     {
-        let plan = Plan {
+        let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailEarly]),
             backoff: Backoff::exponential(second, second).give_up_after(2 * second),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[RestartLater, Resume]),
                 role(strategy.on_limit(on_limit), &[2, 2], &[RestartLater]),
                 leaf(),
             ])
         };
-        run(&format!("given up, {on_limit:?}"), plan, 4, 2, &[Action::Tell(2), Action::Kill(2), Action::Kill(3)]);
+        run(
+            &format!("given up, {on_limit:?}"),
+            profile,
+            4,
+            2,
+            &[Action::Tell(2), Action::Kill(2), Action::Kill(3)],
+        );
     }
 }
 
@@ -108,17 +114,17 @@ fn children_that_fail_for_too_long() {
 fn delays_that_are_cut_short() {
     use Verdict::{RestartLater, Resume, Stop};
     for strategy in [Strategy::one_for_one(), Strategy::all_for_one()] {
-        let plan = Plan {
+        let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
             pre_restart_deeds: any(&[Deed::Nothing]),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[RestartLater, Resume]),
                 role(strategy, &[2, 2], &[RestartLater, Stop]),
                 leaf(),
             ])
         };
         let injections = [Action::Kill(1), Action::Kill(2), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
-        run(&format!("retried now, {:?}", strategy.scope), plan, 3, 0, &injections);
+        run(&format!("retried now, {:?}", strategy.scope), profile, 3, 0, &injections);
     }
 }
 
@@ -126,30 +132,30 @@ fn delays_that_are_cut_short() {
 #[test]
 fn delays_that_are_over_while_the_parent_restarts() {
     use Verdict::{Restart, RestartLater};
-    let plan = Plan {
+    let profile = Profile {
         conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
         pre_restart_deeds: any(&[Deed::Nothing]),
-        ..plan(vec![
+        ..profile(vec![
             role(Strategy::one_for_one(), &[1], &[Restart]),
             role(Strategy::all_for_one(), &[2, 2], &[RestartLater]),
             leaf(),
         ])
     };
-    run("delays over in a restart", plan, 4, 0, &[Action::Kill(1), Action::Kill(2)]);
+    run("delays over in a restart", profile, 4, 0, &[Action::Kill(1), Action::Kill(2)]);
 }
 
 /// Rule 23.5.
 #[test]
 fn delays_of_declared_children_that_are_cut_short() {
     let child = |name| ChildSpec::new(name).restart(RestartType::Permanent);
-    let plan = plan(vec![
+    let profile = profile(vec![
         role(Strategy::one_for_one(), &[1], &[Verdict::RestartLater]),
         declaring(Strategy::rest_for_one(), &[(child("a"), 2), (child("b"), 2)], &[Verdict::RestartLater]),
         leaf(),
     ]);
     let injections =
         [Action::Kill(1), Action::Leave(2), Action::Kill(3), Action::Retry(1), Action::Retry(2), Action::Retry(3)];
-    run("declared, retried now", plan, 4, 0, &injections);
+    run("declared, retried now", profile, 4, 0, &injections);
 }
 
 /// Rule 23.8, CON-23.
@@ -157,10 +163,10 @@ fn delays_of_declared_children_that_are_cut_short() {
 fn con_23_restarts_by_hand() {
     use Verdict::{Restart, RestartLater};
     for strategy in [Strategy::one_for_one(), Strategy::all_for_one()] {
-        let plan = Plan {
+        let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::Park]),
             pre_restart_deeds: any(&[Deed::Nothing]),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[Restart]),
                 role(strategy, &[2, 2], &[Restart, RestartLater]),
                 leaf(),
@@ -168,7 +174,7 @@ fn con_23_restarts_by_hand() {
         };
         let injections =
             [Action::Kill(1), Action::Kill(2), Action::Restart(1), Action::Restart(2), Action::Stop(2)];
-        run(&format!("by hand, {:?}", strategy.scope), plan, 3, 0, &injections);
+        run(&format!("by hand, {:?}", strategy.scope), profile, 3, 0, &injections);
     }
 }
 
@@ -178,7 +184,7 @@ fn con_23_restarts_of_declared_children_by_hand() {
     let child = |name| ChildSpec::new(name).restart(RestartType::Permanent);
     let temporary = ChildSpec::new("c").restart(RestartType::Temporary);
     for strategy in [Strategy::one_for_one(), Strategy::rest_for_one()] {
-        let plan = plan(vec![
+        let profile = profile(vec![
             role(Strategy::one_for_one(), &[1], &[Verdict::Restart]),
             declaring(
                 strategy,
@@ -195,7 +201,7 @@ fn con_23_restarts_of_declared_children_by_hand() {
             Action::Restart(3),
             Action::Restart(4),
         ];
-        run(&format!("declared, by hand, {:?}", strategy.scope), plan, 3, 0, &injections);
+        run(&format!("declared, by hand, {:?}", strategy.scope), profile, 3, 0, &injections);
     }
 }
 
@@ -203,27 +209,27 @@ fn con_23_restarts_of_declared_children_by_hand() {
 #[test]
 fn siblings_that_fail_at_once_and_are_escalated() {
     use Verdict::{Escalate, Restart, Resume};
-    let plan = Plan {
+    let profile = Profile {
         conduct: any(&[Conduct::Succeed]),
         pre_restart_deeds: any(&[Deed::Nothing]),
-        ..plan(vec![
+        ..profile(vec![
             role(Strategy::one_for_one(), &[1], &[Resume]),
             role(Strategy::rest_for_one(), &[2, 2, 2], &[Escalate, Restart]),
             leaf(),
         ])
     };
     let injections = [Action::Kill(2), Action::Kill(3), Action::Kill(4)];
-    run("escalated at once", plan, 3, 0, &injections);
+    run("escalated at once", profile, 3, 0, &injections);
 }
 
 #[test]
 fn siblings_whose_parent_restarts() {
     use Verdict::{Escalate, Restart};
     for strategy in [Strategy::all_for_one(), Strategy::rest_for_one()] {
-        let plan = Plan {
+        let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Park]),
             pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[Restart]),
                 role(strategy, &[2, 3], &[Restart, Escalate]),
                 leaf(),
@@ -231,7 +237,7 @@ fn siblings_whose_parent_restarts() {
             ])
         };
         let injections = [Action::Kill(1), Action::Kill(2), Action::Tell(3)];
-        run(&format!("a family, {:?}", strategy.scope), plan, 3, 1, &injections);
+        run(&format!("a family, {:?}", strategy.scope), profile, 3, 1, &injections);
     }
 }
 
@@ -239,9 +245,9 @@ fn siblings_whose_parent_restarts() {
 fn five_cells_and_a_limit_that_escalates() {
     use Verdict::Restart;
     let strategy = Strategy::all_for_one().max_retries(1).on_limit(OnLimit::Escalate);
-    let plan = Plan {
+    let profile = Profile {
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::StopOneChild]),
-        ..plan(vec![
+        ..profile(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Verdict::Resume]),
             role(strategy, &[2, 3, 4], &[Restart]),
             leaf(),
@@ -249,7 +255,7 @@ fn five_cells_and_a_limit_that_escalates() {
             leaf(),
         ])
     };
-    run("five cells, a limit", plan, 2, 2, &[Action::Tell(2), Action::Kill(3), Action::Stop(1)]);
+    run("five cells, a limit", profile, 2, 2, &[Action::Tell(2), Action::Kill(3), Action::Stop(1)]);
 }
 
 #[test]
@@ -260,35 +266,35 @@ fn rules_with_limits_of_their_own() {
         Strategy::one_for_one().max_retries(2),
         Strategy::rest_for_one().on_limit(OnLimit::Escalate).count(Count::Supervisor),
     ] {
-        let plan = plan(vec![
+        let profile = profile(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Verdict::Resume]),
             role(strategy, &[2, 2], &[Restart, RestartOn(first), RestartOn(second)]),
             leaf(),
         ]);
         let injections = [Action::Tell(2), Action::Kill(3), Action::Stop(1)];
-        run(&format!("limits of rules, {:?}", strategy.scope), plan, 3, 2, &injections);
+        run(&format!("limits of rules, {:?}", strategy.scope), profile, 3, 2, &injections);
     }
 }
 
 #[test]
 fn code_that_hangs_and_is_aborted() {
     use Verdict::{Restart, Stop};
-    let plan = Plan {
+    let profile = Profile {
         conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Hang]),
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
-        ..plan(vec![role(Strategy::all_for_one(), &[1, 2], &[Restart, Stop]), leaf(), leaf()])
+        ..profile(vec![role(Strategy::all_for_one(), &[1, 2], &[Restart, Stop]), leaf(), leaf()])
     };
     let injections = [Action::Tell(1), Action::Tell(2), Action::Stop(1), Action::Stop(0)];
-    run("hanging", plan, 3, 2, &injections);
+    run("hanging", profile, 3, 2, &injections);
 }
 
 #[test]
 fn delayed_rounds_against_everything() {
     use Verdict::{Restart, RestartLater, Resume, Stop};
-    let plan = Plan {
+    let profile = Profile {
         conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Park]),
         pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
-        ..plan(vec![
+        ..profile(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
             role(Strategy::all_for_one(), &[2, 3], &[RestartLater, Stop]),
             leaf(),
@@ -296,33 +302,33 @@ fn delayed_rounds_against_everything() {
         ])
     };
     let injections = [Action::Tell(2), Action::Kill(1), Action::Kill(3), Action::Stop(2)];
-    run("delayed rounds", plan, 3, 1, &injections);
+    run("delayed restarts", profile, 3, 1, &injections);
 }
 
 #[test]
 fn watching_each_other() {
     use Verdict::{Restart, Stop};
-    let plan = Plan {
+    let profile = Profile {
         handler_deeds: any(&[Deed::Nothing, Deed::WatchAnother, Deed::UnwatchAnother, Deed::StopItself]),
-        ..plan(vec![role(Strategy::one_for_one(), &[1, 2], &[Restart, Stop]), leaf(), leaf()])
+        ..profile(vec![role(Strategy::one_for_one(), &[1, 2], &[Restart, Stop]), leaf(), leaf()])
     };
-    run("watching", plan, 1, 2, &[Action::Tell(0), Action::Tell(1), Action::Stop(1), Action::Stop(2)]);
+    run("watching", profile, 1, 2, &[Action::Tell(0), Action::Tell(1), Action::Stop(1), Action::Stop(2)]);
 }
 
 #[test]
 fn spawning_and_stopping_under_a_name() {
     use Verdict::{Restart, Stop};
-    let plan = Plan {
+    let profile = Profile {
         handler_deeds: any(&[Deed::Nothing, Deed::SpawnAnother, Deed::StopOneChild]),
         // No cell spawns here: its child would also restart and spawn a child, and so on for ever.
         pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
-        ..plan(vec![
+        ..profile(vec![
             role(Strategy::one_for_one(), &[1], &[Restart, Stop]),
             role(Strategy::one_for_one(), &[2], &[Restart]),
             leaf(),
         ])
     };
-    run("spawning", plan, 2, 2, &[Action::Tell(0), Action::Tell(1), Action::Poison(1)]);
+    run("spawning", profile, 2, 2, &[Action::Tell(0), Action::Tell(1), Action::Poison(1)]);
 }
 
 const A: ChildSpec = ChildSpec::new("a");
@@ -333,17 +339,17 @@ const C: ChildSpec = ChildSpec::new("c");
 fn fields_that_restart_together() {
     use Verdict::{Escalate, Restart, Stop};
     for strategy in [Strategy::all_for_one(), Strategy::rest_for_one()] {
-        let plan = Plan {
+        let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailEarly, Conduct::FailLate]),
             pre_restart_deeds: any(&[Deed::StopAllChildren, Deed::Nothing]),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[Restart, Verdict::Resume]),
                 declaring(strategy, &[(A, 2), (B, 2)], &[Restart, Escalate, Stop]),
                 leaf(),
             ])
         };
         let injections = [Action::Kill(1), Action::Kill(2), Action::Tell(3), Action::Stop(2)];
-        run(&format!("fields, {:?}", strategy.scope), plan, 3, 1, &injections);
+        run(&format!("fields, {:?}", strategy.scope), profile, 3, 1, &injections);
     }
 }
 
@@ -354,17 +360,17 @@ fn fields_of_every_restart_type() {
     let temporary = C.restart(RestartType::Temporary).significant();
     for strategy in [Strategy::one_for_one(), Strategy::all_for_one(), Strategy::rest_for_one()] {
         let strategy = strategy.auto_shutdown(AutoShutdown::AnySignificant);
-        let plan = Plan {
+        let profile = Profile {
             conduct: any(&[Conduct::Succeed, Conduct::FailLate, Conduct::Park]),
             pre_restart_deeds: any(&[Deed::Nothing]),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[Restart]),
                 declaring(strategy, &[(permanent, 2), (B, 2), (temporary, 2)], &[Restart, RestartLater, Resume]),
                 leaf(),
             ])
         };
         let injections = [Action::Leave(2), Action::Kill(2), Action::Leave(4), Action::Kill(3), Action::Kill(1)];
-        run(&format!("restart types, {:?}", strategy.scope), plan, 2, 0, &injections);
+        run(&format!("restart types, {:?}", strategy.scope), profile, 2, 0, &injections);
     }
 }
 
@@ -374,9 +380,9 @@ fn fields_that_all_have_to_end() {
     let (a, b) = (A.significant(), B.restart(RestartType::Temporary).significant());
     for strategy in [Strategy::one_for_one(), Strategy::rest_for_one()] {
         let strategy = strategy.auto_shutdown(AutoShutdown::AllSignificant);
-        let plan = Plan {
+        let profile = Profile {
             pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[Restart]),
                 declaring(strategy, &[(a, 2), (b, 2), (C, 2)], &[Restart, Stop]),
                 leaf(),
@@ -384,7 +390,7 @@ fn fields_that_all_have_to_end() {
         };
         let injections = [2, 3].map(|id| [Action::Leave(id), Action::Stop(id), Action::Kill(id)]).concat();
         let injections = [injections, vec![Action::Leave(4), Action::Kill(1)]].concat();
-        run(&format!("all significant, {:?}", strategy.scope), plan, 3, 0, &injections);
+        run(&format!("all significant, {:?}", strategy.scope), profile, 3, 0, &injections);
     }
 }
 
@@ -393,9 +399,9 @@ fn permanent_fields_and_a_limit_that_escalates() {
     use Verdict::{Restart, Resume};
     let (a, b) = (A.restart(RestartType::Permanent), B.restart(RestartType::Permanent));
     for strategy in [Strategy::one_for_one(), Strategy::all_for_one()] {
-        let plan = Plan {
+        let profile = Profile {
             pre_restart_deeds: any(&[Deed::Nothing, Deed::StopOneChild]),
-            ..plan(vec![
+            ..profile(vec![
                 role(Strategy::one_for_one(), &[1], &[Restart, Resume]),
                 declaring(strategy.max_retries(1).on_limit(OnLimit::Escalate), &[(a, 2), (b, 2)], &[Restart]),
                 leaf(),
@@ -409,6 +415,6 @@ fn permanent_fields_and_a_limit_that_escalates() {
             Action::Kill(2),
             Action::Kill(3),
         ];
-        run(&format!("permanent fields, {:?}", strategy.scope), plan, 3, 0, &injections);
+        run(&format!("permanent fields, {:?}", strategy.scope), profile, 3, 0, &injections);
     }
 }

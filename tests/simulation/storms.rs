@@ -6,7 +6,7 @@ use std::time::Duration;
 use supervise_core::ActorName;
 use supervise_core::supervision::{Backoff, OnLimit, Strategy};
 
-use crate::plan::{Budget, Choices, Conduct, Deed, Plan, Role, Verdict};
+use crate::profile::{Budget, Choices, Conduct, Deed, Profile, Role, Verdict};
 use crate::trace::{self, Ending};
 use crate::world::{Action, Id, ROOT, World};
 
@@ -32,7 +32,7 @@ fn turns(children: usize, strategy: Strategy, verdicts: &[Verdict]) -> u64 {
         strategy,
         verdicts: verdicts.iter().map(|verdict| (*verdict, 1)).collect(),
     };
-    let plan = Plan {
+    let profile = Profile {
         roles: vec![
             role(vec![(0, 1)], Strategy::one_for_one(), &[Verdict::Resume]),
             role((0..children).map(|name| (name, 2)).collect(), strategy, verdicts),
@@ -45,7 +45,7 @@ fn turns(children: usize, strategy: Strategy, verdicts: &[Verdict]) -> u64 {
         death_pacts: false,
         backoff: Backoff::exponential(Duration::from_secs(1), Duration::from_secs(8)),
     };
-    let mut world = World::new(Rc::new(plan), Budget { messages: 0, stimuli: u32::MAX });
+    let mut world = World::new(Rc::new(profile), Budget { messages: 0, stimuli: u32::MAX });
     let mut by_turns = ByTurns(0);
     let mut taken = 0;
     let mut all_turns = |world: &mut World, of: &dyn Fn(Id) -> bool| {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::invariants::{Invariant, Violation};
-use crate::plan::Choices;
+use crate::profile::Choices;
 use crate::world::{Action, ROOT, World};
 
 /// One action with the picks made in it.

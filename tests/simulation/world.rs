@@ -23,7 +23,7 @@ use supervise_core::supervision::{
 use crate::fault::{Fault, Wrapping};
 use crate::invariants::{Invariant, Ledger, Violation, Watchdog};
 use crate::model::{Model, agree};
-use crate::plan::{Budget, Choices, Conduct, Plan, Role, pick};
+use crate::profile::{Budget, Choices, Conduct, Profile, Role, pick};
 pub(crate) use cell::{Cell, Code, Entry, Parked};
 use fingerprint::Fingerprint;
 use index::Index;
@@ -61,7 +61,7 @@ pub(crate) enum Action {
 
 #[derive(Debug, Clone)]
 pub(crate) struct World {
-    pub(crate) plan: Rc<Plan>,
+    pub(crate) profile: Rc<Profile>,
     pub(crate) cells: Vec<Rc<Cell>>,
     pub(crate) now: Time,
     pub(crate) budget: Budget,
@@ -85,9 +85,9 @@ pub(crate) struct World {
 type Step = Result<(), Violation>;
 
 impl World {
-    pub(crate) fn new(plan: Rc<Plan>, budget: Budget) -> Self {
+    pub(crate) fn new(profile: Rc<Profile>, budget: Budget) -> Self {
         let mut world = Self {
-            plan,
+            profile,
             cells: Vec::new(),
             now: Time::ZERO,
             budget,
@@ -108,7 +108,7 @@ impl World {
 
     fn add(&mut self, parent: Option<Id>, child: ChildId, role: usize, inherited: u32, is_field: bool) -> Id {
         let id = Id::try_from(self.cells.len()).expect("worlds are small");
-        let Role { fields, strategy, .. } = &self.plan.roles[role];
+        let Role { fields, strategy, .. } = &self.profile.roles[role];
         let specs: Vec<ChildSpec> = fields.iter().map(|(spec, _)| *spec).collect();
         let mut protocol = Protocol::new(inherited).with_fields(&specs, strategy.auto_shutdown);
         let mut model = Model::new(inherited).with_fields(&specs, strategy.auto_shutdown);
@@ -463,8 +463,8 @@ impl World {
     // ---- performing ----------------------------------------------------------------------------------------------
 
     fn step(&mut self, id: Id, input: Input<'_, Id, Fault>, choices: &mut impl Choices) -> Step {
-        let plan = Rc::clone(&self.plan);
-        let role = &plan.roles[self.cell(id).role];
+        let profile = Rc::clone(&self.profile);
+        let role = &profile.roles[self.cell(id).role];
         let mut effects = std::mem::take(&mut self.scratch);
         let mut verdict = None;
         Self::ask_both(self.cell_mut(id), input, &mut effects)?;

@@ -13,9 +13,9 @@ use supervise::prelude::*;
 use supervise::testkit;
 use tokio::sync::mpsc;
 
-use crate::blow::Blow;
+use crate::injected::Injected;
 use crate::node::{NodeRef, Top, TopRef};
-use crate::plan::Plan;
+use crate::profile::Profile;
 use crate::world::{Phase, Place, Report, World, is_within};
 
 /// How long the driver waits for any report before it fails the run.
@@ -45,7 +45,7 @@ struct Driver {
     last_round: bool,
     ever: Vec<NodeRef>,
     pings: u64,
-    blows: u64,
+    injections: u64,
 }
 
 struct Known {
@@ -55,40 +55,40 @@ struct Known {
     pinged: bool,
 }
 
-/// Runs a plan to its end.
+/// Runs a profile to its end.
 ///
 /// # Panics
 ///
 /// With the seed and the logs around the defect, if there is one.
-pub(crate) fn run(name: &str, plan: Plan) {
+pub(crate) fn run(name: &str, profile: Profile) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let began = Instant::now();
         let system = ActorSystem::new("stress");
         let (tell, reports) = mpsc::unbounded_channel();
-        let world = Arc::new(World::new(plan, tell));
+        let world = Arc::new(World::new(profile, tell));
         let mut driver = Driver::new(Arc::clone(&world), reports);
         let outcome = driver.drive(&system).await;
         if let Err(Defect { place, what }) = outcome {
             panic!(
-                "{place}: {what}\nseed {}, {plan:?}\nso far {}\n{}",
-                plan.seed,
+                "{place}: {what}\nseed {}, {profile:?}\nso far {}\n{}",
+                profile.seed,
                 driver.summary(),
                 world.story(&place)
             );
         }
-        println!("{name}: seed {}, {} in {:.1?}", plan.seed, driver.summary(), began.elapsed());
+        println!("{name}: seed {}, {} in {:.1?}", profile.seed, driver.summary(), began.elapsed());
         drop(driver);
         system.terminate().await;
-        assert!(tasks_end().await, "tasks are left, seed {}", plan.seed);
-        assert_eq!(world.instances.load(Ordering::SeqCst), 0, "instances are left, seed {}", plan.seed);
+        assert!(tasks_end().await, "tasks are left, seed {}", profile.seed);
+        assert_eq!(world.instances.load(Ordering::SeqCst), 0, "instances are left, seed {}", profile.seed);
     });
 }
 
 impl Driver {
     fn new(world: Arc<World>, reports: mpsc::UnboundedReceiver<Report>) -> Self {
         Self {
-            rng: fastrand::Rng::with_seed(world.plan.seed),
+            rng: fastrand::Rng::with_seed(world.profile.seed),
             world,
             reports,
             known: HashMap::new(),
@@ -98,7 +98,7 @@ impl Driver {
             last_round: false,
             ever: Vec::new(),
             pings: 0,
-            blows: 0,
+            injections: 0,
         }
     }
 
@@ -120,19 +120,19 @@ impl Driver {
 
     async fn grow(&mut self, top: &TopRef) -> Result<NodeRef, Defect> {
         let head = top.plant().await.map_err(|error| Self::defect(error.to_string()))?;
-        while self.active.len() < self.world.plan.size {
+        while self.active.len() < self.world.profile.size {
             self.note_next().await?;
         }
-        if self.ever.len() > self.world.plan.size {
+        if self.ever.len() > self.world.profile.size {
             return Err(Self::defect("the children are not unique (I7)"));
         }
         Ok(head)
     }
 
     async fn stress(&mut self) -> Result<(), Defect> {
-        for _ in 0..self.world.plan.items {
+        for _ in 0..self.world.profile.items {
             self.note_all()?;
-            while self.idle.len() < self.world.plan.keeps_idle {
+            while self.idle.len() < self.world.profile.keeps_idle {
                 self.note_next().await?;
             }
             if self.rng.bool() {
@@ -141,7 +141,7 @@ impl Driver {
                 self.ping(&place);
             } else {
                 let at = self.rng.usize(..self.active.len());
-                self.blow(at);
+                self.injected(at);
             }
             tokio::task::coop::consume_budget().await;
         }
@@ -160,7 +160,7 @@ impl Driver {
             while let Some(place) = self.idle.pop() {
                 self.ping(&place);
             }
-            if self.outstanding > 0 || self.active.len() < self.world.plan.size {
+            if self.outstanding > 0 || self.active.len() < self.world.profile.size {
                 well = 0;
                 self.note_next().await?;
             } else {
@@ -204,13 +204,13 @@ impl Driver {
         });
     }
 
-    fn blow(&mut self, at: usize) {
+    fn injected(&mut self, at: usize) {
         let Some(known) = self.known.get_mut(&self.active[at]) else { return };
         known.sent += 1;
-        self.blows += 1;
-        let blow = Blow::draw(&self.world.plan, &mut self.rng);
+        self.injections += 1;
+        let injected = Injected::draw(&self.world.profile, &mut self.rng);
         // A node that has ended is removed from the list when its parent reports that.
-        let _ended = known.node.suffer(known.sent, blow).tell();
+        let _ended = known.node.suffer(known.sent, injected).tell();
     }
 
     /// No node is suspended, none has deferred anything, and none has ended.
@@ -331,7 +331,7 @@ impl Driver {
                 ),
             ),
         };
-        let (active, size) = (self.active.len(), self.world.plan.size);
+        let (active, size) = (self.active.len(), self.world.profile.size);
         Defect { place, what: format!("nothing happens any more (I5, I6); {active} of {size} nodes; {what}") }
     }
 
@@ -342,7 +342,7 @@ impl Driver {
             "{} pings, {} failures sent and {} suffered, {} escalations, {} restarts, {} nodes replaced ({} in all), \
              {} hooks and {} factories failed",
             self.pings,
-            self.blows,
+            self.injections,
             read(&count.suffered),
             read(&count.escalations),
             read(&count.restarts),

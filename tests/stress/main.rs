@@ -21,12 +21,12 @@
 //!
 //! `README.md` beside this directory says how to run it longer, and again with the same seed.
 
-mod blow;
 mod driver;
+mod injected;
 mod keyed;
 mod node;
-mod plan;
 mod producers;
+mod profile;
 mod storms;
 mod world;
 
@@ -35,21 +35,21 @@ use std::time::Duration;
 use supervise::{Backoff, Strategy};
 
 use driver::run;
-use plan::{Directives, Draw, Plan};
+use profile::{Directives, Draw, Profile};
 
 /// A limit that is never reached, so that attempts to start follow each other without a delay.
 fn at_once(strategy: Strategy) -> Strategy {
     strategy.max_retries(u32::MAX)
 }
 
-fn reference() -> Plan {
-    Plan { strategy: at_once(Strategy::one_for_one()), ..Plan::reference() }
+fn reference() -> Profile {
+    Profile { strategy: at_once(Strategy::one_for_one()), ..Profile::reference() }
 }
 
 /// A failure of the head answers most other failures, so few are under way at once.
-fn one_by_one() -> Plan {
-    let plan = reference();
-    Plan { keeps_idle: plan.size - plan.size / 20, ..plan }
+fn one_by_one() -> Profile {
+    let profile = reference();
+    Profile { keeps_idle: profile.size - profile.size / 20, ..profile }
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn str_01_the_reference_mix() {
 
 #[test]
 fn str_02_only_resume() {
-    run("str_02", Plan { directives: Directives::OnlyResume, ..reference() });
+    run("str_02", Profile { directives: Directives::OnlyResume, ..reference() });
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn str_03_only_restart_and_nothing_else_fails() {
     let never = Draw::Always(0);
     run(
         "str_03",
-        Plan {
+        Profile {
             directives: Directives::OnlyRestart,
             fail_pre: never,
             fail_post: never,
@@ -80,57 +80,57 @@ fn str_03_only_restart_and_nothing_else_fails() {
 #[test]
 fn str_04_every_hook_and_factory_fails_once() {
     let once = Draw::Always(1);
-    run("str_04", Plan { fail_pre: once, fail_post: once, fail_constr: once, ..reference() });
+    run("str_04", Profile { fail_pre: once, fail_post: once, fail_constr: once, ..reference() });
 }
 
 #[test]
 fn str_05_every_restart_stops_all_children() {
-    run("str_05", Plan { stop_kids: Draw::Always(2), ..one_by_one() });
+    run("str_05", Profile { stop_kids: Draw::Always(2), ..one_by_one() });
 }
 
 #[test]
 fn str_06_every_failure_is_escalated_twice() {
-    run("str_06", Plan { depth: Draw::Always(2), ..reference() });
+    run("str_06", Profile { depth: Draw::Always(2), ..reference() });
 }
 
 #[test]
 fn str_07_all_for_one() {
-    run("str_07", Plan { strategy: at_once(Strategy::all_for_one()), ..reference() });
+    run("str_07", Profile { strategy: at_once(Strategy::all_for_one()), ..reference() });
 }
 
 #[test]
 fn str_07_rest_for_one() {
-    run("str_07 rest", Plan { strategy: at_once(Strategy::rest_for_one()), ..reference() });
+    run("str_07 rest", Profile { strategy: at_once(Strategy::rest_for_one()), ..reference() });
 }
 
 #[test]
 fn str_08_restarts_stop_the_children_as_they_do_by_default() {
-    run("str_08", Plan { clears: true, ..one_by_one() });
+    run("str_08", Profile { clears: true, ..one_by_one() });
 }
 
 #[test]
 fn hie_05_a_hierarchy_survives_being_stressed_while_its_handlers_and_hooks_wait() {
-    run("hie_05", Plan { waits: true, ..reference() });
+    run("hie_05", Profile { waits: true, ..reference() });
 }
 
 #[test]
 fn hie_05_and_while_siblings_are_restarted_together() {
     let strategy = at_once(Strategy::all_for_one());
-    run("hie_05 all for one", Plan { waits: true, strategy, ..reference() });
+    run("hie_05 all for one", Profile { waits: true, strategy, ..reference() });
 }
 
 #[test]
 fn hie_05_and_while_restarts_wait_for_a_backoff() {
     let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(20)).jitter(0.5);
     let strategy = Strategy::one_for_one().backoff(backoff);
-    run("hie_05 backoff", Plan { waits: true, strategy, ..reference() });
+    run("hie_05 backoff", Profile { waits: true, strategy, ..reference() });
 }
 
 #[test]
 fn hie_05_and_while_siblings_wait_for_a_backoff_together() {
     let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(20)).jitter(0.5);
     let strategy = Strategy::rest_for_one().backoff(backoff);
-    run("hie_05 group backoff", Plan { strategy, ..reference() });
+    run("hie_05 group backoff", Profile { strategy, ..reference() });
 }
 
 #[test]

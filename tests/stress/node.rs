@@ -7,7 +7,7 @@ use std::time::Duration;
 use supervise::prelude::*;
 use supervise::{AnyActorRef, FailsWith, NeverFails, Props, Unchecked, testkit};
 
-use crate::blow::Blow;
+use crate::injected::Injected;
 use crate::world::{Counts, Phase, Place, Report, World};
 
 /// One incarnation, across its restarts. Shared by its instances and its table.
@@ -49,21 +49,23 @@ impl Seat {
 
     /// What this node decides about a child.
     fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Directive, Failure> {
-        let verdict = match failure.downcast_ref::<Blow>() {
+        let verdict = match failure.downcast_ref::<Injected>() {
             None => {
                 self.violation(format!("{} fails with {failure:?}", child.name));
                 Ok(Directive::Resume)
             }
             Some(_) if self.dying.load(Ordering::SeqCst) => Ok(Directive::Resume),
-            Some(blow) if blow.depth > 0 => {
+            Some(injected) if injected.depth > 0 => {
                 Counts::one(&self.world.count.escalations);
-                self.expect(*blow.directive);
-                Err(Failure::new(blow.escalated()))
+                self.expect(*injected.directive);
+                Err(Failure::new(injected.escalated()))
             }
-            Some(blow) if self.level > self.world.plan.stops_below && blow.fails_post() == 0 && blow.stop => {
+            Some(injected)
+                if self.level > self.world.profile.stops_below && injected.fails_post() == 0 && injected.stop =>
+            {
                 Ok(Directive::Stop)
             }
-            Some(blow) => Ok(*blow.directive),
+            Some(injected) => Ok(*injected.directive),
         };
         self.log(format!("decides {verdict:?} about {}: {failure:?}", child.name));
         verdict
@@ -98,7 +100,7 @@ pub(crate) fn node(
     level: usize,
     size: usize,
     parent: Option<NodeRef>,
-) -> Props<Node, FailsWith<Blow>, Unchecked> {
+) -> Props<Node, FailsWith<Injected>, Unchecked> {
     let seat = Arc::new(Seat {
         place,
         level,
@@ -114,7 +116,7 @@ pub(crate) fn node(
     });
     let table = Arc::clone(&seat);
     Props::new(move || Node::new(&seat))
-        .supervision_unchecked(world.plan.strategy, move |failure, child| table.decide(failure, child))
+        .supervision_unchecked(world.profile.strategy, move |failure, child| table.decide(failure, child))
 }
 
 #[actor]
@@ -131,19 +133,19 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    fn new(seat: &Arc<Seat>) -> Result<Self, Blow> {
+    fn new(seat: &Arc<Seat>) -> Result<Self, Injected> {
         let _turn = Turn::begin(seat);
         let world = &seat.world;
         let spared = world.phase() > Phase::Stressing;
-        let blow = world.of(&seat.place, |kept| {
-            let blow = kept.pending.take().filter(|blow| blow.fail_constr > 0 && !spared)?;
-            kept.pending = Some(blow.constr_failed());
-            Some(blow)
+        let injected = world.of(&seat.place, |kept| {
+            let injected = kept.pending.take().filter(|injected| injected.fail_constr > 0 && !spared)?;
+            kept.pending = Some(injected.constr_failed());
+            Some(injected)
         });
-        if let Some(blow) = blow {
+        if let Some(injected) = injected {
             Counts::one(&world.count.failed_factories);
             seat.log("the factory fails");
-            return Err(blow);
+            return Err(injected);
         }
         if seat.instances.fetch_add(1, Ordering::SeqCst) > 0 {
             seat.violation("two instances at once");
@@ -153,7 +155,7 @@ impl Node {
         seat.suspended.store(false, Ordering::SeqCst);
         seat.log("made");
         let rng = fastrand::Rng::with_seed(
-            world.plan.seed
+            world.profile.seed
                 ^ seat
                     .place
                     .bytes()
@@ -187,9 +189,9 @@ impl Node {
         }
     }
 
-    /// Waits from time to time, if the plan says so.
+    /// Waits from time to time, if the profile says so.
     async fn pause(&mut self) {
-        if self.seat.world.plan.waits {
+        if self.seat.world.profile.waits {
             match self.rng.f64() {
                 ..0.02 => nap().await,
                 ..0.5 => tokio::task::yield_now().await,
@@ -235,7 +237,7 @@ impl Node {
         let rest = self.seat.size - 1;
         let mut kids = Vec::new();
         if rest > 0 {
-            let count = self.rng.usize(1..=world.plan.breadth.min(rest));
+            let count = self.rng.usize(1..=world.profile.breadth.min(rest));
             for kid in 0..count {
                 let size = rest / count + usize::from(kid < rest % count);
                 kids.push(((kid + 1).to_string(), size));
@@ -251,30 +253,30 @@ impl Node {
     }
 
     #[pre_restart]
-    async fn replace(&mut self, cause: &Failure, ctx: &mut Context<Self>) -> Result<(), Blow> {
+    async fn replace(&mut self, cause: &Failure, ctx: &mut Context<Self>) -> Result<(), Injected> {
         let _turn = Turn::begin(&self.seat);
         self.seat.log(format!("pre_restart for {cause:?}"));
         if std::mem::replace(&mut self.replaced, true) || !self.started || self.stopped {
             self.seat.violation("pre_restart once too often (I3)");
         }
-        if self.seat.world.plan.clears {
+        if self.seat.world.profile.clears {
             ctx.stop_children();
         }
-        let Some(blow) = cause.downcast_ref::<Blow>() else { return Ok(()) };
-        for kid in ctx.children().iter().filter_map(AnyActorRef::downcast::<Self>).take(blow.stop_kids) {
+        let Some(injected) = cause.downcast_ref::<Injected>() else { return Ok(()) };
+        for kid in ctx.children().iter().filter_map(AnyActorRef::downcast::<Self>).take(injected.stop_kids) {
             ctx.unwatch(&kid);
             ctx.stop(&kid);
         }
         self.pause().await;
-        if blow.take_pre() {
+        if injected.take_pre() {
             Counts::one(&self.seat.world.count.failed_hooks);
-            return Err(blow.clone());
+            return Err(injected.clone());
         }
         Ok(())
     }
 
     #[post_restart]
-    async fn replaced(&mut self, cause: &Failure, ctx: &mut Context<Self>) -> Result<(), Blow> {
+    async fn replaced(&mut self, cause: &Failure, ctx: &mut Context<Self>) -> Result<(), Injected> {
         let _turn = Turn::begin(&self.seat);
         self.seat.log(format!("post_restart for {cause:?}"));
         self.pause().await;
@@ -292,11 +294,11 @@ impl Node {
             self.seat.violation(format!("has the children {have:?} after a restart, not {kids:?} (I4)"));
         }
         self.pause().await;
-        if let Some(blow) = cause.downcast_ref::<Blow>()
-            && blow.take_post()
+        if let Some(injected) = cause.downcast_ref::<Injected>()
+            && injected.take_post()
         {
             Counts::one(&self.seat.world.count.failed_hooks);
-            return Err(blow.clone());
+            return Err(injected.clone());
         }
         self.started = true;
         Counts::one(&self.seat.world.count.restarts);
@@ -332,15 +334,15 @@ impl Node {
     }
 
     #[handler]
-    async fn suffer(&mut self, number: u64, blow: Blow, ctx: &mut Context<Self>) -> Result<(), Blow> {
+    async fn suffer(&mut self, number: u64, injected: Injected, ctx: &mut Context<Self>) -> Result<(), Injected> {
         let _turn = self.check(ctx);
         self.check_number(number);
         Counts::one(&self.seat.world.count.suffered);
-        self.seat.log(format!("suffers {blow}"));
-        self.seat.world.of(&self.seat.place, |kept| kept.pending = Some(blow.copy()));
+        self.seat.log(format!("gets the failure: {injected}"));
+        self.seat.world.of(&self.seat.place, |kept| kept.pending = Some(injected.copy()));
         self.pause().await;
-        self.seat.expect(*blow.directive);
-        Err(blow)
+        self.seat.expect(*injected.directive);
+        Err(injected)
     }
 
     #[watch]
@@ -421,11 +423,13 @@ pub(crate) struct Top {
 
 impl Top {
     pub(crate) fn props(world: Arc<World>, head: Place) -> Props<Self, NeverFails, Unchecked> {
-        let strategy = world.plan.strategy;
-        Props::new(move || Self { world: Arc::clone(&world), head: Arc::clone(&head) })
-            .supervision_unchecked(strategy, |failure, _| {
-                Ok(failure.downcast_ref::<Blow>().map_or(Directive::Stop, |blow| *blow.directive))
-            })
+        let strategy = world.profile.strategy;
+        Props::new(move || Self { world: Arc::clone(&world), head: Arc::clone(&head) }).supervision_unchecked(
+            strategy,
+            |failure, _| {
+                Ok(failure.downcast_ref::<Injected>().map_or(Directive::Stop, |injected| *injected.directive))
+            },
+        )
     }
 }
 
@@ -433,7 +437,7 @@ impl Top {
 impl Top {
     #[handler]
     fn plant(&mut self, ctx: &mut Context<Self>) -> Result<NodeRef, SpawnError> {
-        let props = node(&self.world, Arc::clone(&self.head), 0, self.world.plan.size, None);
+        let props = node(&self.world, Arc::clone(&self.head), 0, self.world.profile.size, None);
         let head = ctx.spawn_with(&*self.head, props)?;
         ctx.watch(&head);
         Ok(head)

@@ -17,7 +17,7 @@ use supervise::prelude::*;
 use supervise::{Envelope, Event, MailboxKind, Overflow, Props, SendError, SendErrorReason};
 use tokio::runtime::Handle;
 
-use crate::plan::from_env;
+use crate::profile::from_env;
 
 const PRODUCERS: usize = 8;
 const COUNTERS: usize = 10;
@@ -82,8 +82,8 @@ impl Drop for Parcel {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("planned")]
-struct Planned;
+#[error("intended")]
+struct Intended;
 
 #[actor]
 struct Counter {
@@ -94,14 +94,14 @@ struct Counter {
 #[actor]
 impl Counter {
     #[handler]
-    async fn count(&mut self, mut parcel: Parcel) -> Result<(), Planned> {
+    async fn count(&mut self, mut parcel: Parcel) -> Result<(), Intended> {
         parcel.state = State::Opened;
         if self.last[parcel.producer].swap(parcel.number, Relaxed) >= parcel.number {
             parcel.told.out_of_order.fetch_add(1, SeqCst);
         }
         match parcel.number % 64 {
-            3 => return Err(Planned),
-            5 => std::panic::resume_unwind(Box::new("planned")),
+            3 => return Err(Intended),
+            5 => std::panic::resume_unwind(Box::new("intended")),
             7 | 11 => tokio::task::yield_now().await,
             _ => {}
         }

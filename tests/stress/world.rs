@@ -11,9 +11,9 @@ use supervise::AskError;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::blow::Blow;
+use crate::injected::Injected;
 use crate::node::NodeRef;
-use crate::plan::Plan;
+use crate::profile::Profile;
 
 /// A node's place in the tree: the names from the head down.
 pub(crate) type Place = Arc<str>;
@@ -43,7 +43,7 @@ pub(crate) enum Phase {
 
 /// Shared by all nodes of a run.
 pub(crate) struct World {
-    pub(crate) plan: Plan,
+    pub(crate) profile: Profile,
     pub(crate) count: Counts,
     /// Node instances that exist now.
     pub(crate) instances: AtomicUsize,
@@ -77,7 +77,7 @@ pub(crate) struct Kept {
     /// Its children's names and sizes.
     pub(crate) kids: Vec<(String, usize)>,
     /// What its next factory call may fail with.
-    pub(crate) pending: Option<Blow>,
+    pub(crate) pending: Option<Injected>,
     log: VecDeque<(Duration, String)>,
 }
 
@@ -85,9 +85,9 @@ pub(crate) struct Kept {
 const LOG: usize = 40;
 
 impl World {
-    pub(crate) fn new(plan: Plan, reports: mpsc::UnboundedSender<Report>) -> Self {
+    pub(crate) fn new(profile: Profile, reports: mpsc::UnboundedSender<Report>) -> Self {
         Self {
-            plan,
+            profile,
             count: Counts::default(),
             instances: AtomicUsize::new(0),
             phase: Mutex::new(Phase::Stressing),

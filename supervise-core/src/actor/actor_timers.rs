@@ -1,11 +1,11 @@
 //! The timers that an actor sets for itself: keyed timers and the receive timeout.
 //!
-//! A timer that is due puts a mark into the actor's own user lane. Its message is made or taken when the cell reaches
-//! the mark. The cell skips the mark of a timer that was cancelled or replaced, or that belonged to an earlier
+//! A timer that is due puts a control into the actor's own user lane. Its message is made or taken when the cell reaches
+//! the control. The cell skips the control of a timer that was cancelled or replaced, or that belonged to an earlier
 //! instance.
 //!
-//! 1. A timer has at most one mark in the lane, because the cell sets the next tick of a periodic timer when it reaches
-//!    the mark. So ticks do not pile up for an actor that is slower than its timer, or suspended.
+//! 1. A timer has at most one control in the lane, because the cell sets the next tick of a periodic timer when it reaches
+//!    the control. So ticks do not pile up for an actor that is slower than its timer, or suspended.
 //!
 //! Rules 15.1 and 15.2.
 
@@ -162,7 +162,7 @@ impl<M> ActorTimers<M> {
         self.due.next_due().map(Generation)
     }
 
-    /// The cell has reached the mark of a timer: returns its message, unless the timer is gone. Runs the user's `make`.
+    /// The cell has taken the control of a timer: returns its message, unless the timer is gone. Runs the user's `make`.
     pub(crate) fn take(&mut self, generation: Generation) -> Option<Fired<M>> {
         if let Some(idle) = &mut self.idle
             && idle.generation == generation

@@ -19,11 +19,11 @@
 //!    releases are dropped after the lock.
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
 
+mod any_seat;
 mod effect_runner;
-mod extras;
+mod on_demand;
 mod redelivery;
 mod run;
-mod seat;
 mod spawn;
 mod undo;
 mod user_code;
@@ -52,10 +52,10 @@ use crate::mailbox::{Lane, Mailbox, MailboxKind, Vitals};
 use crate::observe::{DeadLetterReason, Lost};
 use crate::supervision::{ChildId, Effect, HowEnded, Input, Protocol, SystemMessage};
 
-use self::extras::Extras;
+use self::on_demand::OnDemand;
+pub(crate) use any_seat::{AnySeat, AtClose};
 pub(crate) use run::Runner;
 pub use run::StashOverflow;
-pub(crate) use seat::{AtClose, Seat};
 pub(crate) use spawn::NewName;
 pub use spawn::SpawnError;
 pub(crate) use visit::Visit;
@@ -130,7 +130,7 @@ pub(crate) struct Core {
     description: ActorDescription,
     protocol: Mutex<CellProtocol>,
     /// Appears with the first of it.
-    extras: OnceLock<Extras>,
+    on_demand: OnceLock<OnDemand>,
 }
 
 /// A cell of any type.
@@ -279,7 +279,7 @@ impl<M: Send + 'static> Cell<M> {
     /// Called when this cell handles no further message. Returns the waiting messages, unless they stay for
     /// the successor.
     #[cold]
-    fn leave(&self, seat: &Arc<dyn Seat>) -> Option<Lane<M, Control>> {
+    fn leave(&self, seat: &Arc<dyn AnySeat>) -> Option<Lane<M, Control>> {
         let mut user = Lane::new();
         match seat.closes(self.core.uid, &mut || user = self.mailbox.drain_user_lane()) {
             AtClose::Close => Some(self.mailbox.close_user_lane()),
@@ -332,7 +332,7 @@ impl Core {
             system,
             description,
             protocol: Mutex::new(protocol),
-            extras: OnceLock::new(),
+            on_demand: OnceLock::new(),
         }
     }
 

@@ -489,7 +489,7 @@ impl<A: Actor> Context<A> {
         self.rare.as_ref().map(|rare| &rare.works)
     }
 
-    /// The mark of an outcome came up: its message or failure, unless the work was cancelled.
+    /// The cell has taken the control of an outcome: its message or failure, unless the work was cancelled.
     pub(crate) fn take_outcome(&mut self, work: WorkId) -> Option<Result<A::Message, Failure>> {
         let me = self.me();
         self.rare.as_mut()?.works.take(work, &me)

@@ -215,7 +215,8 @@ pub trait Actor: Supervisor + Send {
     }
 
     /// Runs once on the last instance of an actor that stops, after its last message. By default it also runs on an
-    /// instance that a restart replaces. A failure is logged and changes nothing.
+    /// instance that a restart replaces, **also after a panic**: the instance may then be half-way through a change. A failure is
+    /// logged and changes nothing.
     fn post_stop(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Result<(), Failure>> + Send {
         let _ = ctx;
         async { Ok(()) }

@@ -1,17 +1,17 @@
-//! Polls the cells: on resident tokio tasks, the workers, one for each thread of the runtime.
+//! Polls the cells: on resident tokio tasks, the *carriers*, one for each thread of the runtime.
 //!
 //! ```text
-//!   a push finds the runner parked ──► Task ──► a worker's queue ──► worker: one turn ──► parked in its mailbox again
-//!                                                    ▲    │ an idle worker steals half
+//!   a push finds the runner parked ──► Task ──► a carrier's queue ──► carrier: one turn ──► parked in its mailbox again
+//!                                                    ▲    │ an idle carrier steals half
 //!                                                    └────┘
 //! ```
 //!
-//! An idle actor has no tokio task; its runner waits in its own mailbox. A worker is woken through tokio only when it
+//! An idle actor has no tokio task; its runner waits in its own mailbox. A carrier is woken through tokio only when it
 //! had nothing to do, so messages between busy actors cost no task switch.
 //!
 //! 1. A [`Task`] exists once for each cell that has not ended. It is parked, queued or having its turn.
-//! 2. A worker lets tokio's other tasks run when it has spent its own budget or tokio's.
-//! 3. When the workers end, with their runtime or because the system has ended, all remaining tasks are dropped: a
+//! 2. A carrier lets tokio's other tasks run when it has spent its own budget or tokio's.
+//! 3. When the carriers end, with their runtime or because the system has ended, all remaining tasks are dropped: a
 //!    parked or queued task at once, and a task in a turn after that turn. Rule 6.6.
 //! 4. An asker may give a parked actor its turn on the asker's own stack, for its own message alone
 //!    ([`run_inline`](Dispatcher::run_inline)).
@@ -21,8 +21,8 @@
 //!
 //! Rules 1.9 and 1.10.
 //!
-//! This module does not know what a turn does. [`RunQueues`] decides which worker takes which task, and [`OnlyQueue`]
-//! does so on a current-thread runtime. The [`Crew`] finds a worker for waiting tasks.
+//! This module does not know what a turn does. [`RunQueues`] decides which carrier takes which task, and [`OnlyQueue`]
+//! does so on a current-thread runtime. The [`Crew`] finds a carrier for waiting tasks.
 
 mod crew;
 mod only_queue;
@@ -52,7 +52,7 @@ use crate::base::{UserValue, contained, drop_contained};
 use crate::failure::Failure;
 use crate::observe;
 
-/// A worker's budget: how many messages and turns it handles before it lets tokio's other tasks run.
+/// A carrier's budget: how many messages and turns it handles before it lets tokio's other tasks run.
 const BUDGET: u32 = 128;
 
 /// The future of a cell, as one pointer, because queues and mailboxes pass it around.
@@ -114,7 +114,7 @@ impl fmt::Debug for Task {
     }
 }
 
-/// The workers of one system and their queues.
+/// The carriers of one system and their queues.
 pub(crate) struct Dispatcher {
     queues: Queues,
     /// How many residents are left.
@@ -132,15 +132,15 @@ enum Queues {
 }
 
 thread_local! {
-    /// The worker that this thread runs: its dispatcher's address and its index.
+    /// The carrier that this thread runs: its dispatcher's address and its index.
     static HERE: Local<(usize, usize)> = const { Local::new((0, 0)) };
-    /// The worker that this thread ran last: the memory it needs is still in this processor's cache.
+    /// The carrier that this thread ran last: the memory it needs is still in this processor's cache.
     static NEAR: Local<(usize, usize)> = const { Local::new((0, 0)) };
-    /// The rest of the worker's budget.
+    /// The rest of the carrier's budget.
     static BUDGET_LEFT: Local<u32> = const { Local::new(0) };
-    /// The tasks that turns of the worker of a current-thread runtime have made ready.
+    /// The tasks that turns of the carrier of a current-thread runtime have made ready.
     static MADE_READY: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
-    /// How many tasks the worker's current turn has made ready.
+    /// How many tasks the carrier's current turn has made ready.
     static TOLD: Local<u32> = const { Local::new(0) };
     /// How many inline turns are on this stack.
     static INLINE_TURNS: Local<usize> = const { Local::new(0) };
@@ -153,7 +153,7 @@ thread_local! {
 /// How many inline turns may nest on one stack: a handler that runs inline may itself ask inline.
 const DEPTH: usize = 8;
 
-/// Charges the worker for the messages of its current turn.
+/// Charges the carrier for the messages of its current turn.
 pub(crate) fn charge(messages: u32) {
     BUDGET_LEFT.set(BUDGET_LEFT.get().saturating_sub(messages));
 }
@@ -166,7 +166,7 @@ pub(crate) fn is_inline() -> bool {
 /// Wakes an asker.
 ///
 /// If the asker is a task of tokio's, the task may now lie in the slot of this thread that other threads cannot steal from. The
-/// worker returns to tokio before it gives another actor its turn, so that the asker never waits for that actor.
+/// carrier returns to tokio before it gives another actor its turn, so that the asker never waits for that actor.
 pub(crate) fn wake_asker(asker: Waker) {
     let before = WOKE_ELSEWHERE.replace(true);
     asker.wake();
@@ -187,27 +187,27 @@ pub(crate) fn start(system: &SystemCore, future: impl Future<Output = ()> + Send
 }
 
 impl Dispatcher {
-    /// Makes a dispatcher whose workers have not been started.
+    /// Makes a dispatcher whose carriers have not been started.
     pub(crate) fn new(runtime: &Handle) -> Self {
         if matches!(runtime.runtime_flavor(), RuntimeFlavor::CurrentThread) {
             return Self::of(Queues::Only(OnlyQueue::new()), 1);
         }
-        let workers = runtime.metrics().num_workers();
-        // Each worker, and its two scouts.
-        Self::of(Queues::Many(Crew::new(workers)), 3 * workers)
+        let carriers = runtime.metrics().num_workers();
+        // Each carrier, and its two scouts.
+        Self::of(Queues::Many(Crew::new(carriers)), 3 * carriers)
     }
 
     fn of(queues: Queues, residents: usize) -> Self {
         Self { queues, alive: AtomicUsize::new(residents), gone: AtomicBool::new(false) }
     }
 
-    /// Starts the workers. Called once for each system.
+    /// Starts the carriers. Called once for each system.
     pub(crate) fn start(system: &Arc<SystemCore>) {
         match &system.dispatcher().queues {
             Queues::Only(_) => Resident::start(system, Self::work_alone),
             Queues::Many(crew) => {
                 crew.belongs_to(system);
-                for me in 0..crew.queues.workers() {
+                for me in 0..crew.queues.carriers() {
                     Resident::start(system, move |dispatcher, cx| dispatcher.work(me, cx));
                     for scout in 0..2 {
                         Resident::start(system, move |dispatcher, cx| dispatcher.scout(me, scout, cx));
@@ -230,7 +230,7 @@ impl Dispatcher {
         HERE.get().0 == self.address()
     }
 
-    /// Queues a task, or drops it if the workers are gone.
+    /// Queues a task, or drops it if the carriers are gone.
     pub(crate) fn ready(&self, task: Task) {
         let (dispatcher, me) = HERE.get();
         let here = dispatcher == self.address();
@@ -276,7 +276,7 @@ impl Dispatcher {
         }
     }
 
-    /// Whether the workers have gone. Until then, no task is dropped that has neither ended nor panicked.
+    /// Whether the carriers have gone. Until then, no task is dropped that has neither ended nor panicked.
     pub(crate) fn has_gone(&self) -> bool {
         self.gone.load(Ordering::SeqCst)
     }
@@ -285,9 +285,9 @@ impl Dispatcher {
         std::ptr::from_ref(self).addr()
     }
 
-    // ---- the workers ---------------------------------------------------------------------------------------------
+    // ---- the carriers ---------------------------------------------------------------------------------------------
 
-    /// One poll of a worker of a multi-threaded runtime.
+    /// One poll of a carrier of a multi-threaded runtime.
     fn work(&self, me: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Queues::Many(crew) = &self.queues else { return Poll::Ready(()) };
         let here = (self.address(), me);
@@ -324,12 +324,12 @@ impl Dispatcher {
         poll
     }
 
-    /// One poll of a scout of worker `me`.
+    /// One poll of a scout of carrier `me`.
     fn scout(&self, me: usize, which: usize, cx: &mut TaskContext<'_>) -> Poll<()> {
         self.crew().map_or(Poll::Ready(()), |crew| crew.scout(me, which, cx))
     }
 
-    /// One poll of the worker of a current-thread runtime.
+    /// One poll of the carrier of a current-thread runtime.
     fn work_alone(&self, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Queues::Only(queue) = &self.queues else { return Poll::Ready(()) };
         // Not empty only if a turn of another system's actor runs its own runtime.
@@ -341,7 +341,7 @@ impl Dispatcher {
         let outer = HERE.replace((self.address(), 0));
         let outer_inline = IS_INLINE.replace(false);
         BUDGET_LEFT.set(BUDGET);
-        // Once is enough, because a task that arrives later wakes this worker.
+        // Once is enough, because a task that arrives later wakes this carrier.
         let rest = MADE_READY.with_borrow_mut(|tasks| queue.take_all(tasks, cx));
         let poll = loop {
             match MADE_READY.with_borrow_mut(VecDeque::pop_front) {
@@ -372,7 +372,7 @@ impl Dispatcher {
         poll
     }
 
-    /// One poll of the worker of a current-thread runtime while its thread ends and [`MADE_READY`] is gone.
+    /// One poll of the carrier of a current-thread runtime while its thread ends and [`MADE_READY`] is gone.
     #[cold]
     fn work_late(queue: &OnlyQueue<Task>, cx: &TaskContext<'_>) -> Poll<()> {
         let mut tasks = VecDeque::new();
@@ -383,7 +383,7 @@ impl Dispatcher {
         rest
     }
 
-    /// The system has ended: the workers end when they have done the remaining work.
+    /// The system has ended: the carriers end when they have done the remaining work.
     pub(crate) fn end(&self) {
         match &self.queues {
             Queues::Only(queue) => queue.end(),
@@ -391,7 +391,7 @@ impl Dispatcher {
         }
     }
 
-    /// The last worker is gone. Returns the remaining tasks.
+    /// The last carrier is gone. Returns the remaining tasks.
     fn close(&self) -> Vec<Task> {
         match &self.queues {
             Queues::Only(queue) => queue.close().into(),
@@ -406,13 +406,13 @@ fn discard(task: Task) {
     drop(UserValue::new(task));
 }
 
-/// Charges the worker for a turn. Returns whether its own budget or tokio's is spent.
+/// Charges the carrier for a turn. Returns whether its own budget or tokio's is spent.
 fn turn_spends_the_budget() -> bool {
     charge(1);
     BUDGET_LEFT.get() == 0 || !tokio::task::coop::has_budget_remaining()
 }
 
-/// Held by the tokio task of each worker and each scout.
+/// Held by the tokio task of each carrier and each scout.
 struct Resident {
     system: Arc<SystemCore>,
     /// The system had ended, and this resident has done its remaining work.
@@ -420,7 +420,7 @@ struct Resident {
 }
 
 impl Resident {
-    /// Starts a worker or a scout.
+    /// Starts a carrier or a scout.
     fn start(
         system: &Arc<SystemCore>,
         work: impl Fn(&Dispatcher, &mut TaskContext<'_>) -> Poll<()> + Send + Sync + 'static,
@@ -441,7 +441,7 @@ impl Drop for Resident {
     fn drop(&mut self) {
         let dispatcher = self.system.dispatcher();
         let last = dispatcher.alive.fetch_sub(1, Ordering::SeqCst) == 1;
-        // A runtime that shuts down drops its idle tasks while a worker may still be in a handler that blocks its
+        // A runtime that shuts down drops its idle tasks while a carrier may still be in a handler that blocks its
         // thread.
         if (last || !self.finished) && !dispatcher.gone.swap(true, Ordering::SeqCst) {
             // Collected first, because a cell that is dropped forgets its children.

@@ -37,7 +37,7 @@ pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
 #[cfg(feature = "remote")]
 pub(crate) use self::cell::{AnyCell, Core, System};
-pub(crate) use self::cell::{AtClose, Cell, CellProtocol, NewName, Seat as AnySeat};
+pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
 pub use self::child::{Child, Declare, UndeclaredChild};

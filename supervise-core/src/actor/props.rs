@@ -27,7 +27,7 @@ pub struct Props<A: Actor, C = NeverFails, T = A> {
     pub(crate) factory: UserValue<AnyFactory<A>>,
     pub(crate) mailbox: MailboxKind,
     pub(crate) settings: Option<Box<Settings>>,
-    marks: PhantomData<fn() -> (C, T)>,
+    types: PhantomData<fn() -> (C, T)>,
 }
 
 /// Settings in place of those that the type declares. Few actors have any.
@@ -90,7 +90,7 @@ impl<A: Actor, C> Props<A, C> {
             factory: UserValue::new(factory),
             mailbox: const { A::MAILBOX.with_room() },
             settings: None,
-            marks: PhantomData,
+            types: PhantomData,
         }
     }
 }
@@ -161,8 +161,8 @@ impl<A: Actor, C, T> Props<A, C, T> {
     /// The same props with other markers, for callers that have checked or replaced what can fail and what is
     /// escalated.
     pub(crate) fn marked<D, S>(self) -> Props<A, D, S> {
-        let Self { factory, mailbox, settings, marks: _ } = self;
-        Props { factory, mailbox, settings, marks: PhantomData }
+        let Self { factory, mailbox, settings, types: _ } = self;
+        Props { factory, mailbox, settings, types: PhantomData }
     }
 
     /// How long asks wait, if the actor sets a limit.

@@ -54,7 +54,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
         Self { to, message, attach, how: How::Ordinary }
     }
 
-    /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a worker.
+    /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a carrier task.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
     pub fn inline(mut self) -> Self {

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   ctx.pipe(future, f) ──► tokio task ──► outcome ──► a channel ────┐
-//!                                └───────► mark ─────► user lane ────┴──► f(me, output) ──► handler
+//!                                └───────► control ──► user lane ────┴──► f(me, output) ──► handler
 //! ```
 //!
-//! An outcome waits in a channel of its own. The actor's user lane has a mark for it, as it has for a timer that is due. When
-//! the mark comes up, the outcome is taken and its message is made. If the work was cancelled, its mark has no effect, so an
+//! An outcome waits in a channel of its own. The actor's user lane gets a control for it, as for a timer that is due. When the
+//! cell takes this control, it takes the outcome and makes its message. If the work was cancelled, the control has no effect, so an
 //! instance never sees the outcome of work that an earlier one has started.
 //!
 //! 1. Cancelling drops the user's future on the actor's turn, so that what it owns is free before the next instance is made.
@@ -52,7 +52,7 @@ type Outcome<T> = Result<UserValue<T>, Failure>;
 /// Tells a value from a failure.
 type Judge<O, T> = fn(O) -> Result<T, Failure>;
 
-/// What a mark leads to.
+/// What the control of an outcome leads to.
 struct Brought<M> {
     message: Option<Result<M, Failure>>,
     /// The work has no further outcome.
@@ -61,7 +61,7 @@ struct Brought<M> {
 
 /// The source of the outcomes of one piece of work. Dropping it cancels the work.
 trait Source<A: Actor>: Send {
-    /// The mark of an outcome came up. The user's code that makes the message runs in here, contained.
+    /// The cell has taken the control of an outcome. The user's code that makes the message runs in here, contained.
     fn next(&mut self, me: &A::Ref) -> Brought<A::Message>;
 
     /// Sets what is sent when it ends.
@@ -94,12 +94,12 @@ impl<A: Actor> Works<A> {
         drop(self.running.remove(&id));
     }
 
-    /// Cancels all work. Marks that are on their way then have no effect (rule 17.1).
+    /// Cancels all work. Controls that wait then have no effect (rule 17.1).
     pub(crate) fn cancel_all(&mut self) {
         drop(std::mem::take(&mut self.running));
     }
 
-    /// The mark of an outcome came up.
+    /// The cell has taken the control of an outcome.
     pub(crate) fn take(&mut self, id: WorkId, me: &A::Ref) -> Option<Result<A::Message, Failure>> {
         let Brought { message, is_last } = self.running.get_mut(&id)?.next(me);
         if is_last {
@@ -115,10 +115,10 @@ impl<A: Actor> Works<A> {
         }
     }
 
-    /// Where the next piece of work leaves its marks.
-    fn marks(&mut self, actor: AnyActorRef) -> Marks {
+    /// The notifier of the next piece of work.
+    fn notifier(&mut self, actor: AnyActorRef) -> Notifier {
         self.next += 1;
-        Marks { actor, id: WorkId(self.next) }
+        Notifier { actor, id: WorkId(self.next) }
     }
 
     fn start_future<Fut, T, F>(
@@ -135,13 +135,13 @@ impl<A: Actor> Works<A> {
     {
         let (sender, outcome) = oneshot::channel();
         let due = AnswerDue::of(&actor);
-        let marks = self.marks(actor);
-        let id = marks.id;
-        let cancel = marks.clone().drive(async move {
+        let notifier = self.notifier(actor);
+        let id = notifier.id;
+        let cancel = notifier.clone().drive(async move {
             let output = contained_async(future).await;
             // If the work was cancelled, the receiver is gone.
             let _cancelled = sender.send(judged(output, judge));
-            marks.put();
+            notifier.notify();
         });
         self.running.insert(
             id,
@@ -170,12 +170,12 @@ impl<A: Actor> Works<A> {
     {
         let (sender, outcome) = oneshot::channel();
         let due = AnswerDue::of(&actor);
-        let marks = self.marks(actor);
-        let id = marks.id;
-        let cancel = marks.clone().block(move || {
+        let notifier = self.notifier(actor);
+        let id = notifier.id;
+        let cancel = notifier.clone().block(move || {
             let output = contained(closure);
             let _cancelled = sender.send(judged(output, judge));
-            marks.put();
+            notifier.notify();
         });
         self.running.insert(
             id,
@@ -209,16 +209,16 @@ fn made<M>(make: impl FnOnce() -> M) -> Result<M, Failure> {
     contained(make).map_err(Failure::panic)
 }
 
-/// Where one piece of work leaves its marks.
+/// Tells the actor that one piece of work has an outcome.
 #[derive(Clone)]
-struct Marks {
+struct Notifier {
     actor: AnyActorRef,
     id: WorkId,
 }
 
-impl Marks {
-    /// An outcome is there.
-    fn put(&self) {
+impl Notifier {
+    /// Puts a control for the outcome into the actor's user lane.
+    fn notify(&self) {
         let _ended = self.actor.0.push_control(Control::Outcome(self.id));
     }
 

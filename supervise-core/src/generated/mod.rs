@@ -6,7 +6,7 @@
 //! any other name.
 
 mod batch;
-mod mend;
+mod compiler_hints;
 pub mod migration_hints;
 mod plain_reply;
 mod protocol;
@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::keyed::{ChildKey, Children, ChildrenProps};
 
 pub use batch::*;
-pub use mend::*;
+pub use compiler_hints::*;
 pub use plain_reply::*;
 pub use protocol::*;
 pub use settings::*;

@@ -1,7 +1,7 @@
 //! Keyed children that an actor's type declares as a field: their parent is a declared child.
 //!
-//! Each instance of the owner declares its own table of seats. The parent of the children gets this table with its own next
-//! instance. If the parent outlives its owner's restart, it leaves the earlier table, which then has no children and creates
+//! Each instance of the owner declares its own map of seats. The parent of the children gets this map with its own next
+//! instance. If the parent outlives its owner's restart, it leaves the earlier map, which then has no children and creates
 //! none.
 //!
 //! Rule 18.9.
@@ -10,7 +10,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::registry::{CloseAtEnd, Registry};
-use super::table::Table;
+use super::seat_map::SeatMap;
 use super::{ChildKey, Children, ChildrenProps};
 use crate::actor::{
     Actor, AnyActorRef, AnyDeclaration, Cell, Configuration, DecidedBy, Declare, Props, SupervisedBy, Supervisor,
@@ -25,7 +25,7 @@ struct DeclaredChildren<K: ChildKey, C: Actor> {
 
 /// What the owner's current instance has declared.
 struct Now<K: ChildKey, C: Actor> {
-    table: Arc<Table<K, C>>,
+    map: Arc<SeatMap<K, C>>,
     configuration: Option<Arc<Configuration>>,
 }
 
@@ -34,8 +34,8 @@ impl<K: ChildKey, C: Actor> DeclaredChildren<K, C> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn table(&self) -> Arc<Table<K, C>> {
-        Arc::clone(&self.now().table)
+    fn map(&self) -> Arc<SeatMap<K, C>> {
+        Arc::clone(&self.now().map)
     }
 }
 
@@ -44,13 +44,13 @@ struct Of<K: ChildKey, C: Actor, P>(DeclaredChildren<K, C>, std::marker::Phantom
 
 impl<K: ChildKey, C: Actor, P: Supervisor> AnyDeclaration for Of<K, C, P> {
     fn start(self: Arc<Self>, parent: &AnyActorRef, at: usize, _: &ChildSpec) {
-        let (slot, mut served) = (Arc::clone(&self), CloseAtEnd(self.0.table()));
+        let (slot, mut served) = (Arc::clone(&self), CloseAtEnd(self.0.map()));
         let mut props = Props::<Registry<K, C, P>>::new(move || {
-            let table = slot.0.table();
-            if !Arc::ptr_eq(&table, &served.0) {
-                served = CloseAtEnd(Arc::clone(&table));
+            let map = slot.0.map();
+            if !Arc::ptr_eq(&map, &served.0) {
+                served = CloseAtEnd(Arc::clone(&map));
             }
-            Registry::new(table)
+            Registry::new(map)
         });
         let strategy = self.0.now().configuration.as_ref().map(|values| *values.strategy());
         if let Some(strategy) = strategy {
@@ -64,13 +64,13 @@ impl<K: ChildKey, C: Actor, P: Supervisor> AnyDeclaration for Of<K, C, P> {
             };
             props = props.with_policy::<P>(strategy, P::TABLE, decide).marked();
         }
-        let table = self.0.table();
+        let map = self.0.map();
         if let Some(registry) = Cell::spawn_field(parent, at, props) {
-            table.belongs_to(registry.to_any());
+            map.belongs_to(registry.to_any());
         } else {
             // The owner is ending.
-            table.belongs_to(parent.clone());
-            table.close();
+            map.belongs_to(parent.clone());
+            map.close();
         }
     }
 }
@@ -100,8 +100,8 @@ impl<P: Supervisor> Declare<'_, P> {
     ) {
         let Some(place) = self.slot else { return };
         let ChildrenProps { template, idle, mailbox, cause: _ } = props;
-        let table = Arc::new(Table::new(template, idle, mailbox));
-        let now = Now { table: Arc::clone(&table), configuration: self.configuration };
+        let map = Arc::new(SeatMap::new(template, idle, mailbox));
+        let now = Now { map: Arc::clone(&map), configuration: self.configuration };
         let slot = place.take().map(|slot| (slot as Arc<dyn Any + Send + Sync>).downcast::<Of<K, C, P>>());
         let slot = match slot {
             Some(Ok(slot)) => {
@@ -112,9 +112,9 @@ impl<P: Supervisor> Declare<'_, P> {
             _ => Arc::new(Of(DeclaredChildren { now: Mutex::new(now) }, std::marker::PhantomData)),
         };
         if let Some(survivor) = self.survivor {
-            table.belongs_to(survivor);
+            map.belongs_to(survivor);
         }
-        *field(parent) = Children { table: Some(table) };
+        *field(parent) = Children { map: Some(map) };
         *place = Some(slot);
     }
 }

@@ -7,15 +7,15 @@
 //!                             └─────────────────────────────────────────┘
 //! ```
 //!
-//! - [`Children`]: the handle. A look-up reads the table directly, from any thread, without asking an actor.
+//! - [`Children`]: the handle. A look-up reads the map directly, from any thread, without asking an actor.
 //! - `seat`: the place of one key. Its lock orders the end of one occupant and the start of the next.
-//! - `table`: the seats by key. No user code runs under its lock.
+//! - `seat_map`: the seats by key. No user code runs under its lock.
 //! - `declared`: keyed children as a field with `#[child(..)]`.
 //! - `registry`: the actor that supervises the children with the table of its parent, and finds the idle ones.
 //!
-//! 1. Locks are taken in this order: seat, table, the protocol of the registry. Keys are compared, hashed, shown and
+//! 1. Locks are taken in this order: seat, map, the protocol of the registry. Keys are compared, hashed, shown and
 //!    dropped outside all of them.
-//! 2. A seat is in the table exactly while it has an occupant; both change under the seat's lock.
+//! 2. A seat is in the map exactly while it has an occupant; both change under the seat's lock.
 //! 3. Messages for a child that will have a successor stay in the child's own mailbox, within its bound, until the
 //!    successor has started. There is no other buffer.
 //!
@@ -24,7 +24,7 @@
 mod declared;
 mod registry;
 mod seat;
-mod table;
+mod seat_map;
 
 use std::fmt::{self, Display};
 use std::hash::Hash;
@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use self::registry::{CloseAtEnd, Registry};
 use self::seat::Seat;
-use self::table::Table;
+use self::seat_map::SeatMap;
 use crate::actor::{
     Actor, ActorType, Built, Cell, Configuration, Context, DecidedBy, NewName, Props, RefOf, SpawnError,
     SupervisedBy, Supervisor, TypedRef,
@@ -107,7 +107,7 @@ impl<K: Hash + Eq + Display + Send + Sync + 'static> ChildKey for K {}
 /// # }
 /// ```
 pub struct Children<K: 'static, C: Actor> {
-    table: Option<Arc<Table<K, C>>>,
+    map: Option<Arc<SeatMap<K, C>>>,
 }
 
 impl<K: ChildKey, C: Actor> Children<K, C> {
@@ -141,12 +141,12 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     /// If the key's `Hash`, `Eq` or `Display` panics; the children are then unchanged. Also if this handle is a
     /// `Children::default()`.
     pub fn get_or_spawn(&self, key: K) -> Result<RefOf<C>, SpawnError> {
-        let table = self.table();
-        let hash = table.hash(&key);
-        let found = table.find(hash, &key).and_then(|seat| seat.call());
+        let map = self.map();
+        let hash = map.hash(&key);
+        let found = map.find(hash, &key).and_then(|seat| seat.call());
         let child = match found {
             Some(child) => child,
-            None => Arc::new(Seat::new(key, hash, Arc::clone(table))).occupy()?,
+            None => Arc::new(Seat::new(key, hash, Arc::clone(map))).occupy()?,
         };
         Ok(child.into())
     }
@@ -157,8 +157,8 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     ///
     /// As [`get_or_spawn`](Self::get_or_spawn).
     pub fn get(&self, key: &K) -> Option<RefOf<C>> {
-        let table = self.table();
-        table.find(table.hash(key), key)?.staying().map(Into::into)
+        let map = self.map();
+        map.find(map.hash(key), key)?.staying().map(Into::into)
     }
 
     /// Passivates the child of this key, if there is one: the child handles the messages that were sent before and ends. Later messages
@@ -168,15 +168,15 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
     ///
     /// As [`get_or_spawn`](Self::get_or_spawn).
     pub fn passivate(&self, key: &K) {
-        let table = self.table();
-        if let Some(seat) = table.find(table.hash(key), key) {
+        let map = self.map();
+        if let Some(seat) = map.find(map.hash(key), key) {
             seat.passivate();
         }
     }
 
     /// How many children there are, including those that are ending.
     pub fn len(&self) -> usize {
-        self.table().len()
+        self.map().len()
     }
 
     /// Whether there are no children.
@@ -186,7 +186,7 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
 
     /// Calls `visit` for each child that is not ending, in no order. It may or may not see children that start or end during the call.
     pub fn for_each(&self, mut visit: impl FnMut(&K, &RefOf<C>)) {
-        for seat in self.table().all() {
+        for seat in self.map().all() {
             if let Some(child) = seat.staying() {
                 visit(seat.key(), &child.into());
             }
@@ -195,17 +195,17 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
 
     /// The path of the children's parent, which is itself a child of the actor that spawned it.
     pub fn path(&self) -> ActorPath {
-        self.table().registry().path()
+        self.map().registry().path()
     }
 
     /// Stops all children and their parent. After that, this handle has no children and creates none.
     pub fn stop(&self) {
-        self.table().registry().stop();
+        self.map().registry().stop();
     }
 
-    fn table(&self) -> &Arc<Table<K, C>> {
-        match &self.table {
-            Some(table) => table,
+    fn map(&self) -> &Arc<SeatMap<K, C>> {
+        match &self.map {
+            Some(map) => map,
             None => panic!(
                 "these `Children` of `{}` were not spawned: `Children::default()` holds the place until `pre_start`",
                 std::any::type_name::<C>()
@@ -217,20 +217,20 @@ impl<K: ChildKey, C: Actor> Children<K, C> {
 /// Holds the place until the children are spawned.
 impl<K: 'static, C: Actor> Default for Children<K, C> {
     fn default() -> Self {
-        Self { table: None }
+        Self { map: None }
     }
 }
 
 impl<K: 'static, C: Actor> Clone for Children<K, C> {
     fn clone(&self) -> Self {
-        Self { table: self.table.clone() }
+        Self { map: self.map.clone() }
     }
 }
 
 impl<K: ChildKey, C: Actor> fmt::Debug for Children<K, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.table {
-            Some(table) => write!(f, "Children({}, {} now)", table.registry(), table.len()),
+        match &self.map {
+            Some(map) => write!(f, "Children({}, {} now)", map.registry(), map.len()),
             None => f.write_str("Children(not spawned)"),
         }
     }
@@ -239,7 +239,7 @@ impl<K: ChildKey, C: Actor> fmt::Debug for Children<K, C> {
 /// The settings of [`Children`] that have not been spawned yet. `E` stands for what their template can fail with.
 #[must_use = "settings do nothing until they are spawned"]
 pub struct ChildrenProps<K, C: Actor, E> {
-    template: table::Template<K, C>,
+    template: seat_map::Template<K, C>,
     idle: Option<Duration>,
     mailbox: MailboxKind,
     cause: std::marker::PhantomData<fn() -> E>,
@@ -279,16 +279,16 @@ impl<K: ChildKey, C: Actor, E> ChildrenProps<K, C, E> {
         C: SupervisedBy<P>,
         E: DecidedBy<P>,
     {
-        let table = Arc::new(Table::new(self.template, self.idle, self.mailbox));
+        let map = Arc::new(SeatMap::new(self.template, self.idle, self.mailbox));
         let parent = ctx.me().actor_ref().to_any();
         let props = Props::<Registry<K, C, P>>::new({
-            let at_its_end = CloseAtEnd(Arc::clone(&table));
+            let at_its_end = CloseAtEnd(Arc::clone(&map));
             move || Registry::new(Arc::clone(&at_its_end.0))
         });
         let props = supervising_by(props, ctx.configuration());
         let registry = Cell::spawn_under(&parent, NewName::Given(name.as_ref()), props)?;
-        table.belongs_to(registry.to_any());
-        Ok(Children { table: Some(table) })
+        map.belongs_to(registry.to_any());
+        Ok(Children { map: Some(map) })
     }
 }
 

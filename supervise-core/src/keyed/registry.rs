@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ChildKey;
-use super::table::Table;
+use super::seat_map::SeatMap;
 use crate::actor::{Actor, ActorRef, Context, DeciderTable, Ruled, Supervisor, Terminated, TypedRef};
 use crate::failure::Failure;
 use crate::supervision::{ChildInfo, Directive, Strategy};
@@ -19,17 +19,17 @@ const SHORTEST_BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// Supervises the children `C` of the keys `K` by the table of the actor `T`.
 pub(super) struct Registry<K: ChildKey, C: Actor, T> {
-    table: Arc<Table<K, C>>,
+    map: Arc<SeatMap<K, C>>,
     restarting: bool,
     rules: PhantomData<fn() -> T>,
 }
 
-/// How many seats of this round are left to look at. `None` when a round begins.
+/// How many seats of this sweep are left to look at. `None` when a sweep begins.
 pub(super) struct Look(Option<usize>);
 
 impl<K: ChildKey, C: Actor, T> Registry<K, C, T> {
-    pub(super) fn new(table: Arc<Table<K, C>>) -> Self {
-        Self { table, restarting: false, rules: PhantomData }
+    pub(super) fn new(map: Arc<SeatMap<K, C>>) -> Self {
+        Self { map, restarting: false, rules: PhantomData }
     }
 }
 
@@ -51,10 +51,10 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     type Message = Look;
 
     async fn handle(&mut self, Look(left): Look, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        let left = left.unwrap_or_else(|| self.table.round());
-        let mut looked_at = self.table.next_of_round(left.min(AT_ONCE));
+        let left = left.unwrap_or_else(|| self.map.sweep());
+        let mut looked_at = self.map.next_of_sweep(left.min(AT_ONCE));
         looked_at.retain(|seat| seat.look());
-        self.table.to_next_round(looked_at);
+        self.map.to_next_sweep(looked_at);
         if left > AT_ONCE {
             // Queued after the ends that are still to be reported. This actor is alive, and its mailbox is unbounded.
             let _taken = ctx.me().actor_ref().tell(Look(Some(left - AT_ONCE)));
@@ -63,7 +63,7 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     }
 
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        if let Some(idle) = self.table.idle {
+        if let Some(idle) = self.map.idle {
             let every = (idle / 4).max(SHORTEST_BETWEEN_LOOKS);
             ctx.start_periodic_timer("look", every, || Look(None));
         }
@@ -89,9 +89,9 @@ impl<K: ChildKey, C: Actor, T: Supervisor> Actor for Registry<K, C, T> {
     }
 }
 
-/// Closes the table when the registry has ended, even if it had no instance at that time. It may have been stopped while
+/// Closes the map when the registry has ended, even if it had no instance at that time. It may have been stopped while
 /// it waited, during a restart, for its children to end. The factory owns this.
-pub(super) struct CloseAtEnd<K: ChildKey, C: Actor>(pub(super) Arc<Table<K, C>>);
+pub(super) struct CloseAtEnd<K: ChildKey, C: Actor>(pub(super) Arc<SeatMap<K, C>>);
 
 impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
     fn drop(&mut self) {
@@ -103,13 +103,13 @@ impl<K: ChildKey, C: Actor> Drop for CloseAtEnd<K, C> {
 impl<K: ChildKey, C: Actor, T> Drop for Registry<K, C, T> {
     fn drop(&mut self) {
         if !self.restarting {
-            self.table.close();
+            self.map.close();
         }
     }
 }
 
 impl<K: ChildKey, C: Actor, T> fmt::Debug for Registry<K, C, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").field("children", &self.table.len()).finish_non_exhaustive()
+        f.debug_struct("Registry").field("children", &self.map.len()).finish_non_exhaustive()
     }
 }

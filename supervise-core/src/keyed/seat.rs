@@ -1,6 +1,6 @@
 //! The place of one key: its occupant, and what happens to messages between two occupants.
 //!
-//! 1. A seat has an occupant exactly while it is in the table.
+//! 1. A seat has an occupant exactly while it is in the map.
 //! 2. An occupant that is *called* gets a successor if a message is sent to it. It is called if it is being passivated, or if
 //!    somebody asked for the child of this key while it was ending. Its lane stays open until its end is known. Then, in one
 //!    step under the seat's lock, the lane is closed and its messages move to the successor. A sender that finds the lane
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ChildKey;
-use super::table::{Added, Table};
+use super::seat_map::{Added, SeatMap};
 use crate::actor::{Actor, ActorRef, AnyActorRef, AnySeat, AskError, AtClose, Cell, Control, Props, SpawnError};
 use crate::base::{Hold, Uid, UserValue, contained, is_name_character};
 use crate::mailbox::Entry;
@@ -26,7 +26,7 @@ const QUIET_LOOKS: u8 = 5;
 pub(super) struct Seat<K: 'static, C: Actor> {
     key: UserValue<K>,
     hash: u64,
-    table: Arc<Table<K, C>>,
+    map: Arc<SeatMap<K, C>>,
     state: Mutex<State<C>>,
 }
 
@@ -39,17 +39,17 @@ struct State<C: Actor> {
     called: bool,
     /// The occupant was told to passivate, when it has handled what it was sent.
     dismissed: bool,
-    /// Whether the rounds visit this seat.
-    in_rounds: bool,
+    /// Whether the sweeps visit this seat.
+    in_sweeps: bool,
     /// How many looks have found the occupant idle.
     quiet: u8,
 }
 
 impl<K: ChildKey, C: Actor> Seat<K, C> {
-    pub(super) fn new(key: K, hash: u64, table: Arc<Table<K, C>>) -> Self {
+    pub(super) fn new(key: K, hash: u64, map: Arc<SeatMap<K, C>>) -> Self {
         let state =
-            State { occupant: None, leaving: false, called: false, dismissed: false, in_rounds: false, quiet: 0 };
-        Self { key: UserValue::new(key), hash, table, state: Mutex::new(state) }
+            State { occupant: None, leaving: false, called: false, dismissed: false, in_sweeps: false, quiet: 0 };
+        Self { key: UserValue::new(key), hash, map, state: Mutex::new(state) }
     }
 
     pub(super) fn key(&self) -> &K {
@@ -83,12 +83,12 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         dismiss(occupant);
     }
 
-    /// One round's look at whether the occupant is idle. Returns whether the next round must visit this seat.
+    /// One sweep's look at whether the occupant is idle. Returns whether the next sweep must visit this seat.
     pub(super) fn look(&self) -> bool {
         let idle = {
             let mut state = self.state();
             let Some(occupant) = &state.occupant else {
-                state.in_rounds = false;
+                state.in_sweeps = false;
                 return false;
             };
             if occupant.take_touched() {
@@ -115,11 +115,11 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
             if let Some(child) = self.call() {
                 return Ok(child);
             }
-            let others = self.table.with_hash(self.hash);
+            let others = self.map.with_hash(self.hash);
             if let Some(seat) = others.as_ref().and_then(|others| others.find(&self.key)) {
                 match seat.call() {
                     Some(child) => return Ok(child),
-                    // It has been vacated since, and is no longer in the table.
+                    // It has been vacated since, and is no longer in the map.
                     None => continue,
                 }
             }
@@ -128,15 +128,15 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
             if state.occupant.is_some() {
                 continue;
             }
-            let to_rounds = self.table.idle.is_some() && !state.in_rounds;
-            match self.table.add(self, others.as_ref(), to_rounds) {
-                Added::Yes => state.in_rounds |= to_rounds,
+            let to_sweeps = self.map.idle.is_some() && !state.in_sweeps;
+            match self.map.add(self, others.as_ref(), to_sweeps) {
+                Added::Yes => state.in_sweeps |= to_sweeps,
                 Added::LookAgain => continue,
-                Added::Closed => return Err(SpawnError::Stopping { parent: self.table.registry().path() }),
+                Added::Closed => return Err(SpawnError::Stopping { parent: self.map.registry().path() }),
             }
             let made = self.make(&name, &mut Vec::new(), &mut state);
             if made.is_err() {
-                self.table.remove(self);
+                self.map.remove(self);
             }
             return made;
         }
@@ -150,12 +150,12 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
         state: &mut State<C>,
     ) -> Result<ActorRef<C>, SpawnError> {
         let seat = Arc::clone(self);
-        let props = Props::<C>::from_factory(Box::new(move || seat.table.make(&seat.key)));
-        let registry = self.table.registry();
+        let props = Props::<C>::from_factory(Box::new(move || seat.map.make(&seat.key)));
+        let registry = self.map.registry();
         let child = Cell::spawn_seated(
             registry,
             name,
-            props.mailbox(self.table.mailbox),
+            props.mailbox(self.map.mailbox),
             Arc::clone(self) as Arc<dyn AnySeat>,
             waiting,
         )?;
@@ -259,7 +259,7 @@ impl<K: ChildKey, C: Actor> AnySeat for Seat<K, C> {
                 _ => false,
             };
             if !succeeded {
-                self.table.remove(&self);
+                self.map.remove(&self);
             }
             (child, senders, others, waiting)
         };

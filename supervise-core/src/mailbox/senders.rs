@@ -1,10 +1,10 @@
-//! Senders that wait for room in a bounded mailbox.
+//! The room in a bounded mailbox, and the senders that wait for it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use super::{Lanes, Mailbox, Overflow};
+use super::{Lanes, Mailbox, Overflow, Pushed};
 use crate::base::sync::MutexGuard;
 use crate::base::sync::atomic::Ordering;
 
@@ -32,6 +32,85 @@ pub(super) struct Waiting {
 impl Bound {
     pub(super) fn new(capacity: usize, overflow: Overflow) -> Self {
         Self { capacity, overflow, waiting: VecDeque::new(), next_ticket: 0, let_in: 0 }
+    }
+}
+
+impl<M, C, S, R> Mailbox<M, C, S, R> {
+    /// Whether there is room for one more message. The message that the cell has just begun to handle may still count.
+    pub(super) fn has_room(&self, lanes: &Lanes<M, C, S, R>) -> bool {
+        lanes.bound.as_ref().is_none_or(|bound| {
+            lanes.user.messages() + self.in_hand.load(Ordering::Relaxed) + bound.let_in < bound.capacity
+        })
+    }
+
+    /// Whether there is room for one more message, and no other sender waits for it.
+    pub(super) fn admits(&self, lanes: &Lanes<M, C, S, R>) -> bool {
+        lanes.bound.as_ref().map_or(!lanes.closed.user(), |bound| bound.waiting.is_empty() && self.has_room(lanes))
+    }
+
+    /// A waiter through which a sender can wait for room.
+    pub(crate) fn place(&self) -> SendWaiter<'_, M, C, S, R> {
+        SendWaiter {
+            mailbox: self,
+            ticket: None,
+            #[cfg(feature = "spans")]
+            before: None,
+        }
+    }
+
+    /// Leaves a message if there is room. If there is none, gives it back and wakes `guest` when there may be: for a sender that
+    /// has no [place](Self::place) here.
+    pub(crate) fn push_as_guest(&self, message: M, guest: &Waker) -> Pushed<M, R> {
+        let waker = guest.clone();
+        let mut lanes = self.lock();
+        if lanes.closed.to_messages() {
+            return Pushed::Closed(message);
+        }
+        if self.admits(&lanes) {
+            return Pushed::Taken(lanes.enqueue(message));
+        }
+        let waits_already = lanes.bound.as_mut().and_then(|bound| bound.wait_as_guest(waker));
+        self.senders_wait.store(true, Ordering::Relaxed);
+        drop(lanes);
+        drop(waits_already);
+        Pushed::Full(message)
+    }
+
+    /// Whether a sender waits for room: one atomic load.
+    ///
+    /// It may miss a sender that arrives just as room is made, until the next call. [`park`](Self::park) misses no
+    /// sender.
+    #[inline]
+    pub(crate) fn senders_wait(&self) -> bool {
+        self.senders_wait.load(Ordering::Relaxed)
+    }
+
+    /// Admits waiting senders, as far as there is room.
+    #[cold]
+    pub(crate) fn let_senders_in(&self) {
+        while let Some(waker) = self.let_one_in() {
+            waker.wake();
+        }
+    }
+
+    fn let_one_in(&self) -> Option<Waker> {
+        let mut lanes = self.lock();
+        if !self.has_room(&lanes) {
+            return None;
+        }
+        let bound = lanes.bound.as_mut()?;
+        let first = bound.waiting.pop_front()?;
+        bound.let_in += usize::from(!first.is_guest);
+        self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
+        Some(first.waker)
+    }
+
+    /// Removes a sender that has a ticket and will not push. Returns its waker, if it waits.
+    fn leave(&self, lanes: &mut Lanes<M, C, S, R>, ticket: u64) -> Option<Waiting> {
+        let bound = lanes.bound.as_mut()?;
+        let left = if bound.take_admission(ticket) { None } else { bound.take_out(ticket) };
+        self.senders_wait.store(!bound.waiting.is_empty(), Ordering::Relaxed);
+        left
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Event {
         rule: Option<&'static str>,
         /// The result of the decision. A limit may refuse a restart.
         outcome: Outcome,
-        /// The number of this failure in its row, counted from 1
+        /// The number of this failure in its streak, counted from 1
         /// (rule [10.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-10.6)).
         attempt: u32,
         /// How much of the restart limit is used after the decision. `None`: there is no limit.

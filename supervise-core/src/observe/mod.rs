@@ -72,7 +72,7 @@ pub(crate) struct About {
     pub(crate) standing: Option<Standing>,
     /// Set if the child was given up because it had been failing for this long.
     pub(crate) gave_up_after: Option<Duration>,
-    /// The number of this failure in its row.
+    /// The number of this failure in its streak.
     pub(crate) attempt: u32,
     /// When it was decided.
     pub(crate) now: Option<Time>,

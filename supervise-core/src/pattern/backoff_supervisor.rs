@@ -16,7 +16,7 @@
 //! 1. There is at most one child: the supervisor makes the next one after it has processed the end of the last one.
 //! 2. `restart_count` grows when the supervisor has processed the end of a child. A quiet time or a reset by hand
 //!    clears it.
-//! 3. A decider does not see the instance. It notes in `Plan::failed` that the child is being stopped because of a
+//! 3. A decider does not see the instance. It notes in `Shared::failed` that the child is being stopped because of a
 //!    failure.
 //!
 //! It deliberately does not keep messages for the next child. Its mailbox is always open. If it cannot pass a message
@@ -57,7 +57,7 @@ use crate::supervision::{
 /// table](crate::DefaultTable) decides the child's failures, or [another table](BackoffSupervisorProps::supervised_by)
 /// that the compiler checks.
 pub struct BackoffSupervisor<C: Actor> {
-    plan: Arc<Plan<C>>,
+    shared: Arc<Shared<C>>,
     child: Option<ActorRef<C>>,
     count: BackoffCount,
     /// Counts the ends of the child within the window, if there is one.
@@ -77,7 +77,8 @@ enum Trigger {
 type Answer<M> = UserValue<Box<dyn Fn(M) + Send + Sync>>;
 type Predicate<M> = UserValue<Box<dyn Fn(&M) -> bool + Send + Sync>>;
 
-struct Plan<C: Actor> {
+/// What the supervisor shares with its decider.
+struct Shared<C: Actor> {
     name: String,
     template: Template<C>,
     trigger: Trigger,
@@ -150,15 +151,15 @@ impl<C: Actor> BackoffSupervisor<C> {
 /// supervisor escalates.
 #[must_use = "settings do nothing until `props()` is spawned"]
 pub struct BackoffSupervisorProps<B: Blueprint, T = DefaultTable> {
-    plan: Plan<B::Actor>,
-    marks: PhantomData<fn() -> (B, T)>,
+    shared: Shared<B::Actor>,
+    types: PhantomData<fn() -> (B, T)>,
 }
 
 type MessageOf<B> = <<B as Blueprint>::Actor as Actor>::Message;
 
 impl<B: Blueprint> BackoffSupervisorProps<B> {
     fn new(name: String, template: Template<B::Actor>, trigger: Trigger, backoff: Backoff) -> Self {
-        let plan = Plan {
+        let shared = Shared {
             name,
             template,
             trigger,
@@ -172,13 +173,13 @@ impl<B: Blueprint> BackoffSupervisorProps<B> {
             failed: AtomicBool::new(false),
             did_not_start: AtomicBool::new(false),
         };
-        Self { plan, marks: PhantomData }
+        Self { shared, types: PhantomData }
     }
 }
 
 impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     fn marked<S>(self) -> BackoffSupervisorProps<B, S> {
-        BackoffSupervisorProps { plan: self.plan, marks: PhantomData }
+        BackoffSupervisorProps { shared: self.shared, types: PhantomData }
     }
 
     /// Sets the table that decides the child's failures. The compiler checks that it decides every failure of the
@@ -190,24 +191,24 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     where
         B: BlueprintUnder<S>,
     {
-        self.plan.strategy = S::STRATEGY;
-        self.plan.table = S::TABLE;
-        self.plan.decide = decider(S::rule);
+        self.shared.strategy = S::STRATEGY;
+        self.shared.table = S::TABLE;
+        self.shared.decide = decider(S::rule);
         self.marked()
     }
 
     /// Limits the starts in a row. The supervisor starts the child again at most `retries` times, and stops at the
-    /// child's next end. A quiet time or a reset by hand begins a new row. If failures restart the child in place, the
+    /// child's next end. A quiet time or a reset by hand begins a new streak. If failures restart the child in place, the
     /// same limit applies to the restarts in each of its lives.
     pub fn max_retries(mut self, retries: u32) -> Self {
-        self.plan.limit.max_retries = Some(retries);
+        self.shared.limit.max_retries = Some(retries);
         self
     }
 
     /// Also grants at most that many starts within a window, whatever quiet times there are in between. A window opens
     /// at an end of the child, and the next one at the first end after it has passed. Without
-    /// [`max_retries`](Self::max_retries) it grants one start. If a window passes after the first end of a row without
-    /// another end, a new row begins. So a window that is shorter than the shortest delay never reaches its limit, and
+    /// [`max_retries`](Self::max_retries) it grants one start. If a window passes after the first end of a streak without
+    /// another end, a new streak begins. So a window that is shorter than the shortest delay never reaches its limit, and
     /// its delays do not grow
     /// (rule [13.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-13.5)).
     ///
@@ -216,7 +217,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     /// If `window` is zero.
     pub fn within(mut self, window: Duration) -> Self {
         assert!(!window.is_zero(), "a restart window must be longer than zero");
-        self.plan.limit.within = Some(window);
+        self.shared.limit.within = Some(window);
         self
     }
 
@@ -229,8 +230,8 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
         mut self,
         decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static,
     ) -> BackoffSupervisorProps<B, Unchecked> {
-        self.plan.table = DeciderTable::AtRunTime;
-        self.plan.decide = partial_decider(decide);
+        self.shared.table = DeciderTable::AtRunTime;
+        self.shared.decide = partial_decider(decide);
         self.marked()
     }
 
@@ -255,7 +256,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     /// })
     /// ```
     pub fn while_stopped(mut self, answer: impl Fn(MessageOf<B>) + Send + Sync + 'static) -> Self {
-        self.plan.while_stopped = Some(UserValue::new(Box::new(answer)));
+        self.shared.while_stopped = Some(UserValue::new(Box::new(answer)));
         self
     }
 
@@ -276,22 +277,22 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     /// when the child does. Without a child the supervisor stops at once, and the message does not become a dead
     /// letter.
     pub fn final_stop(mut self, is_final: impl Fn(&MessageOf<B>) -> bool + Send + Sync + 'static) -> Self {
-        self.plan.final_stop = Some(UserValue::new(Box::new(is_final)));
+        self.shared.final_stop = Some(UserValue::new(Box::new(is_final)));
         self
     }
 
     /// The props for `spawn_with`. The supervisor has the same kind of mailbox as its child.
     pub fn props(self) -> Props<BackoffSupervisor<B::Actor>, NeverFails, T> {
-        let plan = Arc::new(self.plan);
-        let strategy = match plan.trigger {
-            Trigger::Stop if plan.limit.is_unlimited() => plan.strategy,
-            Trigger::Stop => Strategy { limit: plan.limit, ..plan.strategy },
+        let shared = Arc::new(self.shared);
+        let strategy = match shared.trigger {
+            Trigger::Stop if shared.limit.is_unlimited() => shared.strategy,
+            Trigger::Stop => Strategy { limit: shared.limit, ..shared.strategy },
             // It restarts nothing in place, so there is nothing to limit.
-            Trigger::Failure => Strategy { limit: Limit::UNLIMITED, ..plan.strategy },
+            Trigger::Failure => Strategy { limit: Limit::UNLIMITED, ..shared.strategy },
         };
-        let mailbox = plan.template.mailbox();
-        let decider = Arc::clone(&plan);
-        Props::new(move || BackoffSupervisor::of(&plan)).mailbox(mailbox).with_policy(
+        let mailbox = shared.template.mailbox();
+        let decider = Arc::clone(&shared);
+        Props::new(move || BackoffSupervisor::of(&shared)).mailbox(mailbox).with_policy(
             strategy,
             decider.table,
             move |failure, child| Ok((decider.decide(failure, child)?, strategy)),
@@ -299,7 +300,7 @@ impl<B: Blueprint, T> BackoffSupervisorProps<B, T> {
     }
 }
 
-impl<C: Actor> Plan<C> {
+impl<C: Actor> Shared<C> {
     fn decide(&self, failure: &Failure, child: &ChildInfo) -> Result<Ruled, Failure> {
         let (directive, rule) = (self.decide)(failure, child)?;
         let directive = match (self.trigger, directive) {
@@ -347,7 +348,7 @@ impl<C: Actor> ActorRef<BackoffSupervisor<C>> {
     /// ([`Backoff::manual_reset`]).
     pub fn reset(&self) {
         self.visit(|supervisor, _| {
-            if supervisor.plan.backoff.reset == Reset::Manual {
+            if supervisor.shared.backoff.reset == Reset::Manual {
                 supervisor.count.reset();
             }
             Ok(())
@@ -363,12 +364,12 @@ impl<C: Actor> BackoffSupervisorRef<C> {
 }
 
 impl<C: Actor> BackoffSupervisor<C> {
-    fn of(plan: &Arc<Plan<C>>) -> Self {
+    fn of(shared: &Arc<Shared<C>>) -> Self {
         // An earlier instance may have set it.
-        plan.failed.store(false, Ordering::Relaxed);
-        plan.did_not_start.store(false, Ordering::Relaxed);
+        shared.failed.store(false, Ordering::Relaxed);
+        shared.did_not_start.store(false, Ordering::Relaxed);
         Self {
-            plan: Arc::clone(plan),
+            shared: Arc::clone(shared),
             child: None,
             count: BackoffCount::default(),
             ends: RestartStatistics::default(),
@@ -382,7 +383,7 @@ impl<C: Actor> BackoffSupervisor<C> {
         if self.child.is_some() {
             return Ok(());
         }
-        match self.plan.template.spawn(&self.plan.name, ctx) {
+        match self.shared.template.spawn(&self.shared.name, ctx) {
             Ok(child) => {
                 self.child = Some(child);
                 Ok(())
@@ -393,9 +394,9 @@ impl<C: Actor> BackoffSupervisor<C> {
     }
 
     /// How many starts in a row count at `now`. As in Pekko's `BackoffOnRestartSupervisor`, a window that passes after
-    /// the first end of a row without another end closes the row, as a quiet time does.
+    /// the first end of a streak without another end closes the streak, as a quiet time does.
     fn in_a_row(&self, did_not_start: bool, now: Time) -> u32 {
-        let Plan { backoff, limit, .. } = &*self.plan;
+        let Shared { backoff, limit, .. } = &*self.shared;
         let count = if did_not_start { self.count.count() } else { self.count.count_at(backoff, now) };
         let passed = |within| self.count.last_failure().is_some_and(|last| now.saturating_sub(last) > within);
         if count == 1 && limit.within.is_some_and(passed) { 0 } else { count }
@@ -403,13 +404,13 @@ impl<C: Actor> BackoffSupervisor<C> {
 
     /// Whether the child may be started once more (rule 13.5).
     fn permits_start(&mut self, did_not_start: bool, now: Time) -> bool {
-        let limit = &self.plan.limit;
+        let limit = &self.shared.limit;
         let in_a_row = self.in_a_row(did_not_start, now);
         if in_a_row == 0 {
             self.count.reset();
         }
         let start = did_not_start.then_some(0);
-        !self.count.gives_up(start, &self.plan.backoff, now)
+        !self.count.gives_up(start, &self.shared.backoff, now)
             && limit.max_retries.is_none_or(|most| in_a_row < most)
             && (limit.within.is_none() || self.ends.permit(limit, now))
     }
@@ -417,15 +418,15 @@ impl<C: Actor> BackoffSupervisor<C> {
     /// Begins the delay before the next life, or stops the supervisor (rules 13.3, 13.4).
     fn child_ended(&mut self, reason: EndReason, ctx: &mut Context<Self>) {
         self.child = None;
-        let failed = self.plan.failed.swap(false, Ordering::Relaxed);
-        let again = match self.plan.trigger {
+        let failed = self.shared.failed.swap(false, Ordering::Relaxed);
+        let again = match self.shared.trigger {
             Trigger::Stop => !self.is_final,
             Trigger::Failure => failed && !self.is_final,
         };
-        let did_not_start = self.plan.did_not_start.swap(false, Ordering::Relaxed);
+        let did_not_start = self.shared.did_not_start.swap(false, Ordering::Relaxed);
         let now = system_time(ctx);
         if again && self.permits_start(did_not_start, now) {
-            let (count, backoff, draw) = (&mut self.count, &self.plan.backoff, fastrand::f64());
+            let (count, backoff, draw) = (&mut self.count, &self.shared.backoff, fastrand::f64());
             let delay = if did_not_start {
                 count.failed_to_start(0, backoff, now, draw)
             } else {
@@ -459,7 +460,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
     type Message = C::Message;
 
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        let is_final = self.plan.final_stop.as_ref().is_some_and(|is_final| is_final(&message));
+        let is_final = self.shared.final_stop.as_ref().is_some_and(|is_final| is_final(&message));
         match &self.child {
             Some(child) => {
                 self.is_final |= is_final;
@@ -470,7 +471,7 @@ impl<C: Actor> Actor for BackoffSupervisor<C> {
                 drop_because(AskError::Stopped, message);
                 ctx.stop_self();
             }
-            None => match &self.plan.while_stopped {
+            None => match &self.shared.while_stopped {
                 Some(answer) => answer(message),
                 None => to_dead_letters(message, ctx),
             },
@@ -531,11 +532,11 @@ impl<C: Actor> fmt::Debug for BackoffSupervisor<C> {
 impl<B: Blueprint, T> fmt::Debug for BackoffSupervisorProps<B, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BackoffSupervisorProps")
-            .field("name", &self.plan.name)
-            .field("template", &self.plan.template)
-            .field("trigger", &self.plan.trigger)
-            .field("backoff", &self.plan.backoff)
-            .field("limit", &self.plan.limit)
+            .field("name", &self.shared.name)
+            .field("template", &self.shared.template)
+            .field("trigger", &self.shared.trigger)
+            .field("backoff", &self.shared.backoff)
+            .field("limit", &self.shared.limit)
             .finish_non_exhaustive()
     }
 }

@@ -8,9 +8,9 @@
 //!      │                                   └── the child failed ────┘
 //! ```
 //!
-//! 1. The child has at most one message, so that after a failure no other messages wait there. A mark behind the message shows
+//! 1. The child has at most one message, so that after a failure no other messages wait there. A signal behind the message shows
 //!    when the child has handled it.
-//! 2. The decider runs on the breaker's turn, even while a handler of the breaker waits for the mark. It decides how long the
+//! 2. The decider runs on the breaker's turn, even while a handler of the breaker waits for the signal. It decides how long the
 //!    child waits, so it knows how long the breaker stays open.
 //!
 //! Rules 23.6 and 23.7.
@@ -50,11 +50,12 @@ use crate::supervision::{Backoff, BackoffCount, ChildInfo, Directive, Growth, St
 /// The table decides the child's failures, by default the [default table](DefaultTable). Where it says `Restart`, the breaker opens and
 /// the child waits for `delays`, or for what the rule says (`Restart(backoff(..))`). The breaker ends with its child.
 pub struct CircuitBreaker<C: Actor> {
-    plan: Arc<Plan<C>>,
+    shared: Arc<Shared<C>>,
     child: Option<ActorRef<C>>,
 }
 
-struct Plan<C: Actor> {
+/// What the breaker shares with its decider.
+struct Shared<C: Actor> {
     name: String,
     template: Template<C>,
     delays: Backoff,
@@ -108,7 +109,7 @@ impl<C: Actor> CircuitBreaker<C> {
     where
         B: Blueprint<Actor = C>,
     {
-        let plan = Plan {
+        let shared = Shared {
             name: name.into(),
             template: Template::new(template),
             delays,
@@ -119,16 +120,16 @@ impl<C: Actor> CircuitBreaker<C> {
             began: OnceLock::new(),
             opened: Notify::new(),
         };
-        CircuitBreakerProps { plan, table: DefaultTable::TABLE, marks: PhantomData }
+        CircuitBreakerProps { shared, table: DefaultTable::TABLE, types: PhantomData }
     }
 }
 
 /// The settings of a [`CircuitBreaker`].
 #[must_use = "settings do nothing until `props()` is spawned"]
 pub struct CircuitBreakerProps<B: Blueprint, T = DefaultTable> {
-    plan: Plan<B::Actor>,
+    shared: Shared<B::Actor>,
     table: DeciderTable,
-    marks: PhantomData<fn() -> (B, T)>,
+    types: PhantomData<fn() -> (B, T)>,
 }
 
 impl<B: Blueprint, T> CircuitBreakerProps<B, T> {
@@ -138,28 +139,28 @@ impl<B: Blueprint, T> CircuitBreakerProps<B, T> {
     where
         B: BlueprintUnder<S>,
     {
-        self.plan.strategy = S::STRATEGY;
-        self.plan.decide = decider(S::rule);
-        CircuitBreakerProps { plan: self.plan, table: S::TABLE, marks: PhantomData }
+        self.shared.strategy = S::STRATEGY;
+        self.shared.decide = decider(S::rule);
+        CircuitBreakerProps { shared: self.shared, table: S::TABLE, types: PhantomData }
     }
 
     /// Opens the breaker at this many failures in a row; after each earlier one the child restarts at once. The default is 1,
-    /// and 0 counts as 1. A row ends when the child has not failed for the quiet time of the delays ([`Backoff::reset_after`]).
+    /// and 0 counts as 1. A streak ends when the child has not failed for the quiet time of the delays ([`Backoff::reset_after`]).
     pub fn after_failures(mut self, failures: u32) -> Self {
-        self.plan.failures = failures.max(1);
+        self.shared.failures = failures.max(1);
         self
     }
 
     /// The props for `spawn_with`. The breaker has the same kind of mailbox as its child.
     pub fn props(self) -> Props<CircuitBreaker<B::Actor>, NeverFails, T> {
-        let (plan, table) = (Arc::new(self.plan), self.table);
-        let mailbox = plan.template.mailbox();
-        let deciding = Arc::clone(&plan);
+        let (shared, table) = (Arc::new(self.shared), self.table);
+        let mailbox = shared.template.mailbox();
+        let deciding = Arc::clone(&shared);
         // The breaker's own delays take the place of the table's.
-        let strategy = Strategy { backoff: None, ..plan.strategy };
+        let strategy = Strategy { backoff: None, ..shared.strategy };
         let begin = move || {
-            *plan.state() = State::default();
-            CircuitBreaker { plan: Arc::clone(&plan), child: None }
+            *shared.state() = State::default();
+            CircuitBreaker { shared: Arc::clone(&shared), child: None }
         };
         Props::new(begin)
             .mailbox(mailbox)
@@ -167,7 +168,7 @@ impl<B: Blueprint, T> CircuitBreakerProps<B, T> {
     }
 }
 
-impl<C: Actor> Plan<C> {
+impl<C: Actor> Shared<C> {
     fn state(&self) -> MutexGuard<'_, State> {
         // No user code runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -197,9 +198,9 @@ impl<C: Actor> Plan<C> {
         let now = self.now();
         let mut state = self.state();
         let delay = if failure.is_initialization() {
-            state.count.failed_to_start(0, &delays, now, fastrand::f64())
+            state.count.failed_to_start(child.runs, &delays, now, fastrand::f64())
         } else {
-            state.count.failed(&delays, now, fastrand::f64())
+            state.count.failed_in_run(child.runs, &delays, now, fastrand::f64())
         };
         if state.count.count() < self.failures {
             return Ok((after(None), rule));
@@ -228,7 +229,7 @@ impl<C: Actor> Plan<C> {
         }
     }
 
-    /// The child has handled this message, unless it failed: its mark stays behind, and the next instance finds it.
+    /// The child has handled this message, unless it failed: its signal stays in the mailbox, and the next instance finds it.
     fn tried(&self, trial: u64) {
         let mut state = self.state();
         if state.circuit == (Circuit::HalfOpen { trial }) {
@@ -251,11 +252,11 @@ impl<C: Actor> ActorRef<CircuitBreaker<C>> {
     /// Dropping the future has no effect.
     pub async fn refuses_for(&self) -> Result<Option<Duration>, AskError> {
         self.ask_visit(|breaker, _| {
-            let circuit = breaker.plan.state().circuit;
+            let circuit = breaker.shared.state().circuit;
             match circuit {
                 Circuit::Closed => None,
                 Circuit::HalfOpen { .. } => Some(Duration::ZERO),
-                Circuit::Open { until } => Some(until.saturating_sub(breaker.plan.now())),
+                Circuit::Open { until } => Some(until.saturating_sub(breaker.shared.now())),
             }
         })
         .await
@@ -271,20 +272,21 @@ impl<C: Actor> CircuitBreaker<C> {
         child: &ActorRef<C>,
         ctx: &Context<Self>,
     ) -> impl Future<Output = ()> + Send + use<C> {
-        let (plan, child, stopping, me) = (Arc::clone(&self.plan), child.clone(), ctx.stopping(), ctx.me_any());
+        let (shared, child, stopping, me) =
+            (Arc::clone(&self.shared), child.clone(), ctx.stopping(), ctx.me_any());
         let passed_on = pass_on(message, &child, ctx);
         async move {
             // The decider opens the breaker. It runs on this actor's turn, so it cannot run before this
             // waits.
-            let mut opened = pin!(plan.opened.notified());
+            let mut opened = pin!(shared.opened.notified());
             opened.as_mut().enable();
             passed_on.await;
-            let (mark, handled) = oneshot::channel();
+            let (signal, handled) = oneshot::channel();
             child.visit(move |_, _| {
-                let _waits = mark.send(());
+                let _waits = signal.send(());
                 Ok(())
             });
-            // This also completes when the child has ended, because that drops the mark.
+            // This also completes when the child has ended, because that drops the signal.
             let (mut handled, mut stopping) = (pin!(handled), pin!(stopping));
             poll_fn(|cx| {
                 let over = handled.as_mut().poll(cx).is_ready()
@@ -316,13 +318,13 @@ impl<C: Actor> Actor for CircuitBreaker<C> {
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let Some(child) = &self.child else { unreachable!("the child is spawned before the first message") };
         let child_runs = child.core().protocol().accepts_messages();
-        match self.plan.gate(child_runs) {
+        match self.shared.gate(child_runs) {
             Gate::Pass => self.pass(message, child, ctx).await,
             Gate::Try { trial } => {
-                let (plan, child) = (Arc::clone(&self.plan), child.clone());
+                let (shared, child) = (Arc::clone(&self.shared), child.clone());
                 pass_on(message, &child, ctx).await;
                 child.visit(move |_, _| {
-                    plan.tried(trial);
+                    shared.tried(trial);
                     Ok(())
                 });
             }
@@ -339,7 +341,7 @@ impl<C: Actor> Actor for CircuitBreaker<C> {
     }
 
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        match self.plan.template.spawn(&self.plan.name, ctx) {
+        match self.shared.template.spawn(&self.shared.name, ctx) {
             Ok(child) => self.child = Some(child),
             Err(error) => return Err(Failure::new(error)),
         }
@@ -369,7 +371,7 @@ impl<C: Actor> fmt::Debug for CircuitBreaker<C> {
 
 impl<B: Blueprint, T> fmt::Debug for CircuitBreakerProps<B, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Plan { template, delays, failures, .. } = &self.plan;
+        let Shared { template, delays, failures, .. } = &self.shared;
         f.debug_struct("CircuitBreakerProps")
             .field("template", template)
             .field("delays", delays)

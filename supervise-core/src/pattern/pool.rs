@@ -13,7 +13,7 @@
 //!    the worker's end.
 //! 2. When its last worker has left, a pool stops.
 //! 3. A decider does not see the instance. The instance therefore keeps the names of unwanted workers in
-//!    `Plan::unwanted`.
+//!    `Shared::unwanted`.
 //!
 //! It deliberately does not watch its load and resize itself, and it does not keep messages while it has no worker.
 
@@ -54,7 +54,7 @@ use crate::supervision::{
 /// A pool of one worker is useful if a parent restarts all its children together, but one child may fail without
 /// affecting the others.
 pub struct Pool<C: Actor> {
-    plan: Arc<Plan<C>>,
+    shared: Arc<Shared<C>>,
     workers: Vec<Worker<C>>,
     /// The number for the next worker's name.
     names: u64,
@@ -71,7 +71,8 @@ struct Worker<C: Actor> {
     ends: BackoffCount,
 }
 
-struct Plan<C: Actor> {
+/// What the pool shares with its decider.
+struct Shared<C: Actor> {
     size: usize,
     template: Template<C>,
     routing: Routing<C::Message>,
@@ -175,14 +176,14 @@ impl<C: Actor> Pool<C> {
 /// The settings of a [`Pool`]. `B` is what its template returns, `T` the table that says what the pool escalates.
 #[must_use = "settings do nothing until `props()` is spawned"]
 pub struct PoolProps<B: Blueprint, T = DefaultTable> {
-    plan: Plan<B::Actor>,
-    marks: PhantomData<fn() -> (B, T)>,
+    shared: Shared<B::Actor>,
+    types: PhantomData<fn() -> (B, T)>,
 }
 
 impl<B: Blueprint> PoolProps<B> {
     fn new(size: usize, template: Template<B::Actor>, routing: Routing<MessageOf<B>>) -> Self {
         assert_size(size);
-        let plan = Plan {
+        let shared = Shared {
             size,
             template,
             routing,
@@ -192,7 +193,7 @@ impl<B: Blueprint> PoolProps<B> {
             decide: decider(keeps_trying),
             unwanted: Mutex::default(),
         };
-        Self { plan, marks: PhantomData }
+        Self { shared, types: PhantomData }
     }
 }
 
@@ -200,7 +201,7 @@ type MessageOf<B> = <<B as Blueprint>::Actor as Actor>::Message;
 
 impl<B: Blueprint, T> PoolProps<B, T> {
     fn marked<S>(self) -> PoolProps<B, S> {
-        PoolProps { plan: self.plan, marks: PhantomData }
+        PoolProps { shared: self.shared, types: PhantomData }
     }
 
     /// Sets the table, its strategy and its rules, by which the pool supervises its workers. The compiler checks that
@@ -214,9 +215,9 @@ impl<B: Blueprint, T> PoolProps<B, T> {
         B: BlueprintUnder<S>,
     {
         assert_no_shutdown(&S::STRATEGY);
-        self.plan.strategy = S::STRATEGY;
-        self.plan.table = S::TABLE;
-        self.plan.decide = decider(S::rule);
+        self.shared.strategy = S::STRATEGY;
+        self.shared.table = S::TABLE;
+        self.shared.decide = decider(S::rule);
         self.marked()
     }
 
@@ -231,7 +232,7 @@ impl<B: Blueprint, T> PoolProps<B, T> {
     /// At the limit, a pool of permanent workers fails itself, whatever the strategy says, as OTP's supervisors do,
     /// because it cannot do without a permanent worker. So the table of its parent needs `on(_)`.
     pub fn restart(mut self, restart: RestartType) -> PoolProps<B, Unchecked> {
-        self.plan.restart = restart;
+        self.shared.restart = restart;
         self.marked()
     }
 
@@ -247,7 +248,7 @@ impl<B: Blueprint, T> PoolProps<B, T> {
     /// If the strategy has an `auto_shutdown`: that setting is for declared children.
     pub fn strategy(mut self, strategy: Strategy) -> PoolProps<B, Unchecked> {
         assert_no_shutdown(&strategy);
-        self.plan.strategy = strategy;
+        self.shared.strategy = strategy;
         self.marked()
     }
 
@@ -260,21 +261,21 @@ impl<B: Blueprint, T> PoolProps<B, T> {
         mut self,
         decide: impl Fn(&Failure) -> Option<Directive> + Send + Sync + 'static,
     ) -> PoolProps<B, Unchecked> {
-        self.plan.table = DeciderTable::AtRunTime;
-        self.plan.decide = partial_decider(decide);
+        self.shared.table = DeciderTable::AtRunTime;
+        self.shared.decide = partial_decider(decide);
         self.marked()
     }
 
     /// The props for `spawn_with`. The pool has the same kind of mailbox as its workers.
     pub fn props(self) -> Props<Pool<B::Actor>, NeverFails, T> {
-        let mut plan = self.plan;
-        if plan.restart == RestartType::Permanent {
-            plan.strategy.on_limit = OnLimit::Escalate;
+        let mut shared = self.shared;
+        if shared.restart == RestartType::Permanent {
+            shared.strategy.on_limit = OnLimit::Escalate;
         }
-        let (strategy, table, mailbox) = (plan.strategy, plan.table, plan.template.mailbox());
-        let plan = Arc::new(plan);
-        let decider = Arc::clone(&plan);
-        Props::new(move || Pool::of(&plan)).mailbox(mailbox).with_policy(
+        let (strategy, table, mailbox) = (shared.strategy, shared.table, shared.template.mailbox());
+        let shared = Arc::new(shared);
+        let decider = Arc::clone(&shared);
+        Props::new(move || Pool::of(&shared)).mailbox(mailbox).with_policy(
             strategy,
             table,
             move |failure, worker| decider.decide(failure, worker),
@@ -298,7 +299,7 @@ fn alone(strategy: Strategy) -> Strategy {
     Strategy { scope: Scope::OneForOne, count: Count::Child, on_limit: OnLimit::Stop, ..strategy }
 }
 
-impl<C: Actor> Plan<C> {
+impl<C: Actor> Shared<C> {
     fn decide(&self, failure: &Failure, worker: &ChildInfo) -> Result<(Ruled, Strategy), Failure> {
         let decided = (self.decide)(failure, worker);
         let wanted = !self.unwanted().contains(&*worker.name);
@@ -366,12 +367,12 @@ impl<C: Actor> ActorRef<Pool<C>> {
 }
 
 impl<C: Actor> Pool<C> {
-    fn of(plan: &Arc<Plan<C>>) -> Self {
+    fn of(shared: &Arc<Shared<C>>) -> Self {
         // The workers of an earlier instance are gone.
-        plan.unwanted().clear();
+        shared.unwanted().clear();
         Self {
-            plan: Arc::clone(plan),
-            workers: Vec::with_capacity(plan.size),
+            shared: Arc::clone(shared),
+            workers: Vec::with_capacity(shared.size),
             names: 0,
             turn: 0,
             replacements: RestartStatistics::default(),
@@ -383,7 +384,7 @@ impl<C: Actor> Pool<C> {
         for surplus in self.workers.drain(size.min(self.workers.len())..) {
             if !surplus.actor.has_ended() {
                 surplus.actor.poison();
-                self.plan.unwanted().insert(surplus.name);
+                self.shared.unwanted().insert(surplus.name);
             }
         }
         while self.workers.len() < size {
@@ -397,7 +398,7 @@ impl<C: Actor> Pool<C> {
 
     /// Starts a worker, unless the pool is stopping.
     fn start(&self, name: &str, ctx: &mut Context<Self>) -> Result<Option<ActorRef<C>>, Failure> {
-        match self.plan.template.spawn(name, ctx) {
+        match self.shared.template.spawn(name, ctx) {
             Ok(actor) => Ok(Some(actor)),
             Err(SpawnError::Stopping { .. }) => Ok(None),
             Err(error) => Err(Failure::new(error)),
@@ -426,13 +427,13 @@ impl<C: Actor> Pool<C> {
 
     /// A permanent worker keeps its keys while it has ended and is not replaced yet.
     fn of_key(&self, key: u64) -> Option<ActorRef<C>> {
-        let keeps_keys = self.plan.restart == RestartType::Permanent;
+        let keeps_keys = self.shared.restart == RestartType::Permanent;
         let workers = self.workers.iter().filter(|worker| keeps_keys || !worker.actor.has_ended());
         workers.max_by_key(|worker| weight(key, &worker.name)).map(|worker| worker.actor.clone())
     }
 
     fn replace(&mut self, at: usize, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        let limit = &self.plan.strategy.limit;
+        let limit = &self.shared.strategy.limit;
         if !limit.is_unlimited() && !self.replacements.permit(limit, system_time(ctx)) {
             return Err(Failure::new(TooManyReplacements { worker: self.workers[at].actor.path() }));
         }
@@ -480,7 +481,7 @@ impl<C: Actor> Actor for Pool<C> {
     type Message = C::Message;
 
     async fn handle(&mut self, message: C::Message, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        let worker = match &self.plan.routing {
+        let worker = match &self.shared.routing {
             Routing::RoundRobin => self.next_in_turn(),
             Routing::SmallestMailbox => self.least_loaded(),
             Routing::ByKey(key) => self.of_key((key)(&message)),
@@ -502,16 +503,16 @@ impl<C: Actor> Actor for Pool<C> {
     }
 
     async fn pre_start(&mut self, ctx: &mut Context<Self>) -> Result<(), Failure> {
-        self.resize(self.plan.size, ctx)
+        self.resize(self.shared.size, ctx)
     }
 
     async fn terminated(&mut self, gone: Terminated, ctx: &mut Context<Self>) -> Result<(), Failure> {
         let at = self.workers.iter().position(|worker| worker.actor.to_any() == *gone.subject());
         let Some(at) = at else {
-            self.plan.unwanted().remove(gone.subject().name());
+            self.shared.unwanted().remove(gone.subject().name());
             return Ok(());
         };
-        if self.plan.restart == RestartType::Permanent {
+        if self.shared.restart == RestartType::Permanent {
             return self.replace(at, ctx);
         }
         self.workers.remove(at);
@@ -542,7 +543,7 @@ pub struct TooManyReplacements {
 impl<C: Actor> fmt::Debug for Pool<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool")
-            .field("routing", &self.plan.routing)
+            .field("routing", &self.shared.routing)
             .field("workers", &self.workers.iter().map(|worker| &worker.actor).collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
@@ -551,11 +552,11 @@ impl<C: Actor> fmt::Debug for Pool<C> {
 impl<B: Blueprint, T> fmt::Debug for PoolProps<B, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolProps")
-            .field("size", &self.plan.size)
-            .field("template", &self.plan.template)
-            .field("routing", &self.plan.routing)
-            .field("restart", &self.plan.restart)
-            .field("strategy", &self.plan.strategy)
+            .field("size", &self.shared.size)
+            .field("template", &self.shared.template)
+            .field("routing", &self.shared.routing)
+            .field("restart", &self.shared.restart)
+            .field("strategy", &self.shared.strategy)
             .finish_non_exhaustive()
     }
 }

@@ -11,6 +11,8 @@
 //!
 //! What arrives of one association is a prefix of what was sent through it: nothing is sent twice, a packet that is missing ends the
 //! association. It ends once on each side, by a verdict, which resolves all that waits for the peer.
+//!
+//! Rules 26.1 and 26.3.
 
 mod vocabulary;
 

@@ -1,4 +1,6 @@
-//! Writing messages into bytes, and reading them. Values are MessagePack with named fields.
+//! Writing messages into bytes, and reading them. Values are `MessagePack` with named fields.
+//!
+//! Rules 26.6 and 26.7.
 
 use std::cell::RefCell;
 use std::io::Cursor;

@@ -1,6 +1,8 @@
 //! The registry: names that a node gives to its actors, and tells its peers.
 //!
 //! Names are told in their order, because each is sent under the lock of the names.
+//!
+//! Rule 26.9.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

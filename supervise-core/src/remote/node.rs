@@ -1,4 +1,6 @@
 //! A system that has joined others: who its peers are, what they may reach, and the task that hears the engine and the clock.
+//!
+//! Rules 26.3 and 26.10.
 
 use std::collections::HashMap;
 use std::fmt;

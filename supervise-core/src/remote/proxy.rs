@@ -2,6 +2,8 @@
 //!
 //! While the window of the association is closed, it does not take its user lane. So a full proxy refuses messages or lets senders
 //! wait as any bounded mailbox does (rule 1.6).
+//!
+//! Rules 26.2, 26.4 and 26.5.
 
 use std::collections::HashMap;
 use std::future::Future;

@@ -1,4 +1,6 @@
 //! Refs in messages.
+//!
+//! Rule 26.8.
 
 use serde::de::Error as _;
 use serde::ser::Error as _;

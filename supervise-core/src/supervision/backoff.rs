@@ -106,8 +106,8 @@ impl Backoff {
         self.checked()
     }
 
-    /// Gives a child up that goes on failing: a failure that comes `limit` or more after the first one of its row is not answered by a
-    /// restart, but as [`OnLimit`](crate::OnLimit) says. A quiet time ends the row. Limits of the number of restarts apply beside it.
+    /// Gives a child up that goes on failing: a failure that comes `limit` or more after the first one of its streak is not answered by a
+    /// restart, but as [`OnLimit`](crate::OnLimit) says. A quiet time ends the streak. Limits of the number of restarts apply beside it.
     ///
     /// Rule [7.13](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-7.13).
     ///
@@ -374,7 +374,7 @@ mod tests {
         assert!(!count.gave_up());
     }
 
-    /// Rule 7.13: that a start takes its time to fail does not end the row.
+    /// Rule 7.13: that a start takes its time to fail does not end the streak.
     #[test]
     fn a_child_that_cannot_start_is_given_up() {
         let backoff = Backoff::exponential(seconds(1), seconds(8)).give_up_after(seconds(60));

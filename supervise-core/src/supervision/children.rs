@@ -18,9 +18,9 @@ use std::hash::{Hash, Hasher};
 use super::Time;
 use super::backoff::BackoffCount;
 use super::restart_window::{RestartStatistics, RuleStatistics};
-use super::row::Row;
 use super::schedule::{Answer, Schedule, ScheduledRestart};
 use super::start_order::{StartOrder, taken};
+use super::streak::Streak;
 use super::vocabulary::ChildId;
 use crate::base::ActorName;
 
@@ -47,7 +47,7 @@ pub(crate) struct History {
     pub(crate) of_rules: RuleStatistics,
     pub(crate) backoff: BackoffCount,
     pub(crate) delayed: Option<Delayed>,
-    pub(crate) row: Row,
+    pub(crate) streak: Streak,
 }
 
 /// A child that waits, suspended, for a delayed restart. If the delay ends while the supervisor itself restarts, the child

@@ -12,7 +12,7 @@
 //! | `children` | the children in start order; `start_order` their table, `schedule` their delayed restarts |
 //! | `fields` | the declared children: what each is to do next |
 //! | `watch` | both sides of death watch |
-//! | `restart_window`, `backoff`, `row` | the arithmetic of limits, delays, and failures in a row |
+//! | `restart_window`, `backoff`, `streak` | the arithmetic of limits, delays, and failures in a row |
 
 mod backoff;
 mod child_spec;
@@ -21,11 +21,11 @@ mod directive;
 mod fields;
 mod protocol;
 mod restart_window;
-mod row;
 mod schedule;
 mod settings;
 mod start_order;
 mod strategy;
+mod streak;
 mod vocabulary;
 mod watch;
 

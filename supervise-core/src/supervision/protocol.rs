@@ -25,7 +25,7 @@
 //! | `PrepareRestart` | – | half a restart | defer | defer | – |
 //! | Terminate | stop | stop | stop after the hook | stop | – |
 //! | Started, `RestartPrepared` | continue with the declared children | the same | later | later | – |
-//! | Ended | update the tables | the same | the same | the same; continue when the last dying child has ended | the same |
+//! | Ended | update the children and watches | the same | the same | the same; continue when the last dying child has ended | the same |
 //!
 //! If a `Restart` arrives before an earlier one has replaced the instance, the earlier one answers it, so it counts as
 //! a bare `Resume`. After a `PrepareRestart` it is deferred.
@@ -56,7 +56,7 @@ pub(crate) use self::restarts::CREATION_BACKOFF;
 use super::children::{ChildRecord, Children, Report};
 use super::fields::Fields;
 use super::vocabulary::{Call, Cause, ChildId, Effect, Input, Note, SystemMessage, Timer};
-use super::watch::WatchTables;
+use super::watch::Watches;
 
 /// The supervision state of one actor. `R` identifies actors, `C` is the cause of a failure.
 #[derive(Debug, Clone, Hash)]
@@ -81,7 +81,7 @@ pub struct Protocol<R, C> {
     armed: bool,
     aborted: Aborted,
     children: Option<Box<Children<R, C>>>,
-    watch: Option<Box<WatchTables<R>>>,
+    watch: Option<Box<Watches<R>>>,
     deferred: Option<Box<Deferred<R, C>>>,
     /// Whether the parent waits to be told that the old instance is gone.
     tells_replaced: bool,
@@ -289,7 +289,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
                 self.child_failed(Report { child, cause, restarts, runs }, effects);
             }
             SystemMessage::Ended { subject, child, how } => self.ended(&subject, child, how, effects),
-            SystemMessage::Watch(watcher) => self.watch_tables().add_watcher(watcher),
+            SystemMessage::Watch(watcher) => self.watches().add_watcher(watcher),
             SystemMessage::Unwatch(watcher) => {
                 if let Some(watch) = &mut self.watch {
                     watch.remove_watcher(&watcher);
@@ -438,7 +438,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             && !self.stop_is_pending()
     }
 
-    fn watch_tables(&mut self) -> &mut WatchTables<R> {
+    fn watches(&mut self) -> &mut Watches<R> {
         self.watch.get_or_insert_default()
     }
 

@@ -22,9 +22,9 @@ pub enum WatchKind {
     Message,
 }
 
-/// The watch tables of one actor.
+/// What one actor watches, and who watches it.
 #[derive(Debug, Clone)]
-pub(crate) struct WatchTables<R> {
+pub(crate) struct Watches<R> {
     watching: HashMap<R, Watching, Same>,
     watchers: HashSet<R, Same>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct WatchTables<R> {
 type Same = BuildHasherDefault<DefaultHasher>;
 
 /// The order of the entries does not matter.
-impl<R: Hash> Hash for WatchTables<R> {
+impl<R: Hash> Hash for Watches<R> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         fn sum(entries: impl Iterator<Item: Hash>) -> u64 {
             entries.map(|entry| Same::default().hash_one(entry)).fold(0, u64::wrapping_add)
@@ -50,13 +50,13 @@ struct Watching {
     queued: Option<HowEnded>,
 }
 
-impl<R> Default for WatchTables<R> {
+impl<R> Default for Watches<R> {
     fn default() -> Self {
         Self { watching: HashMap::default(), watchers: HashSet::default() }
     }
 }
 
-impl<R: Hash + Eq + Clone> WatchTables<R> {
+impl<R: Hash + Eq + Clone> Watches<R> {
     /// Starts to watch. Returns the kind of an earlier watch, which stays as it is.
     pub(crate) fn watch(&mut self, subject: &R, kind: WatchKind) -> Option<WatchKind> {
         if let Some(earlier) = self.watching.get(subject) {
@@ -123,43 +123,43 @@ impl<R: Hash + Eq + Clone> WatchTables<R> {
 mod tests {
     use super::*;
 
-    fn watching(subject: u32) -> WatchTables<u32> {
-        let mut tables = WatchTables::default();
-        assert_eq!(tables.watch(&subject, WatchKind::Notify), None);
-        tables
+    fn watching(subject: u32) -> Watches<u32> {
+        let mut watches = Watches::default();
+        assert_eq!(watches.watch(&subject, WatchKind::Notify), None);
+        watches
     }
 
     #[test]
     fn an_end_is_queued_once_and_delivered_once() {
-        let mut tables = watching(7);
-        assert!(tables.ended(&7, HowEnded::Graceful));
-        assert!(!tables.ended(&7, HowEnded::AlreadyGone));
-        assert_eq!(tables.dequeued(&7), Some((WatchKind::Notify, HowEnded::Graceful)));
-        assert_eq!(tables.dequeued(&7), None);
+        let mut watches = watching(7);
+        assert!(watches.ended(&7, HowEnded::Graceful));
+        assert!(!watches.ended(&7, HowEnded::AlreadyGone));
+        assert_eq!(watches.dequeued(&7), Some((WatchKind::Notify, HowEnded::Graceful)));
+        assert_eq!(watches.dequeued(&7), None);
     }
 
     #[test]
     fn unwatch_takes_back_queued_news() {
-        let mut tables = watching(7);
-        assert!(tables.ended(&7, HowEnded::Graceful));
-        assert!(tables.unwatch(&7));
-        assert_eq!(tables.dequeued(&7), None);
+        let mut watches = watching(7);
+        assert!(watches.ended(&7, HowEnded::Graceful));
+        assert!(watches.unwatch(&7));
+        assert_eq!(watches.dequeued(&7), None);
     }
 
     #[test]
     fn stale_news_does_not_satisfy_a_later_watch() {
-        let mut tables = watching(7);
-        assert!(tables.ended(&7, HowEnded::Graceful));
-        tables.unwatch(&7);
-        assert_eq!(tables.watch(&7, WatchKind::DeathPact), None);
-        assert_eq!(tables.dequeued(&7), None);
-        assert!(tables.ended(&7, HowEnded::AlreadyGone));
-        assert_eq!(tables.dequeued(&7), Some((WatchKind::DeathPact, HowEnded::AlreadyGone)));
+        let mut watches = watching(7);
+        assert!(watches.ended(&7, HowEnded::Graceful));
+        watches.unwatch(&7);
+        assert_eq!(watches.watch(&7, WatchKind::DeathPact), None);
+        assert_eq!(watches.dequeued(&7), None);
+        assert!(watches.ended(&7, HowEnded::AlreadyGone));
+        assert_eq!(watches.dequeued(&7), Some((WatchKind::DeathPact, HowEnded::AlreadyGone)));
     }
 
     #[test]
     fn the_end_of_an_actor_that_is_not_watched_is_no_news() {
-        let mut tables = watching(7);
-        assert!(!tables.ended(&8, HowEnded::Graceful));
+        let mut watches = watching(7);
+        assert!(!watches.ended(&8, HowEnded::Graceful));
     }
 }

@@ -68,7 +68,7 @@ use crate::supervision::{Directive, HowEnded, Outcome};
 /// How long a test may wait, in virtual time, before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// After how many rounds without activity all actors count as idle. More than one, because an actor may wait for a task
+/// After how many passes without activity all actors count as idle. More than one, because an actor may wait for a task
 /// that is not an actor.
 const QUIET_ROUNDS: u32 = 8;
 

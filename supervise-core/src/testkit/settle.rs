@@ -3,7 +3,7 @@
 use super::QUIET_ROUNDS;
 use crate::actor::ActorSystem;
 
-/// Yields to the other tasks until the cells were quiet for some rounds. On one thread a yield lets every task that is
+/// Yields to the other tasks until the cells were quiet for some passes. On one thread a yield lets every task that is
 /// ready run before it comes back.
 pub(super) async fn settle(system: &ActorSystem) {
     let mut quiet = 0;

@@ -69,7 +69,7 @@ async fn z_51_a_start_that_takes_long_to_fail_is_not_a_quiet_time(system: &TestS
     assert_eq!(delays(system).await, [30]);
     client.lose_connection().tell().unwrap();
     system.advance(secs(2)).await;
-    assert_eq!(delays(system).await, [1], "a new row");
+    assert_eq!(delays(system).await, [1], "a new streak");
 }
 
 /// Rule 7.8.

@@ -284,7 +284,7 @@ impl Model {
         }
     }
 
-    /// Whether the failure of `child` at `now` begins a new row, because it was quiet before.
+    /// Whether the failure of `child` at `now` begins a new streak, because it was quiet before.
     fn was_quiet(&mut self, child: ChildId, cause: Fault, backoff: &Backoff, now: Time) -> bool {
         let (Growth::Exponential { max, .. }, Reset::After(quiet)) = (backoff.growth, backoff.reset) else {
             unreachable!("these worlds have no other");

@@ -47,7 +47,7 @@ impl World {
     }
 
     fn start_field(&mut self, parent: Id, at: usize) {
-        let role = self.plan.roles[self.cell(parent).role].fields[at].1;
+        let role = self.profile.roles[self.cell(parent).role].fields[at].1;
         let child = Id::try_from(self.cells.len()).expect("worlds are small");
         let mut made = None;
         self.cell_mut(parent).protocol.spawn_field(at, |_, id, inherited| {

@@ -4,7 +4,7 @@ use supervise_core::supervision::{Cause, Directive, Ruling, SystemMessage};
 
 use super::{Cell, Id, World};
 use crate::fault::{Fault, Wrapping};
-use crate::plan::{Choices, Role, Verdict, pick};
+use crate::profile::{Choices, Role, Verdict, pick};
 
 impl World {
     pub(super) fn ruling<'a>(&self, verdict: Result<Directive, Fault>, role: &'a Role) -> Ruling<'a, Fault> {
@@ -27,7 +27,7 @@ impl World {
         match verdict {
             Verdict::Resume => Ok(Directive::Resume),
             Verdict::Restart => Ok(Directive::Restart),
-            Verdict::RestartLater => Ok(Directive::RestartAfter(self.plan.backoff)),
+            Verdict::RestartLater => Ok(Directive::RestartAfter(self.profile.backoff)),
             Verdict::RestartOn(terms) => Ok(Directive::RestartOn(terms)),
             Verdict::Stop => Ok(Directive::Stop),
             Verdict::Escalate => Ok(Directive::Escalate),

@@ -8,7 +8,7 @@ use super::{Cell, Effects, Id, World, disagreement};
 use crate::fault::Fault;
 use crate::invariants::Watchdog;
 use crate::model::agree;
-use crate::plan::{Choices, Conduct, Deed, pick};
+use crate::profile::{Choices, Conduct, Deed, pick};
 
 /// How user code uses its context.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,7 @@ impl World {
         if !self.may_misbehave() {
             return Conduct::Succeed;
         }
-        let menu = &self.plan.conduct;
+        let menu = &self.profile.conduct;
         let mut weights = menu.iter().map(|(conduct, weight)| if possible(*conduct) { *weight } else { 0 });
         let conduct = menu[choices.pick(&mut weights)].0;
         if conduct != Conduct::Succeed {
@@ -53,8 +53,9 @@ impl World {
         match call {
             Call::Create | Call::StartNewInstance(_) => self.restore_children(id),
             Call::PreRestart { .. } => {
-                let plan = Rc::clone(&self.plan);
-                let deed = if self.calm { Deed::StopAllChildren } else { pick(choices, &plan.pre_restart_deeds) };
+                let profile = Rc::clone(&self.profile);
+                let deed =
+                    if self.calm { Deed::StopAllChildren } else { pick(choices, &profile.pre_restart_deeds) };
                 self.deed(id, deed, choices);
             }
             Call::PostStop { .. } | Call::Build | Call::Declare(_) => {}
@@ -63,8 +64,8 @@ impl World {
 
     pub(super) fn handler_deed(&mut self, id: Id, by_message: bool, choices: &mut impl Choices) {
         if !self.calm && by_message {
-            let plan = Rc::clone(&self.plan);
-            let deed = pick(choices, &plan.handler_deeds);
+            let profile = Rc::clone(&self.profile);
+            let deed = pick(choices, &profile.handler_deeds);
             self.deed(id, deed, choices);
         }
     }
@@ -73,8 +74,8 @@ impl World {
         match deed {
             Deed::Nothing => {}
             Deed::SpawnAnother => {
-                let role = self.plan.roles.len() - 1;
-                let name = self.plan.names.len() - 1;
+                let role = self.profile.roles.len() - 1;
+                let name = self.profile.names.len() - 1;
                 self.spawn(id, name, role);
             }
             Deed::StopOneChild => {
@@ -95,7 +96,7 @@ impl World {
             Deed::WatchAnother => {
                 let subject = self.another(id, choices);
                 if subject != id && !self.cell(id).protocol.is_stopping() {
-                    let kind = if self.plan.death_pacts && self.next_message.is_multiple_of(4) {
+                    let kind = if self.profile.death_pacts && self.next_message.is_multiple_of(4) {
                         WatchKind::DeathPact
                     } else {
                         WatchKind::Notify
@@ -124,17 +125,17 @@ impl World {
 
     /// Starts the children of its role that do not exist.
     fn restore_children(&mut self, id: Id) {
-        let plan = Rc::clone(&self.plan);
-        for (name, role) in &plan.roles[self.cell(id).role].children {
+        let profile = Rc::clone(&self.profile);
+        for (name, role) in &profile.roles[self.cell(id).role].children {
             self.spawn(id, *name, *role);
         }
     }
 
     fn spawn(&mut self, parent: Id, name: usize, role: usize) {
-        let plan = Rc::clone(&self.plan);
+        let profile = Rc::clone(&self.profile);
         let child = Id::try_from(self.cells.len()).expect("worlds are small");
         let mut made = None;
-        let spawned = self.cell_mut(parent).protocol.spawn(&plan.names[name], |id, inherited| {
+        let spawned = self.cell_mut(parent).protocol.spawn(&profile.names[name], |id, inherited| {
             made = Some((id, inherited));
             child
         });

@@ -1,42 +1,42 @@
 //! The part of a cell that continues to work while a handler borrows the instance: it steps the protocol and carries
 //! out its effects.
 
-mod aside;
+mod decision;
+mod declared_children;
+mod end;
 mod gathered;
+mod notes;
+mod set_aside;
 mod slices;
 #[cfg(feature = "spans")]
 mod spans;
 mod turn;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::aside::Aside;
+use self::decision::{Basis, Question};
+use self::set_aside::SetAside;
 use self::slices::Rest;
 use super::run::{Interrupt, THROUGHPUT};
 use super::user_code::WhileParked;
 use super::{Cell, Effects, System, effects_buffer, put_back};
 use crate::actor::actor_ref::AnyActorRef;
-use crate::actor::child::{AnyDeclaration, Declare, UndeclaredChild};
+use crate::actor::child::AnyDeclaration;
 use crate::actor::configuration::Configuration;
 use crate::actor::control::Control;
 use crate::actor::death_watch::Terminated;
 use crate::actor::definition::Actor;
 use crate::actor::end_reason::EndReason;
-use crate::actor::props::{Policy, Settings};
+use crate::actor::props::Settings;
 use crate::actor::reply;
 use crate::actor::request::AskError;
-use crate::base::{ActorName, Timers, contained, drop_contained, later};
-use crate::failure::{During, Failure};
-use crate::mailbox::{Entry, Lane};
-use crate::observe::{About, DeadLetterReason, Life, Observer};
-use crate::supervision::{
-    Call, ChildId, ChildInfo, Directive, Effect, HowEnded, Input, Note, Outcome, Returned, Ruling, Strategy, Time,
-};
+use crate::base::{Timers, later};
+use crate::failure::Failure;
+use crate::mailbox::Lane;
+use crate::supervision::{Call, ChildId, Effect, HowEnded, Input, Note, Returned};
 
 /// The part of a cell that continues to work while a handler borrows the rest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, set and read in one place")]
@@ -55,7 +55,7 @@ pub(super) struct EffectRunner<A: Actor> {
     /// How many effects were carried out in this turn.
     performed: u16,
     /// Allocated with the first message that is stashed or may be redelivered.
-    pub(super) aside: Option<Box<Aside<A::Message>>>,
+    pub(super) aside: Option<Box<SetAside<A::Message>>>,
     timers: Option<Box<Timers>>,
     #[cfg(feature = "spans")]
     spanned: Option<Box<spans::Spanned>>,
@@ -80,7 +80,7 @@ struct Rare<M> {
     configuration: Option<Arc<Configuration>>,
     /// The declaration of each field, if it has been declared.
     slots: Vec<Option<Arc<dyn AnyDeclaration>>>,
-    /// The rest of an inline turn, which a worker takes over.
+    /// The rest of an inline turn, which a carrier takes over.
     deferred: Option<Interrupt<M>>,
     /// The notification that the actor gets next.
     gone: Option<Terminated>,
@@ -102,22 +102,6 @@ impl<M> Rare<M> {
             rest: None,
         }
     }
-}
-
-/// A question of the protocol to the supervisor. The protocol continues with the answer.
-enum Question {
-    /// What to do about the failure of a child.
-    Decide(ChildId, Failure),
-    /// What to do about the end of a permanent child. The answer is always a restart.
-    RestartEnded,
-}
-
-/// What a decision was based on, for the log and the subscribers.
-struct Basis {
-    strategy: Strategy,
-    /// The place of the rule that matched.
-    rule: Option<u16>,
-    now: Time,
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
@@ -286,33 +270,6 @@ impl<A: Actor> EffectRunner<A> {
         effects.reverse();
     }
 
-    /// The step that answers a question of the protocol.
-    #[cold]
-    fn answer(&mut self, question: Question, effects: &mut Effects) -> Option<Box<Basis>> {
-        let (mut given, mut rule) = (None, None);
-        // Another creation may be delayed without a declared backoff (rule 5.3).
-        let (verdict, creates) = match question {
-            Question::Decide(child, cause) => {
-                (self.decide(child, &cause, &mut given, &mut rule), cause.is_initialization())
-            }
-            Question::RestartEnded => (Ok(Directive::Restart), true),
-        };
-        let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
-        let system = &self.cell.core.system;
-        let heard = system.observer().hears_failures();
-        // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
-        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
-        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
-        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
-        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
-        let draw = if delays { fastrand::f64() } else { 0.0 };
-        let ruling = Ruling { verdict, strategy, now, draw, heard };
-        let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
-        let basis = heard.then(|| Box::new(Basis { strategy: *strategy, rule, now }));
-        self.accepts = accepts;
-        basis
-    }
-
     /// Carries the effects out, until this turn has had its slice. They are in reverse order: popping the last one costs less than
     /// draining. Returns the protocol's question, which is the last effect, if there is one.
     fn perform(
@@ -432,362 +389,6 @@ impl<A: Actor> EffectRunner<A> {
     fn tell_of_progress(&self, message: fn(ChildId) -> System) {
         if let Some(parent) = &self.cell.core.parent {
             parent.send_system(message(self.cell.core.id));
-        }
-    }
-
-    // ---- declared children ---------------------------------------------------------------------------------------
-
-    /// The [`Declare`] with which a new instance declares a field.
-    pub(super) fn declaration(&mut self, at: usize) -> Declare<'_, A> {
-        let survivor = self.cell.core.protocol().child_of_field(at).cloned();
-        let Rare { slots, configuration, .. } = self.rare();
-        if slots.is_empty() {
-            *slots = vec![None; A::CHILDREN.len()];
-        }
-        Declare::new(slots.get_mut(at), survivor, configuration.clone())
-    }
-
-    /// Whether a new instance has declared a field.
-    pub(super) fn declared(&self, at: usize) -> Result<(), UndeclaredChild> {
-        match self.slot(at) {
-            Some(_) => Ok(()),
-            None => Err(UndeclaredChild { name: A::CHILDREN.get(at).map_or("", |spec| spec.name) }),
-        }
-    }
-
-    fn slot(&self, at: usize) -> Option<&Arc<dyn AnyDeclaration>> {
-        self.rare.as_ref()?.slots.get(at)?.as_ref()
-    }
-
-    fn start_child(&self, at: usize) {
-        if let (Some(slot), Some(spec)) = (self.slot(at), A::CHILDREN.get(at)) {
-            Arc::clone(slot).start(&self.me(), at, spec);
-        }
-    }
-
-    /// Asks the decider. A decider that chooses a strategy for each failure puts the strategy into `given`. A table puts the
-    /// place of the rule that matched into `rule`.
-    fn decide(
-        &self,
-        child: ChildId,
-        cause: &Failure,
-        given: &mut Option<Strategy>,
-        rule: &mut Option<u16>,
-    ) -> Result<Directive, Failure> {
-        let protocol = self.cell.core.protocol();
-        let info = protocol.child_info(child);
-        let is_answered = protocol.decides_answered_failure();
-        drop(protocol);
-        let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
-        let info = ChildInfo { name, restarts, is_answered };
-        let decided = contained(|| match self.policy() {
-            Some(policy) => {
-                let (ruled, strategy) = (policy.decide)(cause, &info)?;
-                *given = Some(strategy);
-                Ok(ruled)
-            }
-            None => match self.configuration() {
-                Some(values) => A::rule_by(values, cause, &info),
-                None => A::rule(cause, &info),
-            },
-        });
-        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
-            Ok((directive, matched)) => {
-                *rule = matched;
-                Ok(directive)
-            }
-            Err(failure) => Err(failure.left(Some(During::Decider))),
-        }
-    }
-
-    fn strategy(&self) -> &Strategy {
-        match (self.policy(), self.configuration()) {
-            (Some(policy), _) => &policy.strategy,
-            (None, Some(values)) => values.strategy(),
-            (None, None) => const { &A::STRATEGY },
-        }
-    }
-
-    fn configuration(&self) -> Option<&Configuration> {
-        self.rare.as_ref()?.configuration.as_deref()
-    }
-
-    /// Takes the values of a new instance.
-    ///
-    /// Rule 7.12.
-    pub(super) fn configure(&mut self, configuration: Arc<Configuration>) {
-        self.rare().configuration = Some(configuration);
-    }
-
-    fn policy(&self) -> Option<&Policy> {
-        self.settings()?.policy.as_ref()
-    }
-
-    fn stop_timeout(&self) -> Duration {
-        self.settings().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
-    }
-
-    fn settings(&self) -> Option<&Settings> {
-        self.rare.as_ref()?.settings.as_deref()
-    }
-
-    fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
-        let core = &self.cell.core;
-        match &note {
-            Note::Decided { child, cause, outcome, .. } => self.decided(*child, cause, *outcome),
-            Note::DeciderFailed { child, about, .. } => self.left_unanswered(*child, about, Outcome::Escalated),
-            _ => {}
-        }
-        let observer = core.system.observer();
-        if observer.listens() {
-            self.heard(observer, note, basis);
-        }
-    }
-
-    #[cold]
-    fn heard(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
-        let core = &self.cell.core;
-        observer.count(core.description().type_name(), || match &note {
-            Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
-            // A restart that came to nothing was followed by another creation.
-            Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
-            Note::Aborted => Some(Life::Aborted),
-            Note::Stopped(_) => {
-                let messages = self.cell.mailbox.vitals().taken_up();
-                Some(Life::Ended { why: core.end_reason().name(), messages })
-            }
-            _ => None,
-        });
-        if observer.wants(&note) {
-            self.tell(observer, note, basis);
-        }
-    }
-
-    #[cold]
-    fn decided(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
-        match outcome {
-            Outcome::Escalated | Outcome::LimitEscalated => {
-                let core = &self.cell.core;
-                let failed = core.protocol().child(child).cloned();
-                cause.escalated(|| failed.map_or_else(|| core.path(), |failed| failed.path()));
-            }
-            Outcome::Stopped { .. } | Outcome::LimitReached { .. } => {}
-            Outcome::Resumed | Outcome::Restarting { .. } | Outcome::AlreadyAnswered => return,
-        }
-        self.left_unanswered(child, cause, outcome);
-    }
-
-    /// Records that neither a resume nor a restart answers the failure of a child. Called before the child is
-    /// told anything.
-    ///
-    /// Rule 8.8.
-    #[cold]
-    fn left_unanswered(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
-        let protocol = self.cell.core.protocol();
-        let Some(failed) = protocol.child(child).cloned() else { return };
-        let ends = protocol.awaits_end_of(child);
-        drop(protocol);
-        let at_limit = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
-        failed.core().left_unanswered(EndReason::unanswered(cause.clone(), at_limit), ends);
-    }
-
-    #[cold]
-    fn tell(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
-        let core = &self.cell.core;
-        let (strategy, rule, now) = match basis {
-            Some(basis) => (basis.strategy, basis.rule, basis.now),
-            None => (*self.strategy(), None, Time::ZERO),
-        };
-        let mut about = About {
-            actor: core.path(),
-            actor_type: core.description().type_name(),
-            uid: core.uid,
-            child: None,
-            child_type: core.description().type_name(),
-            strategy,
-            rule: core.description().table().rule_named(rule),
-            standing: None,
-            gave_up_after: None,
-            attempt: 0,
-            now: basis.map(|basis| basis.now),
-        };
-        if matches!(note, Note::Started { again: true } | Note::Restarted(_))
-            && let Some(parent) = &core.parent
-        {
-            // The parent counts. Neither lock is held while this one waits for it.
-            about.attempt = parent.core().protocol().failures_in_row(core.id);
-        }
-        if let Some(id) = note.child() {
-            let protocol = core.protocol();
-            let child = protocol.child(id).cloned();
-            about.standing = match &note {
-                Note::Decided { directive, outcome, .. } => {
-                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
-                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
-                    if standing.is_some() {
-                        about.strategy.limit = directive.limit();
-                    }
-                    if refused && protocol.gave_up(id) {
-                        about.gave_up_after =
-                            directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
-                    }
-                    standing.or_else(|| protocol.standing(id, &strategy, now))
-                }
-                _ => protocol.standing(id, &strategy, now),
-            };
-            about.attempt = protocol.failures_in_row(id);
-            drop(protocol);
-            if let Some(child) = child {
-                (about.uid, about.child) = (child.core().uid, Some(child.path()));
-                about.child_type = child.core().description().type_name();
-            }
-        }
-        observer.note(about, note);
-    }
-
-    // ---- the end -------------------------------------------------------------------------------------------------
-
-    /// Closes the user lane. The remaining messages become dead letters, in order. If this child has a key, they may be
-    /// left to its successor, unless this is `for_good`. Returns whether nothing is left for the next turn.
-    ///
-    /// Rules 6.3, 18.3.
-    fn close_user_lane(&mut self, for_good: bool) -> bool {
-        let Some(mut user) = self.take_closed_user_lane().or_else(|| self.shut_user_lane(for_good)) else {
-            self.leave_to_successor();
-            return true;
-        };
-        while let Some(entry) = self.user.pop().or_else(|| user.pop()) {
-            self.reaches_nobody(entry);
-            if !for_good && self.slice_ends() {
-                self.leave_closed_user_lane(user);
-                return false;
-            }
-        }
-        self.timers = None;
-        true
-    }
-
-    /// Closes the user lane and returns what waits there; what was taken from it before is put in front of its entries. `None`: the
-    /// lane is left to a successor.
-    fn shut_user_lane(&mut self, for_good: bool) -> Option<Lane<A::Message, Control>> {
-        if A::BATCHES {
-            self.ungather();
-        }
-        self.unstash_all();
-        // Present only if the runtime goes away between an inline turn and the turn on a worker.
-        if let Some(Interrupt::Unwanted(message)) = self.take_deferred() {
-            self.user.push_front(message);
-        }
-        let user = match self.cell.core.seat() {
-            Some(seat) if !for_good => self.cell.leave(seat)?,
-            _ => self.cell.mailbox.close_user_lane(),
-        };
-        if let Some(mut aside) = self.aside.take() {
-            for retry in aside.retries.close() {
-                self.quarantine(retry);
-            }
-            for message in aside.unstashed.into_iter().rev() {
-                self.user.push_front(message);
-            }
-        }
-        Some(user)
-    }
-
-    /// Puts the messages that were taken from the lane back, in order. A message that waited for redelivery
-    /// is not delivered again.
-    #[cold]
-    fn leave_to_successor(&mut self) {
-        let mut messages = VecDeque::new();
-        if let Some(mut aside) = self.aside.take() {
-            for retry in aside.retries.close() {
-                self.quarantine(retry);
-            }
-            messages = aside.unstashed;
-        }
-        while let Some(entry) = self.user.pop() {
-            match entry {
-                Entry::Message(message) => messages.push_back(message),
-                control @ Entry::Control(_) => self.reaches_nobody(control),
-            }
-        }
-        // The lane was closed in the meantime, because the runtime is going away.
-        for message in self.cell.mailbox.put_back(messages).err().into_iter().flatten() {
-            self.reaches_nobody(Entry::Message(message));
-        }
-        self.timers = None;
-    }
-
-    /// Closes the system lane, after the parent and all watchers have been told of the end. Actors that watched too
-    /// late are told now. Returns whether nobody is left for the next turn.
-    fn close_system_lane(&mut self, at_once: bool) -> bool {
-        let mut system = match self.take_closed_system_lane() {
-            Some(system) => system,
-            None => self.cell.mailbox.close_system_lane(),
-        };
-        while let Some(message) = system.pop() {
-            self.me().answer_for_the_dead(message);
-            if !at_once && self.slice_ends() {
-                self.leave_closed_system_lane(system);
-                return false;
-            }
-        }
-        self.ended = true;
-        true
-    }
-
-    #[cold]
-    fn reaches_nobody(&self, entry: Entry<A::Message, Control>) {
-        match entry {
-            Entry::Message(message) => {
-                let name = A::message_name(&message);
-                let why = self.cell.core.end_reason().into_ask_error();
-                self.cell.core.lose(name, DeadLetterReason::Stopped, why, message);
-            }
-            Entry::Control(Control::Kill) => self.cell.core.dead_letter("Kill", DeadLetterReason::Stopped),
-            #[cfg(feature = "spans")]
-            Entry::Control(Control::Origin(_)) => {}
-            // Dropping the visit tells its caller that there is no answer.
-            Entry::Control(Control::Visit(visit)) => {
-                reply::drop_because(AskError::Stopped, visit);
-            }
-            Entry::Control(
-                Control::Terminated(_)
-                | Control::PoisonPill
-                | Control::StopSelf
-                | Control::Passivate
-                | Control::Tick(_)
-                | Control::Outcome(_),
-            ) => {}
-        }
-    }
-}
-
-/// The runtime goes away under a cell that has not ended, or the cell's own code panicked. Hooks do not run, but no
-/// asker or watcher waits for ever (rule 6.6).
-impl<A: Actor> Drop for EffectRunner<A> {
-    fn drop(&mut self) {
-        if !self.ended {
-            let runtime_gone = self.cell.core.system.dispatcher().has_gone();
-            if !self.cell.core.protocol().has_ended() {
-                self.cell.core.ends_because(if runtime_gone {
-                    EndReason::RuntimeGone
-                } else {
-                    EndReason::Unknown
-                });
-            }
-            self.close_user_lane(true);
-            let untold = self.untold_watchers();
-            // Parents and children hold each other until the children have ended.
-            let forgotten = self.cell.core.protocol().abandon();
-            let watchers = forgotten.watchers().chain(&untold);
-            // Not `thread::panicking()`: a panic that has nothing to do with this cell may drop the runtime.
-            if runtime_gone {
-                super::gone_with_its_runtime(&self.me(), watchers);
-            } else {
-                super::broke(&self.me(), &forgotten, watchers);
-            }
-            self.close_system_lane(true);
-            drop_contained(forgotten);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::{Cell, CellProtocol, Core, Runner, Seat};
+use super::{AnySeat, Cell, CellProtocol, Core, Runner};
 use crate::actor::actor_ref::{ActorRef, AnyActorRef};
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
@@ -27,7 +27,7 @@ impl<M: Send + 'static> Cell<M> {
         parent: &AnyActorRef,
         name: &str,
         props: Props<A>,
-        seat: Arc<dyn Seat>,
+        seat: Arc<dyn AnySeat>,
         waiting: &mut Vec<M>,
     ) -> Result<ActorRef<A>, SpawnError> {
         Self::spawn_prepared(parent, NewName::Given(name), props, |cell| {

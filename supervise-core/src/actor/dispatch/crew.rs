@@ -1,16 +1,16 @@
-//! The workers of a multi-threaded runtime, and their helpers, which tell a worker that a task waits.
+//! The carriers of a multi-threaded runtime, and their helpers, which tell a carrier that a task waits.
 //!
-//! Invariant 5 of the [dispatcher](super) needs care, because a worker that is woken from within a turn may itself end
+//! Invariant 5 of the [dispatcher](super) needs care, because a carrier that is woken from within a turn may itself end
 //! up in the slot that other threads cannot steal from: tokio puts the task that was woken last there. So a turn wakes
-//! no worker. It wakes its worker's two *scouts*, tokio tasks that only look for waiting tasks and wake a worker for
+//! no carrier. It wakes its carrier's two *scouts*, tokio tasks that only look for waiting tasks and wake a carrier for
 //! them. One thread has one such slot, so of two scouts at least one can be stolen. A scout returns at once, so a
-//! worker that it has woken is never stuck behind it.
+//! carrier that it has woken is never stuck behind it.
 //!
 //! A tokio thread that is just falling asleep may miss both scouts: it does not check again, and tokio only wakes
 //! threads that already sleep. Anything else that wakes the thread makes up for that. A turn that continues to make
 //! tasks ready does so itself: it [wakes a thread](Crew::wake_a_thread) again from time to time.
 //!
-//! A turn in `block_in_place` keeps its worker busy, while tokio replaces the thread. When the scouts find that all workers
+//! A turn in `block_in_place` keeps its carrier busy, while tokio replaces the thread. When the scouts find that all carriers
 //! may be busy like this, they start a spare: a tokio task for one turn.
 
 use std::sync::atomic::{AtomicBool, Ordering, fence};
@@ -21,14 +21,14 @@ use super::Task;
 use super::run_queues::{Look, RunQueues, Taken};
 use crate::actor::system::SystemCore;
 
-/// The workers of a multi-threaded runtime, and their scouts.
+/// The carriers of a multi-threaded runtime, and their scouts.
 pub(super) struct Crew {
     pub(super) queues: RunQueues<Task>,
-    /// Two for each worker.
+    /// Two for each carrier.
     scouts: Box<[[Scout; 2]]>,
     /// A spare has been started and has not begun to run.
     spare_comes: AtomicBool,
-    /// Code outside the workers has started a scout that has not looked yet.
+    /// Code outside the carriers has started a scout that has not looked yet.
     scout_comes: AtomicBool,
     system: OnceLock<Weak<SystemCore>>,
 }
@@ -37,25 +37,25 @@ pub(super) struct Crew {
 type Scout = OnceLock<Waker>;
 
 impl Crew {
-    pub(super) fn new(workers: usize) -> Self {
+    pub(super) fn new(carriers: usize) -> Self {
         Self {
-            queues: RunQueues::new(workers),
-            scouts: (0..workers).map(|_| [Scout::new(), Scout::new()]).collect(),
+            queues: RunQueues::new(carriers),
+            scouts: (0..carriers).map(|_| [Scout::new(), Scout::new()]).collect(),
             spare_comes: AtomicBool::new(false),
             scout_comes: AtomicBool::new(false),
             system: OnceLock::new(),
         }
     }
 
-    /// Called once, before the workers start.
+    /// Called once, before the carriers start.
     pub(super) fn belongs_to(&self, system: &Arc<SystemCore>) {
         let _once = self.system.set(Arc::downgrade(system));
     }
 
-    /// Queues a task that a turn of the worker `me` has made ready. It is the turn's `told`th.
+    /// Queues a task that a turn of the carrier `me` has made ready. It is the turn's `told`th.
     pub(super) fn push_here(&self, me: usize, task: Task, told: u32) -> Result<(), Task> {
         match self.queues.push_here(me, task)? {
-            // In case the turn enters `block_in_place`. Otherwise this worker takes the task next.
+            // In case the turn enters `block_in_place`. Otherwise this carrier takes the task next.
             1 => self.tell_scout(me, 0),
             _ => self.tell_both_scouts(me),
         }
@@ -86,7 +86,7 @@ impl Crew {
         self.tell_scout(me, 1);
     }
 
-    /// One poll of a scout of worker `me`.
+    /// One poll of a scout of carrier `me`.
     pub(super) fn scout(&self, me: usize, which: usize, cx: &TaskContext<'_>) -> Poll<()> {
         self.scouts[me][which].get_or_init(|| cx.waker().clone());
         // The end is announced first, and then wakes the scouts that have left a waker.
@@ -98,7 +98,7 @@ impl Crew {
         Poll::Pending
     }
 
-    /// Starts a scout that does not belong to a worker and looks once.
+    /// Starts a scout that does not belong to a carrier and looks once.
     fn start_scout(&self) {
         self.start(|crew| {
             crew.scout_comes.store(false, Ordering::SeqCst);
@@ -119,13 +119,13 @@ impl Crew {
         }
     }
 
-    /// Gives one task its turn, in place of a worker that is in `block_in_place`.
+    /// Gives one task its turn, in place of a carrier that is in `block_in_place`.
     fn run_spare(&self) {
         self.spare_comes.store(false, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         let Some(Taken { task, more }) = self.queues.take_any() else { return };
         if more {
-            // Two scouts, as for a worker.
+            // Two scouts, as for a carrier.
             self.start_scout();
             self.start_scout();
         }

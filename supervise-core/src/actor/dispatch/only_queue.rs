@@ -1,7 +1,7 @@
-//! The queue of the only worker of a current-thread runtime: other threads fill it, and the worker takes its whole
+//! The queue of the only carrier of a current-thread runtime: other threads fill it, and the carrier takes its whole
 //! content whenever it is polled.
 //!
-//! No other worker steals from it. So tasks that the worker's own turns make ready stay on its thread and need no lock.
+//! No other carrier steals from it. So tasks that the carrier's own turns make ready stay on its thread and need no lock.
 
 #[cfg(all(test, supervise_loom))]
 mod loom_tests;
@@ -16,17 +16,17 @@ use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 /// The tasks `T` that came from outside.
 pub(super) struct OnlyQueue<T> {
     queue: Mutex<Queue<T>>,
-    /// The waker of the worker, which is always the same. It is set before the worker first sleeps.
+    /// The waker of the carrier, which is always the same. It is set before the carrier first sleeps.
     waker: OnceLock<Waker>,
 }
 
 struct Queue<T> {
     tasks: VecDeque<T>,
-    /// Whether the worker sleeps and has not been woken.
+    /// Whether the carrier sleeps and has not been woken.
     asleep: bool,
-    /// The system has ended, so the worker is no longer needed.
+    /// The system has ended, so the carrier is no longer needed.
     over: bool,
-    /// The worker is gone.
+    /// The carrier is gone.
     closed: bool,
 }
 
@@ -36,7 +36,7 @@ impl<T> OnlyQueue<T> {
         Self { queue: Mutex::new(queue), waker: OnceLock::new() }
     }
 
-    /// Queues a task, or returns it if the worker is gone.
+    /// Queues a task, or returns it if the carrier is gone.
     pub(super) fn push(&self, task: T) -> Result<(), T> {
         let mut queue = self.lock();
         if queue.closed {
@@ -47,10 +47,10 @@ impl<T> OnlyQueue<T> {
         Ok(())
     }
 
-    /// Moves all waiting tasks into `tasks`, which is empty. Pending: the worker is woken when there are more. Ready:
-    /// no task waits, and the worker is no longer needed.
+    /// Moves all waiting tasks into `tasks`, which is empty. Pending: the carrier is woken when there are more. Ready:
+    /// no task waits, and the carrier is no longer needed.
     pub(super) fn take_all(&self, tasks: &mut VecDeque<T>, cx: &Context<'_>) -> Poll<()> {
-        // The worker is one task, so its first waker stays good.
+        // The carrier is one task, so its first waker stays good.
         self.waker.get_or_init(|| cx.waker().clone());
         let mut queue = self.lock();
         swap(tasks, &mut queue.tasks);
@@ -67,7 +67,7 @@ impl<T> OnlyQueue<T> {
         Poll::Pending
     }
 
-    /// Puts the tasks that the worker did not get to back, before the tasks that have arrived since. If the worker is
+    /// Puts the tasks that the carrier did not get to back, before the tasks that have arrived since. If the carrier is
     /// gone, they stay in `tasks`.
     pub(super) fn give_back(&self, tasks: &mut VecDeque<T>) {
         let mut queue = self.lock();
@@ -77,14 +77,14 @@ impl<T> OnlyQueue<T> {
         }
     }
 
-    /// The worker ends when it has done the remaining work.
+    /// The carrier ends when it has done the remaining work.
     pub(super) fn end(&self) {
         let mut queue = self.lock();
         queue.over = true;
         self.wake(queue);
     }
 
-    /// Wakes the worker if it sleeps, after releasing the lock.
+    /// Wakes the carrier if it sleeps, after releasing the lock.
     fn wake(&self, mut queue: MutexGuard<'_, Queue<T>>) {
         let slept = take(&mut queue.asleep);
         drop(queue);
@@ -93,7 +93,7 @@ impl<T> OnlyQueue<T> {
         }
     }
 
-    /// The worker is gone. Returns the remaining tasks.
+    /// The carrier is gone. Returns the remaining tasks.
     pub(super) fn close(&self) -> VecDeque<T> {
         let mut queue = self.lock();
         queue.closed = true;

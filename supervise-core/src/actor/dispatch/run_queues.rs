@@ -1,13 +1,13 @@
-//! The queues of the workers of a multi-threaded runtime, and which workers sleep. There is one queue per worker, from
-//! which the other workers may steal.
+//! The queues of the carriers of a multi-threaded runtime, and which carriers sleep. There is one queue per carrier, from
+//! which the other carriers may steal.
 //!
-//! 1. A worker puts the tasks that its turn makes ready into its own queue. It tells its scouts, which
-//!    [look](RunQueues::look) for a worker that can run the task while the turn continues.
-//! 2. Other code puts a task into any queue and wakes a sleeping worker for it.
-//! 3. A worker falls asleep by setting its bit first and reading the lengths of all queues afterwards. Code that wants
-//!    to wake a worker queues a task first and reads the bits afterwards. Both have a `SeqCst` fence in between, so at
+//! 1. A carrier puts the tasks that its turn makes ready into its own queue. It tells its scouts, which
+//!    [look](RunQueues::look) for a carrier that can run the task while the turn continues.
+//! 2. Other code puts a task into any queue and wakes a sleeping carrier for it.
+//! 3. A carrier falls asleep by setting its bit first and reading the lengths of all queues afterwards. Code that wants
+//!    to wake a carrier queues a task first and reads the bits afterwards. Both have a `SeqCst` fence in between, so at
 //!    least one of the two sees the other.
-//! 4. A worker that a scout relies on (its phase is `Yielded` or `Called`) looks at all queues when it begins its next
+//! 4. A carrier that a scout relies on (its phase is `Yielded` or `Called`) looks at all queues when it begins its next
 //!    poll, after a fence of its own.
 //!
 //! This module is generic over tasks and does not use tokio: the scouts and the wakers belong to the
@@ -23,34 +23,34 @@ use std::task::{Context, Poll, Waker};
 use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The queues of tasks `T`, one for each worker.
+/// The queues of tasks `T`, one for each carrier.
 pub(super) struct RunQueues<T> {
-    workers: Box<[Worker<T>]>,
-    /// A bit for each worker that sleeps or is about to, and that has not been claimed.
+    carriers: Box<[Carrier<T>]>,
+    /// A bit for each carrier that sleeps or is about to, and that has not been claimed.
     asleep: Box<[AtomicUsize]>,
-    /// The system has ended: the workers are not needed any more.
+    /// The system has ended: the carriers are not needed any more.
     over: AtomicBool,
-    /// Which queue takes the next task from outside when no worker sleeps.
+    /// Which queue takes the next task from outside when no carrier sleeps.
     next: AtomicUsize,
 }
 
-struct Worker<T> {
+struct Carrier<T> {
     /// How many tasks wait. Written under the lock, read without it.
     waiting: AtomicUsize,
-    /// A [`Phase`], as the worker or a scout set it last.
+    /// A [`Phase`], as the carrier or a scout set it last.
     phase: AtomicU8,
-    /// The waker of the worker, which is always the same. It is set before the worker first sleeps.
+    /// The waker of the carrier, which is always the same. It is set before the carrier first sleeps.
     waker: OnceLock<Waker>,
     queue: Mutex<Queue<T>>,
 }
 
 struct Queue<T> {
     tasks: VecDeque<T>,
-    /// The workers are gone.
+    /// The carriers are gone.
     closed: bool,
 }
 
-/// What a worker is doing, as far as the scouts need to know.
+/// What a carrier is doing, as far as the scouts need to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Phase {
@@ -68,7 +68,7 @@ enum Phase {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Taken<T> {
     pub(super) task: T,
-    /// Whether other tasks wait: in the worker's own queue or, if the task was stolen, in any queue.
+    /// Whether other tasks wait: in the carrier's own queue or, if the task was stolen, in any queue.
     pub(super) more: bool,
 }
 
@@ -76,54 +76,54 @@ pub(super) struct Taken<T> {
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// No task waits, or a worker will see it.
+    /// No task waits, or a carrier will see it.
     Fine,
-    /// Tasks wait, and every worker may be in a turn that blocks its thread. The scout itself runs on a thread, so at least
-    /// one of those threads is in `block_in_place` and has been replaced: one more worker is needed.
+    /// Tasks wait, and every carrier may be in a turn that blocks its thread. The scout itself runs on a thread, so at least
+    /// one of those threads is in `block_in_place` and has been replaced: one more carrier is needed.
     AllBusy,
 }
 
 const BITS: usize = usize::BITS as usize;
 
 impl<T> RunQueues<T> {
-    pub(super) fn new(workers: usize) -> Self {
+    pub(super) fn new(carriers: usize) -> Self {
         Self {
-            workers: (0..workers).map(|_| Worker::new()).collect(),
-            asleep: (0..workers.div_ceil(BITS)).map(|_| AtomicUsize::new(0)).collect(),
+            carriers: (0..carriers).map(|_| Carrier::new()).collect(),
+            asleep: (0..carriers.div_ceil(BITS)).map(|_| AtomicUsize::new(0)).collect(),
             over: AtomicBool::new(false),
             next: AtomicUsize::new(0),
         }
     }
 
-    /// The number of workers.
-    pub(super) fn workers(&self) -> usize {
-        self.workers.len()
+    /// The number of carriers.
+    pub(super) fn carriers(&self) -> usize {
+        self.carriers.len()
     }
 
     // ---- queueing tasks ------------------------------------------------------------------------------------------
 
-    /// Queues a task from a turn of the worker `me`, whose scouts must then be told. Returns how many tasks its queue
-    /// now holds, or the task if the workers are gone.
+    /// Queues a task from a turn of the carrier `me`, whose scouts must then be told. Returns how many tasks its queue
+    /// now holds, or the task if the carriers are gone.
     pub(super) fn push_here(&self, me: usize, task: T) -> Result<usize, T> {
-        self.workers[me].push(task)
+        self.carriers[me].push(task)
     }
 
-    /// Queues a task from outside, preferably for the worker `near`, and wakes a worker that sleeps. Returns whether
-    /// there was one, or the task if the workers are gone.
+    /// Queues a task from outside, preferably for the carrier `near`, and wakes a carrier that sleeps. Returns whether
+    /// there was one, or the task if the carriers are gone.
     pub(super) fn push_from_outside(&self, near: Option<usize>, task: T) -> Result<bool, T> {
         let sleeper = self.sleeper(near);
-        let at = sleeper.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len());
-        self.workers[at].push(task)?;
+        let at = sleeper.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed) % self.carriers.len());
+        self.carriers[at].push(task)?;
         // This sleeper is claimed without a fence, because it was seen asleep before the task was queued.
         if sleeper.is_some() && self.claim(at) {
-            self.workers[at].wake();
+            self.carriers[at].wake();
             return Ok(true);
         }
         fence(Ordering::SeqCst);
-        Ok(self.claim_any().map(|at| self.workers[at].wake()).is_some())
+        Ok(self.claim_any().map(|at| self.carriers[at].wake()).is_some())
     }
 
-    /// A worker that seems to sleep. It has not been claimed.
+    /// A carrier that seems to sleep. It has not been claimed.
     fn sleeper(&self, near: Option<usize>) -> Option<usize> {
         near.filter(|near| self.sleeps(*near)).or_else(|| {
             let asleep = self.asleep.iter().map(|word| word.load(Ordering::Relaxed)).enumerate();
@@ -133,11 +133,11 @@ impl<T> RunQueues<T> {
     }
 
     fn sleeps(&self, at: usize) -> bool {
-        // A thread may remember a worker of an earlier system with more workers.
+        // A thread may remember a carrier of an earlier system with more carriers.
         self.asleep.get(at / BITS).is_some_and(|word| word.load(Ordering::Relaxed) & (1 << (at % BITS)) != 0)
     }
 
-    /// Claims a worker that sleeps, after a fence. Invariant 3.
+    /// Claims a carrier that sleeps, after a fence. Invariant 3.
     fn claim_any(&self) -> Option<usize> {
         while let Some(sleeper) = self.sleeper(None) {
             if self.claim(sleeper) {
@@ -147,76 +147,76 @@ impl<T> RunQueues<T> {
         None
     }
 
-    /// Ends a worker's sleep. Returns whether it slept and had not been claimed by other code.
+    /// Ends a carrier's sleep. Returns whether it slept and had not been claimed by other code.
     ///
-    /// Release: the claimer has queued a task before. Acquire: the claimed worker looks at the queues afterwards.
+    /// Release: the claimer has queued a task before. Acquire: the claimed carrier looks at the queues afterwards.
     fn claim(&self, at: usize) -> bool {
         let bit = 1 << (at % BITS);
         self.sleeps(at) && self.asleep[at / BITS].fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
 
-    /// Looks for tasks that wait behind a turn of the worker `of`, and wakes a worker that sleeps for them.
+    /// Looks for tasks that wait behind a turn of the carrier `of`, and wakes a carrier that sleeps for them.
     ///
-    /// It takes that worker's lock, so that a task is either seen here or was queued after this look, in which case the
+    /// It takes that carrier's lock, so that a task is either seen here or was queued after this look, in which case the
     /// scout is told once more.
     pub(super) fn look(&self, of: Option<usize>) -> Look {
-        let waits = of.is_some_and(|of| !self.workers[of].lock().tasks.is_empty());
+        let waits = of.is_some_and(|of| !self.carriers[of].lock().tasks.is_empty());
         if !waits && !self.any_waits() {
             return Look::Fine;
         }
         fence(Ordering::SeqCst);
         if let Some(sleeper) = self.claim_any() {
-            self.workers[sleeper].set_phase(Phase::Called);
-            self.workers[sleeper].wake();
+            self.carriers[sleeper].set_phase(Phase::Called);
+            self.carriers[sleeper].wake();
             return Look::Fine;
         }
         self.busy()
     }
 
-    /// Whether all workers may be blocked, if none of them sleeps.
+    /// Whether all carriers may be blocked, if none of them sleeps.
     pub(super) fn busy(&self) -> Look {
-        let comes = |worker: &Worker<T>| {
-            let phase = worker.phase.load(Ordering::Relaxed);
+        let comes = |carrier: &Carrier<T>| {
+            let phase = carrier.phase.load(Ordering::Relaxed);
             phase == Phase::Called as u8 || phase == Phase::Yielded as u8
         };
-        if self.workers.iter().any(comes) { Look::Fine } else { Look::AllBusy }
+        if self.carriers.iter().any(comes) { Look::Fine } else { Look::AllBusy }
     }
 
     /// How many tasks wait in all queues: a hint.
     pub(super) fn waiting(&self) -> usize {
-        self.workers.iter().map(|worker| worker.waiting.load(Ordering::Relaxed)).sum()
+        self.carriers.iter().map(|carrier| carrier.waiting.load(Ordering::Relaxed)).sum()
     }
 
     /// Whether a task waits in any queue: a hint.
     fn any_waits(&self) -> bool {
-        self.workers.iter().any(Worker::has_some)
+        self.carriers.iter().any(Carrier::has_some)
     }
 
-    // ---- the workers ---------------------------------------------------------------------------------------------
+    // ---- the carriers ---------------------------------------------------------------------------------------------
 
-    /// Worker `me` begins a poll. Returns whether tasks wait both in its own queue and in another one. A scout may have
-    /// relied on this worker for the other one, so its own scouts must then be told. Invariant 4.
+    /// Carrier `me` begins a poll. Returns whether tasks wait both in its own queue and in another one. A scout may have
+    /// relied on this carrier for the other one, so its own scouts must then be told. Invariant 4.
     pub(super) fn begin(&self, me: usize) -> bool {
-        let worker = &self.workers[me];
-        let phase = worker.phase.load(Ordering::Relaxed);
-        worker.set_phase(Phase::Polling);
+        let carrier = &self.carriers[me];
+        let phase = carrier.phase.load(Ordering::Relaxed);
+        carrier.set_phase(Phase::Polling);
         self.claim(me);
         if phase == Phase::Resting as u8 {
             return false;
         }
         fence(Ordering::SeqCst);
-        worker.has_some() && self.others(me).any(Worker::has_some)
+        carrier.has_some() && self.others(me).any(Carrier::has_some)
     }
 
-    /// Worker `me` ends a poll and will be polled again.
+    /// Carrier `me` ends a poll and will be polled again.
     pub(super) fn yields(&self, me: usize) {
-        self.workers[me].set_phase(Phase::Yielded);
+        self.carriers[me].set_phase(Phase::Yielded);
     }
 
-    /// Gives worker `me` its next task. `Pending` means that it sleeps, `None` that it is no longer needed.
+    /// Gives carrier `me` its next task. `Pending` means that it sleeps, `None` that it is no longer needed.
     pub(super) fn next(&self, me: usize, cx: &Context<'_>) -> Poll<Option<Taken<T>>> {
         loop {
-            let own = self.workers[me].take_first();
+            let own = self.carriers[me].take_first();
             if let Some(taken) = own.or_else(|| self.others(me).find_map(|victim| self.steal(me, victim))) {
                 return Poll::Ready(Some(taken));
             }
@@ -228,17 +228,17 @@ impl<T> RunQueues<T> {
 
     /// Takes a task for a spare, which has no queue.
     pub(super) fn take_any(&self) -> Option<Taken<T>> {
-        let taken = self.workers.iter().find_map(Worker::take_first)?;
+        let taken = self.carriers.iter().find_map(Carrier::take_first)?;
         Some(Taken { more: taken.more || self.any_waits(), ..taken })
     }
 
-    fn others(&self, me: usize) -> impl Iterator<Item = &Worker<T>> {
-        let (before, from) = self.workers.split_at(me);
+    fn others(&self, me: usize) -> impl Iterator<Item = &Carrier<T>> {
+        let (before, from) = self.carriers.split_at(me);
         from[1..].iter().chain(before)
     }
 
-    /// Takes the older half of another worker's queue. Returns the first task of it.
-    fn steal(&self, me: usize, victim: &Worker<T>) -> Option<Taken<T>> {
+    /// Takes the older half of another carrier's queue. Returns the first task of it.
+    fn steal(&self, me: usize, victim: &Carrier<T>) -> Option<Taken<T>> {
         if !victim.has_some() {
             return None;
         }
@@ -249,20 +249,20 @@ impl<T> RunQueues<T> {
         victim.set_waiting(&queue);
         drop(queue);
         if !stolen.is_empty() {
-            let worker = &self.workers[me];
-            let mut queue = worker.lock();
+            let carrier = &self.carriers[me];
+            let mut queue = carrier.lock();
             queue.tasks.extend(stolen);
-            worker.set_waiting(&queue);
+            carrier.set_waiting(&queue);
         }
-        // A scout may have called this worker for a task in a queue other than this one.
+        // A scout may have called this carrier for a task in a queue other than this one.
         Some(Taken { task, more: self.any_waits() })
     }
 
-    /// Lets worker `me` fall asleep if no task waits. `None`: a task waits.
+    /// Lets carrier `me` fall asleep if no task waits. `None`: a task waits.
     fn sleep(&self, me: usize, cx: &Context<'_>) -> Option<Poll<Option<Taken<T>>>> {
-        let worker = &self.workers[me];
-        worker.remember(cx);
-        worker.set_phase(Phase::Resting);
+        let carrier = &self.carriers[me];
+        carrier.remember(cx);
+        carrier.set_phase(Phase::Resting);
         // Invariant 3.
         self.asleep[me / BITS].fetch_or(1 << (me % BITS), Ordering::AcqRel);
         fence(Ordering::SeqCst);
@@ -271,44 +271,44 @@ impl<T> RunQueues<T> {
             return Some(Poll::Pending);
         }
         if !self.claim(me) {
-            // Other code has claimed this worker, and wakes it.
+            // Other code has claimed this carrier, and wakes it.
             return Some(Poll::Pending);
         }
-        worker.set_phase(Phase::Polling);
+        carrier.set_phase(Phase::Polling);
         (over && !self.any_waits()).then_some(Poll::Ready(None))
     }
 
     // ---- the end -------------------------------------------------------------------------------------------------
 
-    /// The workers end when they have done the remaining work.
+    /// The carriers end when they have done the remaining work.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
-        // A worker without a waker has not slept yet, and sees that it is over before it does.
-        self.workers.iter().for_each(Worker::wake);
+        // A carrier without a waker has not slept yet, and sees that it is over before it does.
+        self.carriers.iter().for_each(Carrier::wake);
     }
 
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
-    /// The workers are gone. Returns the remaining tasks.
+    /// The carriers are gone. Returns the remaining tasks.
     pub(super) fn close(&self) -> impl Iterator<Item = T> {
-        self.workers.iter().flat_map(|worker| {
-            let mut queue = worker.lock();
+        self.carriers.iter().flat_map(|carrier| {
+            let mut queue = carrier.lock();
             queue.closed = true;
             let left = std::mem::take(&mut queue.tasks);
-            worker.set_waiting(&queue);
+            carrier.set_waiting(&queue);
             left
         })
     }
 }
 
-impl<T> Worker<T> {
+impl<T> Carrier<T> {
     fn new() -> Self {
         Self {
             waiting: AtomicUsize::new(0),
-            // The runtime polls each worker once when it is spawned.
+            // The runtime polls each carrier once when it is spawned.
             phase: AtomicU8::new(Phase::Called as u8),
             waker: OnceLock::new(),
             queue: Mutex::new(Queue { tasks: VecDeque::new(), closed: false }),
@@ -353,7 +353,7 @@ impl<T> Worker<T> {
     }
 
     fn remember(&self, cx: &Context<'_>) {
-        // Each worker is one task, so its first waker stays good. `Waker::will_wake` could not confirm that: it may deny it of equal wakers.
+        // Each carrier is one task, so its first waker stays good. `Waker::will_wake` could not confirm that: it may deny it of equal wakers.
         self.waker.get_or_init(|| cx.waker().clone());
     }
 
@@ -371,10 +371,10 @@ mod tests {
 
     use super::*;
 
-    /// A worker's task that is never polled.
-    struct Worker;
+    /// A carrier's task that is never polled.
+    struct Carrier;
 
-    impl Wake for Worker {
+    impl Wake for Carrier {
         fn wake(self: Arc<Self>) {}
     }
 
@@ -387,11 +387,11 @@ mod tests {
 
     /// The task that it was called for may be in the other queue.
     #[test]
-    fn a_worker_that_steals_says_whether_a_task_waits_in_any_queue() {
+    fn a_carrier_that_steals_says_whether_a_task_waits_in_any_queue() {
         let queues = RunQueues::new(3);
         queues.push_here(0, 7).unwrap();
         queues.push_here(1, 8).unwrap();
-        let waker = Waker::from(Arc::new(Worker));
+        let waker = Waker::from(Arc::new(Carrier));
         let cx = Context::from_waker(&waker);
         assert_eq!(task(queues.next(2, &cx)), Taken { task: 7, more: true });
         assert_eq!(task(queues.next(2, &cx)), Taken { task: 8, more: false });
@@ -399,9 +399,9 @@ mod tests {
     }
 
     #[test]
-    fn more_workers_than_a_word_has_bits_can_be_woken() {
+    fn more_carriers_than_a_word_has_bits_can_be_woken() {
         let queues = RunQueues::new(130);
-        let waker = Waker::from(Arc::new(Worker));
+        let waker = Waker::from(Arc::new(Carrier));
         let cx = Context::from_waker(&waker);
         for me in [3, 64, 129] {
             assert!(queues.next(me, &cx).is_pending());
@@ -412,6 +412,6 @@ mod tests {
         });
         assert_eq!(woken.collect::<Vec<_>>(), [vec![129], vec![3, 129], vec![3, 64, 129]]);
         assert!(!queues.push_from_outside(None, 3).unwrap(), "nobody sleeps any more");
-        assert!(!queues.push_from_outside(Some(1000), 4).unwrap(), "there is no such worker");
+        assert!(!queues.push_from_outside(Some(1000), 4).unwrap(), "there is no such carrier");
     }
 }

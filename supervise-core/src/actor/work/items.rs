@@ -64,10 +64,10 @@ impl<A: Actor> Works<A> {
         F: FnMut(&A::Ref, T) -> A::Message + Send + 'static,
     {
         let (sender, waiting) = mpsc::channel(MOST_WAITING);
-        let marks = self.marks(actor);
-        let id = marks.id;
+        let notifier = self.notifier(actor);
+        let id = notifier.id;
         let mut stream = UserValue::new(Box::pin(stream));
-        let cancel = marks.clone().drive(async move {
+        let cancel = notifier.clone().drive(async move {
             // An error means that the receiver is gone.
             while let Ok(room) = sender.reserve().await {
                 let next = poll_fn(|cx| match contained(|| stream.as_mut().poll_next(cx)) {
@@ -81,13 +81,13 @@ impl<A: Actor> Works<A> {
                     Err(payload) => (Err(payload), true),
                 };
                 room.send(judged(item, judge));
-                marks.put();
+                notifier.notify();
                 if is_last {
                     break;
                 }
             }
             drop((stream, sender));
-            marks.put();
+            notifier.notify();
         });
         let into_message = UserValue::new(into_message);
         self.running.insert(id, Box::new(Items { _cancel: cancel, waiting, into_message, at_end: None }));

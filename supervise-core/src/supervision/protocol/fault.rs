@@ -197,7 +197,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
             Outcome::Restarting { delay: Some(delay), .. } => Some((delay, history.backoff.count())),
             _ => None,
         };
-        history.row.failed(ruling.strategy, ruling.now, delayed);
+        history.streak.failed(ruling.strategy, ruling.now, delayed);
     }
 
     /// Carries a directive out, and returns the outcome.
@@ -276,13 +276,13 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         self.children.as_ref().and_then(|children| children.find(child)).is_some_and(ChildRecord::is_dying)
     }
 
-    /// Whether a restart for an earlier failure answers the one that is being decided, unless the child is stopped for it or this
-    /// actor escalates it.
+    /// About the failure that is being decided: whether a restart for an earlier failure answers it, unless the child is stopped
+    /// for it or this actor escalates it, and how many times its child has begun to run.
     ///
     /// Rule 7.10.
-    pub fn decides_answered_failure(&self) -> bool {
+    pub fn deciding(&self) -> (bool, u8) {
         let report = self.children.as_ref().and_then(|children| children.deciding.as_ref());
-        report.is_some_and(|report| self.earlier_restart(report).is_some())
+        report.map_or((false, 0), |report| (self.earlier_restart(report).is_some(), report.runs))
     }
 
     /// The restart for an earlier failure that is about to replace the failed instance, if there is one.

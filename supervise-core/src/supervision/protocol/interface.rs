@@ -106,7 +106,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
     /// Rule 10.6.
     pub fn failures_in_row(&self, id: ChildId) -> u32 {
         let child = self.children.as_ref().and_then(|all| all.find(id));
-        child.and_then(ChildRecord::history).map_or(0, |history| history.row.failures())
+        child.and_then(ChildRecord::history).map_or(0, |history| history.streak.failures())
     }
 
     /// How much of the limit a failure of this child would find used at `now`. `None` if there is no limit.
@@ -248,7 +248,7 @@ impl<R: Hash + Eq + Clone, C: Cause> Protocol<R, C> {
         if self.is_terminating() {
             return None;
         }
-        let earlier = self.watch_tables().watch(subject, kind);
+        let earlier = self.watches().watch(subject, kind);
         if earlier.is_none() {
             effects.push(Effect::Watch(subject.clone()));
         }

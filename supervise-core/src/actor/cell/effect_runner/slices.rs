@@ -6,7 +6,8 @@
 //!
 //! Rule 1.9.
 
-use super::{Basis, EffectRunner};
+use super::EffectRunner;
+use super::decision::Basis;
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::cell::{Effects, System};
 use crate::actor::control::Control;
@@ -119,7 +120,7 @@ impl<A: Actor> EffectRunner<A> {
         self.slice_is_over()
     }
 
-    /// Charges the worker for what was done in this turn beside handling messages.
+    /// Charges the carrier for what was done in this turn beside handling messages.
     #[inline]
     pub(super) fn charge(&mut self, handled: u32) {
         let performed = std::mem::take(&mut self.performed);

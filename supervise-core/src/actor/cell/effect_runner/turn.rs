@@ -84,7 +84,7 @@ impl<A: Actor> EffectRunner<A> {
         }
     }
 
-    /// Leaves the rest of an inline turn to a worker.
+    /// Leaves the rest of an inline turn to a carrier.
     pub(in crate::actor::cell) fn defer(&mut self, interrupt: Interrupt<A::Message>) {
         self.rare().deferred = Some(interrupt);
     }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 impl<A: Actor> Runner<A> {
     /// A turn on an asker's stack. It handles the first message, which is the asker's own, because the actor was idle.
-    /// It leaves everything else to a worker: messages that others have sent since, a handler that may wait, a failure.
+    /// It leaves everything else to a carrier: messages that others have sent since, a handler that may wait, a failure.
     ///
     /// Rule 1.8.
     #[inline(never)]
@@ -62,7 +62,7 @@ impl<A: Actor> Runner<A> {
         Poll::Pending
     }
 
-    /// Tells the asker of an inline turn about a failure at once. A worker handles the consequences.
+    /// Tells the asker of an inline turn about a failure at once. A carrier handles the consequences.
     #[cold]
     fn tell_asker(&mut self, failure: Failure) -> Interrupt<A::Message> {
         let failure = self.left_handler(failure);

@@ -1,7 +1,7 @@
-//! The races between threads that queue tasks and the only worker, which takes them over, sleeps and ends.
+//! The races between threads that queue tasks and the only carrier, which takes them over, sleeps and ends.
 //!
-//! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. Only the last task to be
-//! done ends the worker, so that the worker is not woken for another reason.
+//! A carrier that nobody wakes waits for ever, which is a deadlock that the model finds. Only the last task to be
+//! done ends the carrier, so that the carrier is not woken for another reason.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -53,13 +53,13 @@ impl Model {
 }
 
 #[test]
-fn tasks_from_outside_reach_the_worker_in_their_order() {
+fn tasks_from_outside_reach_the_carrier_in_their_order() {
     loom::model(|| {
         let model = Model::new(&[&[], &[]]);
-        let worker = Model::start(&model);
+        let carrier = Model::start(&model);
         model.queue.push(0).unwrap();
         model.queue.push(1).unwrap();
-        worker.join().unwrap();
+        carrier.join().unwrap();
         model.assert_all_done_in_order();
     });
 }
@@ -68,10 +68,10 @@ fn tasks_from_outside_reach_the_worker_in_their_order() {
 fn what_came_before_the_end_and_what_it_leads_to_is_done() {
     loom::model(|| {
         let model = Model::new(&[&[1], &[]]);
-        let worker = Model::start(&model);
+        let carrier = Model::start(&model);
         model.queue.push(0).unwrap();
         model.queue.end();
-        worker.join().unwrap();
+        carrier.join().unwrap();
         model.assert_all_done_in_order();
     });
 }

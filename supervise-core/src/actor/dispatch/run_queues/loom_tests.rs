@@ -1,8 +1,8 @@
-//! The races between threads that queue tasks and workers that steal, sleep, wake and end: each model is tried in every
+//! The races between threads that queue tasks and carriers that steal, sleep, wake and end: each model is tried in every
 //! interleaving of its threads, up to a number of preemptions, and with every value that a relaxed load may see.
 //!
-//! A worker that nobody wakes waits for ever, which is a deadlock that the model finds. Only the last task to be
-//! done ends the workers, so that no worker is woken for another reason.
+//! A carrier that nobody wakes waits for ever, which is a deadlock that the model finds. Only the last task to be
+//! done ends the carriers, so that no carrier is woken for another reason.
 //!
 //! If tasks are queued from within turns, there is one scout. It stands for the one of the two scouts that can be
 //! stolen.
@@ -22,7 +22,7 @@ use super::{Look, RunQueues, Taken};
 #[derive(Debug, Clone, Copy)]
 enum Turn {
     Nothing,
-    /// Spends the worker's budget.
+    /// Spends the carrier's budget.
     Yield,
     /// Queues these tasks, then blocks its thread until the first of them is done.
     PushAndWait(&'static [usize]),
@@ -32,7 +32,7 @@ enum Turn {
     WaitFor(usize),
 }
 
-/// Workers, and tasks that are numbers: what each does is in `turns`.
+/// Carriers, and tasks that are numbers: what each does is in `turns`.
 struct Model {
     queues: RunQueues<usize>,
     turns: &'static [Turn],
@@ -42,9 +42,9 @@ struct Model {
 }
 
 impl Model {
-    fn new(workers: usize, turns: &'static [Turn]) -> Arc<Self> {
+    fn new(carriers: usize, turns: &'static [Turn]) -> Arc<Self> {
         Arc::new(Self {
-            queues: RunQueues::new(workers),
+            queues: RunQueues::new(carriers),
             turns,
             scout: Mutex::new(None),
             done: Mutex::new(Vec::new()),
@@ -52,16 +52,16 @@ impl Model {
         })
     }
 
-    /// Lets the workers from `first` on work, each on its own thread.
+    /// Lets the carriers from `first` on work, each on its own thread.
     fn start(model: &Arc<Self>, first: usize) -> Vec<JoinHandle<()>> {
         let start = |me| {
             let model = Arc::clone(model);
             thread::spawn(move || model.work(me))
         };
-        (first..model.queues.workers()).map(start).collect()
+        (first..model.queues.carriers()).map(start).collect()
     }
 
-    /// Lets a scout of worker `of` look whenever it is told to.
+    /// Lets a scout of carrier `of` look whenever it is told to.
     fn start_scout(model: &Arc<Self>, of: usize) -> JoinHandle<()> {
         let model = Arc::clone(model);
         thread::spawn(move || block_on(poll_fn(|cx| model.scout(of, cx))))
@@ -177,42 +177,42 @@ fn join(threads: Vec<JoinHandle<()>>) {
 }
 
 #[test]
-fn a_task_from_outside_reaches_a_worker_that_goes_to_sleep() {
+fn a_task_from_outside_reaches_a_carrier_that_goes_to_sleep() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::Nothing; 1]);
-        let workers = Model::start(&model, 0);
+        let carriers = Model::start(&model, 0);
         model.queues.push_from_outside(None, 0).unwrap();
-        join(workers);
+        join(carriers);
         model.assert_all_done();
     });
 }
 
 #[test]
-fn tasks_from_outside_reach_the_worker_of_a_runtime_with_one_thread() {
+fn tasks_from_outside_reach_the_carrier_of_a_runtime_with_one_thread() {
     loom::model(|| {
         let model = Model::new(1, &[Turn::Nothing; 2]);
-        let workers = Model::start(&model, 0);
+        let carriers = Model::start(&model, 0);
         model.queues.push_from_outside(None, 0).unwrap();
         model.queues.push_from_outside(None, 1).unwrap();
-        join(workers);
+        join(carriers);
         model.assert_all_done();
     });
 }
 
 #[test]
-fn a_task_from_outside_does_not_wait_behind_a_busy_worker_while_another_sleeps() {
+fn a_task_from_outside_does_not_wait_behind_a_busy_carrier_while_another_sleeps() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::WaitFor(1), Turn::Nothing]);
         model.queues.push_from_outside(None, 0).unwrap();
-        let workers = Model::start(&model, 0);
+        let carriers = Model::start(&model, 0);
         model.queues.push_from_outside(None, 1).unwrap();
-        join(workers);
+        join(carriers);
         model.assert_all_done();
     });
 }
 
 #[test]
-fn a_task_does_not_wait_for_the_turn_that_queued_it_while_another_worker_sleeps() {
+fn a_task_does_not_wait_for_the_turn_that_queued_it_while_another_carrier_sleeps() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::PushAndWait(&[1]), Turn::Nothing]);
         model.queues.push_from_outside(Some(0), 0).unwrap();
@@ -225,7 +225,7 @@ fn a_task_does_not_wait_for_the_turn_that_queued_it_while_another_worker_sleeps(
 }
 
 #[test]
-fn a_task_behind_another_does_not_wait_for_its_worker_while_another_sleeps() {
+fn a_task_behind_another_does_not_wait_for_its_carrier_while_another_sleeps() {
     model_with_one_preemption(|| {
         let model = Model::new(2, &[Turn::Push(&[1, 2]), Turn::WaitFor(2), Turn::Nothing]);
         model.queues.push_from_outside(Some(0), 0).unwrap();
@@ -239,7 +239,7 @@ fn a_task_behind_another_does_not_wait_for_its_worker_while_another_sleeps() {
 
 /// As with `block_in_place`: the thread of the scout is one that tokio has added.
 #[test]
-fn a_task_does_not_wait_where_every_worker_is_busy_and_a_thread_is_not() {
+fn a_task_does_not_wait_where_every_carrier_is_busy_and_a_thread_is_not() {
     loom::model(|| {
         let model = Model::new(1, &[Turn::PushAndWait(&[1]), Turn::Nothing]);
         model.queues.push_from_outside(None, 0).unwrap();
@@ -250,15 +250,15 @@ fn a_task_does_not_wait_where_every_worker_is_busy_and_a_thread_is_not() {
     });
 }
 
-/// The scout of the first worker may rely on the second one, which then blocks its thread.
+/// The scout of the first carrier may rely on the second one, which then blocks its thread.
 #[test]
-fn a_worker_that_was_relied_on_looks_at_all_queues() {
+fn a_carrier_that_was_relied_on_looks_at_all_queues() {
     model_with_one_preemption(|| {
         let turns = &[Turn::PushAndWait(&[1]), Turn::Nothing, Turn::Yield, Turn::WaitFor(1)];
         let model = Model::new(2, turns);
-        model.queues.workers[0].push(0).unwrap();
-        model.queues.workers[1].push(2).unwrap();
-        model.queues.workers[1].push(3).unwrap();
+        model.queues.carriers[0].push(0).unwrap();
+        model.queues.carriers[1].push(2).unwrap();
+        model.queues.carriers[1].push(3).unwrap();
         let mut threads = Model::start(&model, 1);
         threads.push(Model::start_scout(&model, 0));
         model.work(0);
@@ -285,16 +285,16 @@ fn two_tasks_from_outside_do_not_count_on_the_same_sleeper() {
 }
 
 #[test]
-fn a_sleeping_worker_can_be_found() {
+fn a_sleeping_carrier_can_be_found() {
     loom::model(|| {
         let queues = Arc::new(RunQueues::new(2));
         let other = Arc::clone(&queues);
         let sender = thread::spawn(move || other.push_from_outside(None, 0).unwrap());
-        let worker = std::sync::Arc::new(Woken::default());
-        while queues.next(1, &Context::from_waker(&Waker::from(worker.clone()))).is_ready() {}
+        let carrier = std::sync::Arc::new(Woken::default());
+        while queues.next(1, &Context::from_waker(&Waker::from(carrier.clone()))).is_ready() {}
         sender.join().unwrap();
         let found = queues.sleeper(Some(1)) == Some(1);
-        assert!(found || worker.0.load(Ordering::SeqCst), "it sleeps and seems awake");
+        assert!(found || carrier.0.load(Ordering::SeqCst), "it sleeps and seems awake");
     });
 }
 
@@ -309,12 +309,12 @@ impl Wake for Woken {
 }
 
 #[test]
-fn workers_that_go_to_sleep_learn_that_it_is_over() {
+fn carriers_that_go_to_sleep_learn_that_it_is_over() {
     loom::model(|| {
         let model = Model::new(2, &[]);
-        let workers = Model::start(&model, 0);
+        let carriers = Model::start(&model, 0);
         model.queues.end();
-        join(workers);
+        join(carriers);
     });
 }
 
@@ -331,13 +331,13 @@ fn a_scout_learns_that_it_is_over() {
 }
 
 #[test]
-fn workers_do_what_came_before_the_end() {
+fn carriers_do_what_came_before_the_end() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::Push(&[1]), Turn::Nothing]);
-        let workers = Model::start(&model, 0);
+        let carriers = Model::start(&model, 0);
         model.queues.push_from_outside(None, 0).unwrap();
         model.queues.end();
-        join(workers);
+        join(carriers);
         model.assert_all_done();
     });
 }
@@ -347,11 +347,11 @@ fn what_comes_after_the_end_is_done_or_left() {
     loom::model(|| {
         let model = Model::new(2, &[Turn::Nothing; 2]);
         model.queues.push_from_outside(None, 0).unwrap();
-        let workers = Model::start(&model, 0);
+        let carriers = Model::start(&model, 0);
         model.queues.end();
         model.queues.push_from_outside(None, 1).unwrap();
-        join(workers);
-        // Like the last worker when it ends.
+        join(carriers);
+        // Like the last carrier when it ends.
         model.done.lock().unwrap().extend(model.queues.close());
         model.assert_all_done();
     });

@@ -10,12 +10,12 @@ fn after(delay: Duration, children: usize) -> Outcome {
     Outcome::Restarting { children, delay: Some(delay) }
 }
 
-fn arm(round: u64, delay: Duration) -> Does {
-    Effect::Arm(Timer::Restart(round), Some(delay))
+fn arm(number: u64, delay: Duration) -> Does {
+    Effect::Arm(Timer::Restart(number), Some(delay))
 }
 
-fn due(actor: &mut Actor, round: u64) -> Vec<Does> {
-    step(actor, Input::Due(Timer::Restart(round)))
+fn due(actor: &mut Actor, number: u64) -> Vec<Does> {
+    step(actor, Input::Due(Timer::Restart(number)))
 }
 
 fn fails(actor: &mut Actor, culprit: u32, strategy: &Strategy) -> Vec<Does> {
@@ -93,7 +93,7 @@ fn a_group_is_suspended_at_once_and_restarts_later() {
 fn a_failure_before_a_wait_joins_it() {
     let mut actor = running(2);
     fails(&mut actor, A, &GROUP);
-    // The second had failed too before it was suspended: two suspensions, its own and the round's.
+    // The second had failed too before it was suspended: two suspensions, its own and that of the delayed restart.
     assert_eq!(
         fails(&mut actor, B, &GROUP),
         [decided(B, X, Directive::Restart, Outcome::AlreadyAnswered)],
@@ -106,7 +106,7 @@ fn a_failure_before_a_wait_joins_it() {
 }
 
 #[test]
-fn another_round_takes_over_and_undoes_each_suspension_once() {
+fn another_delayed_restart_takes_over_and_undoes_each_suspension_once() {
     let mut actor = running(3);
     fails(&mut actor, B, &REST);
     fails(&mut actor, C, &REST);
@@ -124,7 +124,7 @@ fn another_round_takes_over_and_undoes_each_suspension_once() {
 }
 
 #[test]
-fn a_round_without_delay_takes_over_a_delayed_one() {
+fn a_restart_without_delay_takes_over_a_delayed_one() {
     let mut actor = running(2);
     fails(&mut actor, B, &REST);
     let at_once = Strategy::rest_for_one();
@@ -155,7 +155,7 @@ fn a_restart_of_the_parent_restarts_a_waiting_survivor_once() {
 }
 
 #[test]
-fn a_round_that_is_due_while_the_parent_restarts_leaves_the_survivor_to_that_restart() {
+fn a_delayed_restart_that_is_due_while_the_parent_restarts_leaves_the_survivor_to_that_restart() {
     let mut actor = running(1);
     fails(&mut actor, A, &DELAYED);
     back(&mut actor, Returned::Err(Y));
@@ -169,7 +169,8 @@ fn a_round_that_is_due_while_the_parent_restarts_leaves_the_survivor_to_that_res
 }
 
 #[test]
-fn a_round_that_is_due_while_the_last_restart_of_the_parent_has_failed_leaves_the_survivor_to_the_next() {
+fn a_delayed_restart_that_is_due_while_the_last_restart_of_the_parent_has_failed_leaves_the_survivor_to_the_next()
+{
     let mut actor = restarting(1);
     back(&mut actor, Returned::Ok);
     fails(&mut actor, A, &DELAYED);
@@ -217,9 +218,9 @@ fn a_survivor_of_a_restart_that_is_over_is_restarted_when_its_delay_is() {
     assert_eq!(due(&mut actor, 1), [Send(A, Restart(X))]);
 }
 
-/// A parent that restarts again and again takes its child out of a round each time.
+/// A parent that restarts again and again takes its child out of a delayed restart each time.
 #[test]
-fn rounds_that_nobody_waits_for_are_forgotten() {
+fn delayed_restarts_that_nobody_waits_for_are_forgotten() {
     let mut actor = running(2);
     let (mut open, mut most) = (0_usize, 0);
     let mut count = |effects: &[Does]| {
@@ -239,11 +240,11 @@ fn rounds_that_nobody_waits_for_are_forgotten() {
         back(&mut actor, Returned::Ok);
         back(&mut actor, Returned::Ok);
     }
-    assert!(most < 20, "{most} rounds at a time, and two children");
+    assert!(most < 20, "{most} delayed restarts at a time, and two children");
     // The last one is as good as the first.
     let last = fails(&mut actor, B, &GROUP);
-    let Some(Effect::Arm(Timer::Restart(round), _)) = last.last() else { panic!("{last:?}") };
-    assert_eq!(due(&mut actor, *round), [Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]);
+    let Some(Effect::Arm(Timer::Restart(number), _)) = last.last() else { panic!("{last:?}") };
+    assert_eq!(due(&mut actor, *number), [Send(A, RestartTogether(X)), Send(B, RestartTogether(X))]);
 }
 
 #[test]

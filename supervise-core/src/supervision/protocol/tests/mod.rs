@@ -12,7 +12,7 @@
 //! | `storms` | failures that an earlier decision answers too |
 //! | `rules` | limits of single rules |
 //! | `strategies` | which children a directive reaches, limits |
-//! | `backoff` | delayed rounds |
+//! | `backoff` | delayed restarts |
 //! | `by_hand` | restarts that somebody asks for |
 //! | `stop` | Terminating, Stopping, Ended; invariants 5, 6 |
 //! | `watching` | both sides of death watch |

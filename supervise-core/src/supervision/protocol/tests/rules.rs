@@ -87,7 +87,7 @@ fn the_backoff_of_the_terms_comes_before_the_strategys() {
     assert_eq!(outcomes(&mut running(1), &strategy, &[(A, Directive::RestartOn(terms))]), [delayed(minute)]);
 }
 
-/// A limit ends a row of failed starts, so it needs no delay.
+/// A limit ends a streak of failed starts, so it needs no delay.
 #[test]
 fn a_creation_under_a_rule_with_a_limit_is_not_delayed() {
     let mut actor = running(1);

@@ -11,21 +11,21 @@ use super::settings::Strategy;
 ///
 /// Rule 10.6.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Row {
+pub(crate) struct Streak {
     failures: u32,
     /// When the last failure happened, or when its delayed restart is due.
     well_since: Time,
 }
 
 /// No decision depends on it.
-impl Hash for Row {
+impl Hash for Streak {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// If there is neither a backoff nor a window, a row ends when the child has not failed for this long.
+/// If there is neither a backoff nor a window, a streak ends when the child has not failed for this long.
 const QUIET: Duration = Duration::from_secs(60);
 
-impl Row {
+impl Streak {
     /// How many failures there were in a row.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_row_ends_with_a_quiet_time() {
-        let mut row = Row::default();
+        let mut row = Streak::default();
         let mut counted = |strategy: &Strategy, second| {
             row.failed(strategy, Duration::from_secs(second), None);
             row.failures()

@@ -22,7 +22,7 @@ use crate::mailbox::MailboxKind;
 pub(super) type Template<K, C> = Box<dyn Fn(&K) -> Result<C, Failure> + Send + Sync>;
 
 /// What all seats share.
-pub(super) struct Table<K: 'static, C: Actor> {
+pub(super) struct SeatMap<K: 'static, C: Actor> {
     registry: OnceLock<AnyActorRef>,
     template: UserValue<Template<K, C>>,
     pub(super) idle: Option<Duration>,
@@ -33,8 +33,8 @@ pub(super) struct Table<K: 'static, C: Actor> {
 
 struct Seats<K: 'static, C: Actor> {
     by_hash: HashMap<u64, Bucket<K, C>, BuildHasherDefault<Hashed>>,
-    /// In the order in which the rounds visit them. A vacated seat is removed when its turn comes.
-    rounds: VecDeque<Arc<Seat<K, C>>>,
+    /// In the order in which the sweeps visit them. A vacated seat is removed when its turn comes.
+    sweeps: VecDeque<Arc<Seat<K, C>>>,
     count: usize,
     closed: bool,
 }
@@ -54,9 +54,9 @@ pub(super) enum Added {
     Closed,
 }
 
-impl<K: ChildKey, C: Actor> Table<K, C> {
+impl<K: ChildKey, C: Actor> SeatMap<K, C> {
     pub(super) fn new(template: Template<K, C>, idle: Option<Duration>, mailbox: MailboxKind) -> Self {
-        let seats = Seats { by_hash: HashMap::default(), rounds: VecDeque::new(), count: 0, closed: false };
+        let seats = Seats { by_hash: HashMap::default(), sweeps: VecDeque::new(), count: 0, closed: false };
         Self {
             registry: OnceLock::new(),
             template: UserValue::new(template),
@@ -98,7 +98,7 @@ impl<K: ChildKey, C: Actor> Table<K, C> {
     }
 
     /// Adds a seat whose key is not that of `others`, all that have its hash.
-    pub(super) fn add(&self, seat: &Arc<Seat<K, C>>, others: Option<&Bucket<K, C>>, to_rounds: bool) -> Added {
+    pub(super) fn add(&self, seat: &Arc<Seat<K, C>>, others: Option<&Bucket<K, C>>, to_sweeps: bool) -> Added {
         let mut seats = self.seats();
         if seats.closed {
             return Added::Closed;
@@ -118,8 +118,8 @@ impl<K: ChildKey, C: Actor> Table<K, C> {
             None => drop(seats.by_hash.insert(seat.hash(), Bucket::One(Arc::clone(seat)))),
         }
         seats.count += 1;
-        if to_rounds {
-            seats.rounds.push_back(Arc::clone(seat));
+        if to_sweeps {
+            seats.sweeps.push_back(Arc::clone(seat));
         }
         Added::Yes
     }
@@ -143,33 +143,33 @@ impl<K: ChildKey, C: Actor> Table<K, C> {
         self.seats().by_hash.values().flat_map(Bucket::seats).cloned().collect()
     }
 
-    /// How many seats a round goes through.
-    pub(super) fn round(&self) -> usize {
-        self.seats().rounds.len()
+    /// How many seats a sweep goes through.
+    pub(super) fn sweep(&self) -> usize {
+        self.seats().sweeps.len()
     }
 
-    /// Takes the next seats of the round.
-    pub(super) fn next_of_round(&self, number: usize) -> Vec<Arc<Seat<K, C>>> {
+    /// Takes the next seats of the sweep.
+    pub(super) fn next_of_sweep(&self, number: usize) -> Vec<Arc<Seat<K, C>>> {
         let mut seats = self.seats();
-        let number = number.min(seats.rounds.len());
-        seats.rounds.drain(..number).collect()
+        let number = number.min(seats.sweeps.len());
+        seats.sweeps.drain(..number).collect()
     }
 
-    /// Puts seats back for the next round.
-    pub(super) fn to_next_round(&self, looked_at: Vec<Arc<Seat<K, C>>>) {
+    /// Puts seats back for the next sweep.
+    pub(super) fn to_next_sweep(&self, looked_at: Vec<Arc<Seat<K, C>>>) {
         let mut seats = self.seats();
         if !seats.closed {
-            seats.rounds.extend(looked_at);
+            seats.sweeps.extend(looked_at);
         }
     }
 
-    /// Closes the table: there is no supervisor for a child any more.
+    /// Closes the map: there is no supervisor for a child any more.
     pub(super) fn close(&self) {
-        let (by_hash, _rounds) = {
+        let (by_hash, _sweeps) = {
             let mut seats = self.seats();
             seats.closed = true;
             seats.count = 0;
-            (std::mem::take(&mut seats.by_hash), std::mem::take(&mut seats.rounds))
+            (std::mem::take(&mut seats.by_hash), std::mem::take(&mut seats.sweeps))
         };
         for seat in by_hash.values().flat_map(Bucket::seats) {
             seat.close();

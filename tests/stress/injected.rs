@@ -1,4 +1,4 @@
-//! A failure that carries the decision about it, and the plan of further failures.
+//! The failure that the driver injects. It carries the decision about it, and which failures must follow.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use supervise::Directive;
 
-use crate::plan::Plan;
+use crate::profile::Profile;
 
-/// The error of a node. Clones share the plan of further failures, because all actors that the failure
+/// The error of a node. Clones share how many failures must follow, because all actors that the failure
 /// reaches share it.
 #[derive(Clone, thiserror::Error)]
-pub(crate) struct Blow {
+pub(crate) struct Injected {
     /// What the supervisor at depth 0 must decide.
     pub(crate) directive: Box<Directive>,
-    /// Whether it must stop the child instead, if the plan allows that.
+    /// Whether it must stop the child instead, if the profile allows that.
     pub(crate) stop: bool,
     /// How many supervisors must escalate it first.
     pub(crate) depth: u32,
@@ -31,22 +31,22 @@ struct Left {
     post: AtomicU32,
 }
 
-impl Blow {
-    /// The planned failures.
-    pub(crate) fn draw(plan: &Plan, rng: &mut fastrand::Rng) -> Self {
+impl Injected {
+    /// Draws a failure from the profile.
+    pub(crate) fn draw(profile: &Profile, rng: &mut fastrand::Rng) -> Self {
         Self {
-            directive: Box::new(plan.directives.draw(rng)),
-            stop: plan.stop.draw(rng) > 0,
-            depth: plan.depth.draw(rng),
-            fail_constr: plan.fail_constr.draw(rng),
-            stop_kids: match plan.stop_kids.draw(rng) {
+            directive: Box::new(profile.directives.draw(rng)),
+            stop: profile.stop.draw(rng) > 0,
+            depth: profile.depth.draw(rng),
+            fail_constr: profile.fail_constr.draw(rng),
+            stop_kids: match profile.stop_kids.draw(rng) {
                 0 => 0,
-                1 => rng.usize(0..(plan.breadth / 2).max(1)),
+                1 => rng.usize(0..(profile.breadth / 2).max(1)),
                 _ => usize::MAX,
             },
             left: Arc::new(Left {
-                pre: AtomicU32::new(plan.fail_pre.draw(rng)),
-                post: AtomicU32::new(plan.fail_post.draw(rng)),
+                pre: AtomicU32::new(profile.fail_pre.draw(rng)),
+                post: AtomicU32::new(profile.fail_post.draw(rng)),
             }),
         }
     }
@@ -63,7 +63,7 @@ impl Blow {
         Self { depth: self.depth - 1, ..self.copy() }
     }
 
-    /// The remaining plan after a factory call failed with it.
+    /// What remains after a factory call failed with it.
     pub(crate) fn constr_failed(&self) -> Self {
         Self { fail_constr: self.fail_constr - 1, ..self.copy() }
     }
@@ -88,7 +88,7 @@ fn take(left: &AtomicU32) -> bool {
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
-impl fmt::Display for Blow {
+impl fmt::Display for Injected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { directive, stop, depth, fail_constr, stop_kids, left } = self;
         let (pre, post) = (left.pre.load(Ordering::Relaxed), left.post.load(Ordering::Relaxed));
@@ -100,7 +100,7 @@ impl fmt::Display for Blow {
     }
 }
 
-impl fmt::Debug for Blow {
+impl fmt::Debug for Injected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -57,7 +57,7 @@ pub(crate) struct Role {
 
 /// What may happen in a world.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct Profile {
     /// The first is the root's.
     pub(crate) roles: Vec<Role>,
     /// One for each name that a role or a handler uses.

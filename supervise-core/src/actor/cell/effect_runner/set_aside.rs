@@ -10,7 +10,7 @@ use crate::base::drop_contained;
 use crate::observe::{DeadLetterReason, Lost};
 
 /// Messages that are not handled in their order.
-pub(in crate::actor::cell) struct Aside<M> {
+pub(in crate::actor::cell) struct SetAside<M> {
     pub(super) stash: VecDeque<M>,
     /// Messages from the stash that must be checked again, before those that wait.
     pub(super) unstashed: VecDeque<M>,
@@ -21,9 +21,9 @@ pub(in crate::actor::cell) struct Aside<M> {
 
 impl<A: Actor> EffectRunner<A> {
     /// The messages that are not handled in their order.
-    pub(in crate::actor::cell) fn aside(&mut self) -> &mut Aside<A::Message> {
+    pub(in crate::actor::cell) fn aside(&mut self) -> &mut SetAside<A::Message> {
         self.aside.get_or_insert_with(|| {
-            Box::new(Aside {
+            Box::new(SetAside {
                 stash: VecDeque::new(),
                 unstashed: VecDeque::new(),
                 retries: Retries::new(),

@@ -4,7 +4,7 @@ use supervise::{Directive, Strategy};
 
 /// One run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
+pub(crate) struct Profile {
     pub(crate) seed: u64,
     /// How many nodes.
     pub(crate) size: usize,
@@ -70,7 +70,7 @@ impl Draw {
     }
 }
 
-impl Plan {
+impl Profile {
     /// The mix of the reference. Size, items and seed may come from the environment.
     pub(crate) fn reference() -> Self {
         let size = from_env("STRESS_SIZE").map_or(100, |size| usize::try_from(size).expect("a size"));

@@ -16,7 +16,7 @@ use crate::fixture::{
 
 /// Rule 4.2.
 #[supervise::test]
-async fn field_the_new_start_does_not_overlap_the_old_stop(system: &TestSystem) {
+async fn other_the_new_start_does_not_overlap_the_old_stop(system: &TestSystem) {
     let probe = system.probe();
     let handle = probe.handle();
     let actor = system.spawn("actor", move || Witness::slow("actor", secs(1), &handle)).unwrap();
@@ -31,7 +31,7 @@ async fn field_the_new_start_does_not_overlap_the_old_stop(system: &TestSystem) 
 
 /// Rule 4.1.
 #[supervise::test]
-async fn field_a_ref_from_before_a_restart_still_reaches_the_actor(system: &TestSystem) {
+async fn other_a_ref_from_before_a_restart_still_reaches_the_actor(system: &TestSystem) {
     let probe = system.probe();
     let keeper = keeper(system, Strategy::one_for_one());
     let old = child(&keeper, "actor", PingPong::factory(&probe.handle())).await;
@@ -47,7 +47,7 @@ async fn field_a_ref_from_before_a_restart_still_reaches_the_actor(system: &Test
 
 /// Rule 7.3.
 #[supervise::test]
-async fn field_a_failure_now_and_then_does_not_exhaust_a_limit(system: &TestSystem) {
+async fn other_a_failure_now_and_then_does_not_exhaust_a_limit(system: &TestSystem) {
     for (name, window) in [("tumbling", Window::Tumbling), ("sliding", Window::Sliding)] {
         let probe = system.probe();
         let strategy = Strategy::one_for_one().max_retries(5).within(secs(5)).window(window);
@@ -63,7 +63,7 @@ async fn field_a_failure_now_and_then_does_not_exhaust_a_limit(system: &TestSyst
 
 /// Rule 7.1.
 #[supervise::test]
-async fn field_a_group_restart_does_not_bring_back_who_had_ended_and_keeps_the_order(system: &TestSystem) {
+async fn other_a_group_restart_does_not_bring_back_who_had_ended_and_keeps_the_order(system: &TestSystem) {
     let probe = system.probe();
     let keeper = keeper(system, Strategy::all_for_one());
     let mut children = Vec::new();
@@ -84,7 +84,7 @@ async fn field_a_group_restart_does_not_bring_back_who_had_ended_and_keeps_the_o
 
 /// Rule 7.8.
 #[supervise::test]
-async fn field_an_earlier_sibling_that_fails_during_a_rest_for_one_loses_nobody(system: &TestSystem) {
+async fn other_an_earlier_sibling_that_fails_during_a_rest_for_one_loses_nobody(system: &TestSystem) {
     let probe = system.probe();
     let strategy = Strategy::rest_for_one().backoff(Backoff::exponential(secs(10), secs(10)));
     let keeper = keeper(system, strategy);
@@ -137,7 +137,7 @@ impl Moody {
 
 /// Rule 3.1.
 #[supervise::test]
-async fn field_a_guard_is_evaluated_once_for_each_failure(system: &TestSystem) {
+async fn other_a_guard_is_evaluated_once_for_each_failure(system: &TestSystem) {
     system.allow_failures();
     for (cause, directive) in
         [("up", Directive::Escalate), ("later", Directive::RestartAfter(Backoff::exponential(secs(1), secs(1))))]
@@ -173,7 +173,7 @@ impl Stuck {
 
 /// Rules 1.3, 1.6.
 #[supervise::test]
-async fn field_supervision_does_not_wait_behind_a_full_mailbox(system: &TestSystem) {
+async fn other_supervision_does_not_wait_behind_a_full_mailbox(system: &TestSystem) {
     let probe = system.probe();
     let props = Props::new(|| Stuck).mailbox(MailboxKind::Bounded { capacity: 1, overflow: Overflow::Fail });
     let stuck = system.spawn_with("stuck", props).unwrap();
@@ -194,7 +194,7 @@ async fn field_supervision_does_not_wait_behind_a_full_mailbox(system: &TestSyst
 
 /// Rule 2.1.
 #[supervise::test]
-async fn field_an_error_is_a_failure_told_or_asked(system: &TestSystem) {
+async fn other_an_error_is_a_failure_told_or_asked(system: &TestSystem) {
     let probe = system.probe();
     let keeper = keeper(system, Strategy::one_for_one());
     let actor = child(&keeper, "actor", PingPong::factory(&probe.handle())).await;
@@ -213,7 +213,7 @@ async fn field_an_error_is_a_failure_told_or_asked(system: &TestSystem) {
 
 /// Rule 8.1.
 #[supervise::test]
-async fn field_the_end_of_a_child_is_no_failure_of_its_parent(system: &TestSystem) {
+async fn other_the_end_of_a_child_is_no_failure_of_its_parent(system: &TestSystem) {
     let probe = system.probe();
     let keeper = keeper(system, Strategy::one_for_one());
     let actor = child(&keeper, "actor", PingPong::factory(&probe.handle())).await;
@@ -240,7 +240,7 @@ impl Ephemeral {
 
 /// Rule 6.4.
 #[supervise::test]
-async fn field_an_actor_that_stops_while_it_starts_ends_once(system: &TestSystem) {
+async fn other_an_actor_that_stops_while_it_starts_ends_once(system: &TestSystem) {
     let starts = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&starts);
     let actor = system.spawn("ephemeral", move || Ephemeral { starts: Arc::clone(&counted) }).unwrap();
@@ -253,7 +253,7 @@ async fn field_an_actor_that_stops_while_it_starts_ends_once(system: &TestSystem
 /// Children wait while their parent is failing, however deep.
 /// Rule 2.2.
 #[supervise::test]
-async fn field_the_whole_subtree_waits_while_an_actor_is_failing(system: &TestSystem) {
+async fn other_the_whole_subtree_waits_while_an_actor_is_failing(system: &TestSystem) {
     let probe = system.probe();
     let strategy = Strategy::one_for_one().backoff(Backoff::exponential(secs(10), secs(10)));
     let top = keeper(system, strategy);

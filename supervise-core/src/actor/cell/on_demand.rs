@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::{Core, Seat};
+use super::{AnySeat, Core};
 use crate::actor::actor_ref::AnyActorRef;
 use crate::actor::end_reason::EndReason;
 use crate::actor::waits_for::Waits;
 
 /// What few actors need. Allocated when the first of it is needed.
-pub(super) enum Extras {
+pub(super) enum OnDemand {
     /// The actor has stopped itself and needs nothing else. No box, because many actors that live for one task end like this.
     StoppedItself,
     Boxed(Box<Rare>),
 }
 
-/// See [`Extras::Boxed`].
+/// See [`OnDemand::Boxed`].
 #[derive(Default)]
 pub(super) struct Rare {
     /// For futures that wait for the stop request.
     stopping: Notify,
     /// The seat, if the actor is a child that has a key.
-    seat: OnceLock<Arc<dyn Seat>>,
+    seat: OnceLock<Arc<dyn AnySeat>>,
     waits: Waits,
     /// How long asks of this actor wait, if the actor sets a limit.
     ask_timeout: OnceLock<Duration>,
@@ -72,10 +72,10 @@ impl Rare {
 impl Core {
     /// Why the actor has ended.
     pub(crate) fn end_reason(&self) -> EndReason {
-        match self.extras.get() {
+        match self.on_demand.get() {
             None => EndReason::Stopped,
-            Some(Extras::StoppedItself) => EndReason::StoppedItself,
-            Some(Extras::Boxed(rare)) => rare.reason().unwrap_or(EndReason::Stopped),
+            Some(OnDemand::StoppedItself) => EndReason::StoppedItself,
+            Some(OnDemand::Boxed(rare)) => rare.reason().unwrap_or(EndReason::Stopped),
         }
     }
 
@@ -88,7 +88,7 @@ impl Core {
     /// Notes that the actor stops itself, unless it was told to stop before.
     pub(crate) fn stops_itself(&self) {
         if !self.protocol().is_stopping()
-            && let Extras::Boxed(rare) = self.extras.get_or_init(|| Extras::StoppedItself)
+            && let OnDemand::Boxed(rare) = self.on_demand.get_or_init(|| OnDemand::StoppedItself)
         {
             rare.note(Some(End::Sure(EndReason::StoppedItself)));
         }
@@ -119,17 +119,17 @@ impl Core {
 
 impl Core {
     fn rare_so_far(&self) -> Option<&Rare> {
-        match self.extras.get()? {
-            Extras::Boxed(rare) => Some(rare),
-            Extras::StoppedItself => None,
+        match self.on_demand.get()? {
+            OnDemand::Boxed(rare) => Some(rare),
+            OnDemand::StoppedItself => None,
         }
     }
 
     /// `None`: the actor has stopped itself.
     fn rare(&self) -> Option<&Rare> {
-        match self.extras.get_or_init(|| Extras::Boxed(Box::default())) {
-            Extras::Boxed(rare) => Some(rare),
-            Extras::StoppedItself => None,
+        match self.on_demand.get_or_init(|| OnDemand::Boxed(Box::default())) {
+            OnDemand::Boxed(rare) => Some(rare),
+            OnDemand::StoppedItself => None,
         }
     }
 
@@ -156,7 +156,7 @@ impl Core {
     }
 
     /// Before anybody can reach this cell.
-    pub(super) fn take_seat(&self, seat: Arc<dyn Seat>) {
+    pub(super) fn take_seat(&self, seat: Arc<dyn AnySeat>) {
         if let Some(rare) = self.rare() {
             let _first = rare.seat.set(seat);
         }
@@ -217,12 +217,12 @@ impl Core {
     }
 
     /// The seat of a child that has a key.
-    pub(crate) fn seat(&self) -> Option<&Arc<dyn Seat>> {
+    pub(crate) fn seat(&self) -> Option<&Arc<dyn AnySeat>> {
         self.rare_so_far()?.seat.get()
     }
 
     /// The seat that this cell has left and whose next occupants get its messages.
-    pub(crate) fn successors(&self) -> Option<Arc<dyn Seat>> {
+    pub(crate) fn successors(&self) -> Option<Arc<dyn AnySeat>> {
         let rare = self.rare_so_far()?;
         if rare.forwards.load(Ordering::Acquire) { rare.seat.get().cloned() } else { None }
     }

@@ -10,7 +10,7 @@ use crate::base::Uid;
 /// The place of one key among keyed children, whatever the types of the key and the child.
 ///
 /// Each call names the occupant that it is about. A call about an occupant that has left the seat has no effect.
-pub(crate) trait Seat: Send + Sync {
+pub(crate) trait AnySeat: Send + Sync {
     /// The occupant was told to stop.
     fn leaving(&self, occupant: Uid);
 

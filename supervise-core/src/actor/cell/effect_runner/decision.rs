@@ -1,0 +1,125 @@
+//! The decisions of this actor as a supervisor: the protocol asks a [`Question`], and this asks the decider and gives the protocol the
+//! answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::EffectRunner;
+use crate::actor::cell::Effects;
+use crate::actor::configuration::Configuration;
+use crate::actor::definition::Actor;
+use crate::actor::props::{Policy, Settings};
+use crate::base::{ActorName, contained};
+use crate::failure::{During, Failure};
+use crate::supervision::{ChildId, ChildInfo, Directive, Input, Ruling, Strategy, Time};
+
+/// A question of the protocol to the supervisor. The protocol continues with the answer.
+pub(super) enum Question {
+    /// What to do about the failure of a child.
+    Decide(ChildId, Failure),
+    /// What to do about the end of a permanent child. The answer is always a restart.
+    RestartEnded,
+}
+
+/// What a decision was based on, for the log and the subscribers.
+pub(super) struct Basis {
+    pub(super) strategy: Strategy,
+    /// The place of the rule that matched.
+    pub(super) rule: Option<u16>,
+    pub(super) now: Time,
+}
+
+impl<A: Actor> EffectRunner<A> {
+    /// The step that answers a question of the protocol.
+    #[cold]
+    pub(super) fn answer(&mut self, question: Question, effects: &mut Effects) -> Option<Box<Basis>> {
+        let (mut given, mut rule) = (None, None);
+        // Another creation may be delayed without a declared backoff (rule 5.3).
+        let (verdict, creates) = match question {
+            Question::Decide(child, cause) => {
+                (self.decide(child, &cause, &mut given, &mut rule), cause.is_initialization())
+            }
+            Question::RestartEnded => (Ok(Directive::Restart), true),
+        };
+        let strategy = given.as_ref().unwrap_or_else(|| self.strategy());
+        let system = &self.cell.core.system;
+        let heard = system.observer().hears_failures();
+        // Only a delay needs a random number, and only a delay, a limit and a listener need the time.
+        let of_rule = |asks: fn(&Directive) -> bool| verdict.as_ref().is_ok_and(asks);
+        let delays = strategy.backoff.is_some() || of_rule(Directive::has_backoff);
+        let limited = !strategy.limit.is_unlimited() || of_rule(Directive::is_limited);
+        let now = if delays || creates || heard || limited { system.now() } else { Time::ZERO };
+        let draw = if delays { fastrand::f64() } else { 0.0 };
+        let ruling = Ruling { verdict, strategy, now, draw, heard };
+        let accepts = self.cell.core.step(Input::Decided(&ruling), effects);
+        let basis = heard.then(|| Box::new(Basis { strategy: *strategy, rule, now }));
+        self.accepts = accepts;
+        basis
+    }
+
+    /// Asks the decider. A decider that chooses a strategy for each failure puts the strategy into `given`. A table puts the
+    /// place of the rule that matched into `rule`.
+    fn decide(
+        &self,
+        child: ChildId,
+        cause: &Failure,
+        given: &mut Option<Strategy>,
+        rule: &mut Option<u16>,
+    ) -> Result<Directive, Failure> {
+        let protocol = self.cell.core.protocol();
+        let info = protocol.child_info(child);
+        let (is_answered, runs) = protocol.deciding();
+        drop(protocol);
+        let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
+        let info = ChildInfo { name, restarts, is_answered, runs };
+        let decided = contained(|| match self.policy() {
+            Some(policy) => {
+                let (ruled, strategy) = (policy.decide)(cause, &info)?;
+                *given = Some(strategy);
+                Ok(ruled)
+            }
+            None => match self.configuration() {
+                Some(values) => A::rule_by(values, cause, &info),
+                None => A::rule(cause, &info),
+            },
+        });
+        match decided.unwrap_or_else(|payload| Err(Failure::panic(payload))) {
+            Ok((directive, matched)) => {
+                *rule = matched;
+                Ok(directive)
+            }
+            Err(failure) => Err(failure.left(Some(During::Decider))),
+        }
+    }
+
+    pub(super) fn strategy(&self) -> &Strategy {
+        match (self.policy(), self.configuration()) {
+            (Some(policy), _) => &policy.strategy,
+            (None, Some(values)) => values.strategy(),
+            (None, None) => const { &A::STRATEGY },
+        }
+    }
+
+    fn configuration(&self) -> Option<&Configuration> {
+        self.rare.as_ref()?.configuration.as_deref()
+    }
+
+    /// Takes the values of a new instance.
+    ///
+    /// Rule 7.12.
+    pub(in crate::actor::cell) fn configure(&mut self, configuration: Arc<Configuration>) {
+        self.rare().configuration = Some(configuration);
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.settings()?.policy.as_ref()
+    }
+
+    pub(super) fn stop_timeout(&self) -> Duration {
+        self.settings().and_then(|settings| settings.stop_timeout).unwrap_or(A::STOP_TIMEOUT)
+    }
+
+    fn settings(&self) -> Option<&Settings> {
+        self.rare.as_ref()?.settings.as_deref()
+    }
+}

@@ -1,0 +1,125 @@
+//! Passing the protocol's notes on to the log and to the subscribers, with what they need to know about the actor.
+
+use super::EffectRunner;
+use super::decision::Basis;
+use crate::actor::definition::Actor;
+use crate::actor::end_reason::EndReason;
+use crate::failure::Failure;
+use crate::observe::{About, Life, Observer};
+use crate::supervision::{ChildId, Note, Outcome, Time};
+
+impl<A: Actor> EffectRunner<A> {
+    pub(super) fn note(&self, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        match &note {
+            Note::Decided { child, cause, outcome, .. } => self.decided(*child, cause, *outcome),
+            Note::DeciderFailed { child, about, .. } => self.left_unanswered(*child, about, Outcome::Escalated),
+            _ => {}
+        }
+        let observer = core.system.observer();
+        if observer.listens() {
+            self.heard(observer, note, basis);
+        }
+    }
+
+    #[cold]
+    fn heard(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        observer.count(core.description().type_name(), || match &note {
+            Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
+            // A restart that came to nothing was followed by another creation.
+            Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
+            Note::Aborted => Some(Life::Aborted),
+            Note::Stopped(_) => {
+                let messages = self.cell.mailbox.vitals().taken_up();
+                Some(Life::Ended { why: core.end_reason().name(), messages })
+            }
+            _ => None,
+        });
+        if observer.wants(&note) {
+            self.tell(observer, note, basis);
+        }
+    }
+
+    #[cold]
+    fn decided(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
+        match outcome {
+            Outcome::Escalated | Outcome::LimitEscalated => {
+                let core = &self.cell.core;
+                let failed = core.protocol().child(child).cloned();
+                cause.escalated(|| failed.map_or_else(|| core.path(), |failed| failed.path()));
+            }
+            Outcome::Stopped { .. } | Outcome::LimitReached { .. } => {}
+            Outcome::Resumed | Outcome::Restarting { .. } | Outcome::AlreadyAnswered => return,
+        }
+        self.left_unanswered(child, cause, outcome);
+    }
+
+    /// Records that neither a resume nor a restart answers the failure of a child. Called before the child is
+    /// told anything.
+    ///
+    /// Rule 8.8.
+    #[cold]
+    fn left_unanswered(&self, child: ChildId, cause: &Failure, outcome: Outcome) {
+        let protocol = self.cell.core.protocol();
+        let Some(failed) = protocol.child(child).cloned() else { return };
+        let ends = protocol.awaits_end_of(child);
+        drop(protocol);
+        let at_limit = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+        failed.core().left_unanswered(EndReason::unanswered(cause.clone(), at_limit), ends);
+    }
+
+    #[cold]
+    fn tell(&self, observer: &Observer, note: Note<Failure>, basis: Option<&Basis>) {
+        let core = &self.cell.core;
+        let (strategy, rule, now) = match basis {
+            Some(basis) => (basis.strategy, basis.rule, basis.now),
+            None => (*self.strategy(), None, Time::ZERO),
+        };
+        let mut about = About {
+            actor: core.path(),
+            actor_type: core.description().type_name(),
+            uid: core.uid,
+            child: None,
+            child_type: core.description().type_name(),
+            strategy,
+            rule: core.description().table().rule_named(rule),
+            standing: None,
+            gave_up_after: None,
+            attempt: 0,
+            now: basis.map(|basis| basis.now),
+        };
+        if matches!(note, Note::Started { again: true } | Note::Restarted(_))
+            && let Some(parent) = &core.parent
+        {
+            // The parent counts. Neither lock is held while this one waits for it.
+            about.attempt = parent.core().protocol().failures_in_row(core.id);
+        }
+        if let Some(id) = note.child() {
+            let protocol = core.protocol();
+            let child = protocol.child(id).cloned();
+            about.standing = match &note {
+                Note::Decided { directive, outcome, .. } => {
+                    let refused = matches!(outcome, Outcome::LimitReached { .. } | Outcome::LimitEscalated);
+                    let standing = protocol.standing_of_rule(id, &strategy, directive, refused, now);
+                    if standing.is_some() {
+                        about.strategy.limit = directive.limit();
+                    }
+                    if refused && protocol.gave_up(id) {
+                        about.gave_up_after =
+                            directive.backoff().or(strategy.backoff).and_then(|backoff| backoff.give_up_after);
+                    }
+                    standing.or_else(|| protocol.standing(id, &strategy, now))
+                }
+                _ => protocol.standing(id, &strategy, now),
+            };
+            about.attempt = protocol.failures_in_row(id);
+            drop(protocol);
+            if let Some(child) = child {
+                (about.uid, about.child) = (child.core().uid, Some(child.path()));
+                about.child_type = child.core().description().type_name();
+            }
+        }
+        observer.note(about, note);
+    }
+}

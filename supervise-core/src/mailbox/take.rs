@@ -1,0 +1,110 @@
+//! The side of the cell: it takes messages from the lanes, and parks its runner.
+
+use super::{Entry, Lane, Mailbox};
+use crate::base::sync::atomic::Ordering;
+
+impl<M, C, S, R> Mailbox<M, C, S, R> {
+    /// Whether the system lane holds a message: one atomic load.
+    #[inline]
+    pub(crate) fn system_waits(&self) -> bool {
+        self.system_waits.load(Ordering::Acquire)
+    }
+
+    /// Takes the first message of the system lane.
+    #[inline(never)]
+    pub(crate) fn take_system(&self) -> Option<S> {
+        let mut lanes = self.lock();
+        let message = lanes.system.pop();
+        self.system_waits.store(!lanes.system.is_empty(), Ordering::Release);
+        message
+    }
+
+    /// [`take_user_beside`](Self::take_user_beside) for a cell that has kept no messages.
+    #[cfg(test)]
+    pub(crate) fn take_user(&self, batch: &mut Lane<M, C>) -> bool {
+        self.take_user_beside(0, batch)
+    }
+
+    /// Moves what the cell may handle next into `batch`, which is empty: the whole lane, or one entry if messages may
+    /// be displaced. Returns whether the lane is now empty. The cell has `kept` messages that it does not begin to handle.
+    pub(crate) fn take_user_beside(&self, kept: usize, batch: &mut Lane<M, C>) -> bool {
+        let mut lanes = self.lock();
+        let all = if self.displaces && lanes.bound.is_some() {
+            match lanes.user.pop() {
+                Some(Entry::Message(message)) => batch.push(message),
+                Some(Entry::Control(control)) => batch.push_control(control),
+                None => {}
+            }
+            lanes.user.is_empty()
+        } else {
+            lanes.user.swap(batch);
+            true
+        };
+        // If messages may be displaced, the cell takes only the one that it begins to handle.
+        let taken = if self.displaces { 0 } else { batch.messages() };
+        // Under the lock, so that moving a message into the batch does not look like room.
+        self.in_hand.store(taken + kept, Ordering::Relaxed);
+        all
+    }
+
+    /// Takes the first message of a batch, if there is one. This makes room for another message.
+    #[inline]
+    pub(crate) fn begin_next(&self, batch: &mut Lane<M, C>) -> M {
+        self.in_hand.store(batch.messages() - 1, Ordering::Relaxed);
+        if self.senders_wait() {
+            self.let_senders_in();
+        }
+        batch.take_first()
+    }
+
+    /// Sets how many messages the cell has taken and has not begun to handle. This may make room.
+    pub(crate) fn set_in_hand(&self, count: usize) {
+        self.in_hand.store(count, Ordering::Relaxed);
+        if self.senders_wait() {
+            self.let_senders_in();
+        }
+    }
+
+    /// Sets whether the cell is handling a message.
+    pub(crate) fn set_handling(&self, handling: bool) {
+        self.handling.store(handling, Ordering::Relaxed);
+    }
+
+    /// Says that the cell has handled a message that counts as activity.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        self.touched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there was activity since the last look.
+    pub(crate) fn take_touched(&self) -> bool {
+        self.touched.swap(false, Ordering::Relaxed)
+    }
+
+    /// Sets whether the runner waits for the user lane too, the next time it parks.
+    pub(crate) fn set_accepts(&self, accepts: bool) {
+        self.accepts.store(accepts, Ordering::Relaxed);
+    }
+
+    /// Parks the runner until something arrives. Returns it if something already has.
+    pub(crate) fn park(&self, runner: R) -> Result<(), R> {
+        let for_user = self.accepts.load(Ordering::Relaxed);
+        let mut lanes = self.lock();
+        if lanes.woken
+            || self.system_waits()
+            || (for_user && !lanes.user.is_empty())
+            || (self.senders_wait() && self.has_room(&lanes))
+        {
+            lanes.woken = false;
+            return Err(runner);
+        }
+        lanes.for_user = for_user;
+        lanes.runner = Some(runner);
+        Ok(())
+    }
+
+    /// Takes the parked runner out.
+    pub(crate) fn unpark(&self) -> Option<R> {
+        self.lock().runner.take()
+    }
+}
