@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
+use supervise::remote::FindError;
 use supervise::remote::memory::{Faults, Network};
-use supervise::{AskError, Event, HowEnded, Interest};
+use supervise::{AskError, DeadLetterReason, Event, HowEnded, Interest};
 
 use crate::fixture::{Echo, Heard, Place, drain, listener, settle, soon, two};
 
@@ -138,6 +139,24 @@ async fn rem_41_an_orderly_end_of_the_system_is_told_as_such() {
     assert_eq!(drain(&mut heard), [Heard::Gone("echo".to_owned(), HowEnded::Graceful)]);
     assert!(here.node.peers().is_empty());
     assert_eq!(here.node.known_refs(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_42_an_untrusting_node_is_not_stopped_or_searched() {
+    let network = Network::new(1);
+    let here = Place::new(&network, "here").await;
+    let mut there = Place::with(&network, "there", supervise::remote::NodeBuilder::untrusted).await;
+    let own = there.system.spawn("echo", Echo::default).unwrap();
+    let hidden = soon(here.node.find::<Echo>(there.path("echo"))).await;
+    assert!(matches!(hidden, Err(FindError::NotFound(_))), "{hidden:?}");
+    there.node.register("echo", &own).unwrap();
+    let echo = soon(here.node.find::<Echo>(there.path("echo"))).await.unwrap();
+    echo.actor_ref().stop();
+    echo.actor_ref().poison();
+    echo.actor_ref().kill();
+    assert_eq!(soon(echo.echo("alive".to_owned())).await.unwrap(), "alive");
+    let letters: Vec<_> = there.dead_letters().iter().map(|letter| (letter.message, letter.reason)).collect();
+    assert_eq!(letters, ["Stop", "PoisonPill", "Kill"].map(|signal| (signal, DeadLetterReason::Untrusted)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -52,6 +52,8 @@ pub enum DeadLetterReason {
     Unsendable,
     /// The recipient's node has no handler for the message (feature `remote`).
     UnknownMessage,
+    /// The recipient's node takes no such signal from other nodes (feature `remote`).
+    Untrusted,
     /// The recipient's node could not read the message (feature `remote`).
     Undecodable,
 }

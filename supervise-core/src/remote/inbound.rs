@@ -87,14 +87,18 @@ impl Peer<'_> {
     fn message(&self, to: u64, body: &[u8], asked: Option<Asked>, contracts: &HashMap<u64, Contract>) {
         let node = self.link.node();
         let Some((actor, kind)) = node.reached(to) else {
-            asked.into_iter().for_each(|asked| asked.fail(&AskError::Stopped));
+            if let Some(asked) = asked {
+                asked.fail(&AskError::Stopped);
+            }
             return self.gone(to);
         };
         let contract = take_number(body).and_then(|(number, rest)| Some((contracts.get(&number)?, rest)));
         let known = kind.zip(contract).filter(|(kind, (contract, _))| kind.name == contract.actor);
         let Some((kind, (contract, rest))) = known else {
             let is_asked = asked.is_some();
-            asked.into_iter().for_each(|asked| asked.fail(&AskError::Undeliverable));
+            if let Some(asked) = asked {
+                asked.fail(&AskError::Undeliverable);
+            }
             let lost = Lost::new("unknown", DeadLetterReason::UnknownMessage, is_asked);
             return actor.core().lost(lost);
         };
@@ -123,14 +127,12 @@ impl Peer<'_> {
         let (link, node) = (self.link, self.link.node());
         let Ok(wire) = read::<WireRef>(body) else { return link.step(Input::Broke) };
         let Some(proxy) = node.watcher_proxy(link, self.mine, watcher, &wire) else { return };
-        match node.exported(subject) {
-            Some(subject) => subject.send_system(System::Watch(proxy)),
-            None => {
-                let subject = link.unknown(crate::base::Uid::of(subject));
-                subject.core().ends_because(EndReason::Unknown);
-                proxy.send_system(System::Ended { subject, child: None, how: HowEnded::AlreadyGone });
-            }
+        if let Some(subject) = node.exported(subject) {
+            return subject.send_system(System::Watch(proxy));
         }
+        let subject = link.unknown(crate::base::Uid::of(subject));
+        subject.core().ends_because(EndReason::Unknown);
+        proxy.send_system(System::Ended { subject, child: None, how: HowEnded::AlreadyGone });
     }
 
     fn ended(&self, subject: u64, watcher: u64, body: &[u8]) {
@@ -154,6 +156,14 @@ impl Peer<'_> {
             Note::Gone { uid } => self.link.gone(uid, &EndReason::Unknown),
             Note::Signal { uid, signal } => {
                 let Some(actor) = self.link.node().exported(uid) else { return };
+                if self.link.node().is_untrusted() {
+                    let name = match signal {
+                        Signal::Stop => "Stop",
+                        Signal::Poison => "PoisonPill",
+                        Signal::Kill => "Kill",
+                    };
+                    return actor.core().dead_letter(name, DeadLetterReason::Untrusted);
+                }
                 match signal {
                     Signal::Stop => actor.stop(),
                     Signal::Poison => actor.poison(),
@@ -200,7 +210,9 @@ fn verdict(link: &Arc<Link>, over: Over) {
             }
             Effect::Resolve { ask, sent } => {
                 let why = if sent { AskError::ConnectionLost } else { AskError::Undeliverable };
-                kept.asks.remove(&ask).into_iter().for_each(|pending| pending.fail(why.clone()));
+                if let Some(pending) = kept.asks.remove(&ask) {
+                    pending.fail(why);
+                }
             }
             Effect::Unsent(Frame::Tell { to, body }) => {
                 let handler =
@@ -211,7 +223,9 @@ fn verdict(link: &Arc<Link>, over: Over) {
             _ => {}
         }
     }
-    kept.answering.values().for_each(|answering| answering.abandon());
+    for answering in kept.answering.values() {
+        answering.abandon();
+    }
     // Each proxy finds that its association is over, and ends. If the system has ended, no proxy has a turn any more.
     for interned in kept.proxies.values().flatten() {
         (interned.close)(&interned.any);

@@ -174,12 +174,16 @@ impl Link {
         act(&mut state.association, now, &mut effects);
         let after = self.carry_out(&mut state, effects);
         drop(state);
-        after.wake.into_iter().for_each(Waker::wake);
+        for waker in after.wake {
+            waker.wake();
+        }
         self.pump();
         if after.is_news {
             self.node.news();
         }
-        after.events.into_iter().for_each(|event| self.node.publish(event));
+        for event in after.events {
+            self.node.publish(event);
+        }
     }
 
     fn carry_out(&self, state: &mut State, effects: Vec<Effect>) -> After {
@@ -219,7 +223,9 @@ impl Link {
                 }
             }
         }
-        over.into_iter().for_each(|over| self.put(Work::Over(over)));
+        if let Some(over) = over {
+            self.put(Work::Over(over));
+        }
         if state.association.is_open() {
             after.wake.append(&mut state.waiting);
         }
@@ -464,7 +470,9 @@ impl Link {
         let waiting = take(&mut state.waiting);
         drop(state);
         drop(waiting);
-        kept.answering.values().for_each(|answering| answering.abandon());
+        for answering in kept.answering.values() {
+            answering.abandon();
+        }
         let tasks: Vec<Task> =
             kept.proxies.values().flatten().filter_map(|interned| interned.any.0.unpark()).collect();
         for interned in kept.proxies.values().flatten() {

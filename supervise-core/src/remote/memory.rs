@@ -134,7 +134,9 @@ impl Network {
         let mut net = self.net();
         net.flying.retain(|_, flight| flight.from.address() != address && flight.to.address() != address);
         let dead: Vec<NodeId> = net.nodes.keys().filter(|node| node.address() == address).cloned().collect();
-        dead.iter().for_each(|node| net.leaves(node));
+        for node in &dead {
+            net.leaves(node);
+        }
     }
 
     fn net(&self) -> MutexGuard<'_, Net> {
@@ -202,7 +204,9 @@ impl Net {
 
     fn leaves(&mut self, node: &NodeId) {
         if let Some((incarnation, _)) = self.nodes.remove(node) {
-            self.nodes.values().for_each(|(_, inbox)| inbox.vanished(node.clone(), incarnation));
+            for (_, inbox) in self.nodes.values() {
+                inbox.vanished(node.clone(), incarnation);
+            }
         }
     }
 }

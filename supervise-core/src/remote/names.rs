@@ -146,6 +146,11 @@ impl NodeCore {
         names.own.get(name).into_iter().chain(peers).flatten().cloned().collect()
     }
 
+    /// Whether an actor of this node has a name.
+    pub(super) fn has_name(&self, uid: u64) -> bool {
+        self.names().own.values().flatten().any(|named| named.uid == uid)
+    }
+
     fn tell_all(&self, name: &str, actor: &WireRef, is_taken: bool) {
         for link in self.all_links() {
             tell(&link, name, actor, is_taken);
@@ -155,13 +160,13 @@ impl NodeCore {
 
     fn withdraw(&self, name: &str, actor: &WireRef) {
         let mut names = self.names();
-        let Some(named) = names.own.get_mut(name) else { return };
-        let before = named.len();
-        named.retain(|one| one != actor);
-        if named.len() < before {
+        let Some(holders) = names.own.get_mut(name) else { return };
+        let before = holders.len();
+        holders.retain(|one| one != actor);
+        if holders.len() < before {
             self.tell_all(name, actor, false);
         }
-        names.own.retain(|_, named| !named.is_empty());
+        names.own.retain(|_, holders| !holders.is_empty());
         drop(names);
         self.news();
     }
@@ -173,7 +178,9 @@ impl NodeCore {
             return;
         }
         for (name, named) in &names.own {
-            named.iter().for_each(|actor| tell(link, name, actor, true));
+            for actor in named {
+                tell(link, name, actor, true);
+            }
         }
         link.flush();
     }
@@ -187,10 +194,10 @@ impl NodeCore {
         let mut names = self.names();
         let of_peer = names.peers.entry(link.peer.clone()).or_default();
         let count: usize = of_peer.values().map(Vec::len).sum();
-        let named = of_peer.entry(name).or_default();
-        named.retain(|one| one.uid != actor.uid);
+        let holders = of_peer.entry(name).or_default();
+        holders.retain(|one| one.uid != actor.uid);
         if is_taken {
-            named.push(actor);
+            holders.push(actor);
         }
         drop(names);
         self.news();

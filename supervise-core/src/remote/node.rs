@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{Notify, watch};
 
 use super::association::{Association, Greeting, Input, Settings, VERSIONS};
@@ -39,10 +39,10 @@ pub(crate) struct NodeCore {
     transport: Box<dyn Transport>,
     /// By the peer's text.
     links: Mutex<HashMap<String, Arc<Link>>>,
+    is_untrusted: bool,
     served: HashMap<&'static str, RemoteType>,
     exports: Mutex<Exports>,
     pub(super) names: Mutex<Names>,
-    inbox: UnboundedSender<Heard>,
     nudge: Notify,
     /// Changes with each association, verdict and name.
     news: watch::Sender<u64>,
@@ -78,7 +78,9 @@ struct Joined(Mutex<Option<Arc<NodeCore>>>);
 impl Drop for Joined {
     fn drop(&mut self) {
         let node = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        node.into_iter().for_each(|node| node.shut());
+        if let Some(node) = node {
+            node.shut();
+        }
     }
 }
 
@@ -88,6 +90,7 @@ pub struct NodeBuilder {
     system: ActorSystem,
     served: HashMap<&'static str, RemoteType>,
     mesh: String,
+    is_untrusted: bool,
     limits: Limits,
 }
 
@@ -150,6 +153,13 @@ impl NodeBuilder {
         self
     }
 
+    /// Does not trust the peers: they find only actors that have a name, by [`Node::register`], and their `stop`, `poison` and `kill` become
+    /// dead letters here.
+    pub fn untrusted(mut self) -> Self {
+        self.is_untrusted = true;
+        self
+    }
+
     /// Sets how long a peer may be silent before it is given up. The default is 10 seconds.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.limits.association.patience = patience;
@@ -192,7 +202,7 @@ impl NodeBuilder {
     ///
     /// If the system has joined already or has ended, or the engine cannot be opened.
     pub async fn join(self, transport: impl Transport) -> Result<Node, JoinError> {
-        let Self { system, served, mesh, limits } = self;
+        let Self { system, served, mesh, is_untrusted, limits } = self;
         let me = NodeId::new(system.name(), &transport.address());
         let (inbox, heard) = unbounded_channel();
         let core = Arc::new(NodeCore {
@@ -200,12 +210,12 @@ impl NodeBuilder {
             incarnation: fastrand::u64(1..),
             mesh,
             limits,
+            is_untrusted,
             transport: Box::new(transport),
             links: Mutex::default(),
             served,
             exports: Mutex::default(),
             names: Mutex::default(),
-            inbox: inbox.clone(),
             nudge: Notify::new(),
             news: watch::Sender::new(0),
             left: watch::Sender::new(false),
@@ -273,7 +283,13 @@ impl Node {
             refs: 65_536,
             find: Duration::from_secs(5),
         };
-        NodeBuilder { system: system.clone(), served: HashMap::new(), mesh: String::new(), limits }
+        NodeBuilder {
+            system: system.clone(),
+            served: HashMap::new(),
+            mesh: String::new(),
+            is_untrusted: false,
+            limits,
+        }
     }
 
     /// This node.
@@ -317,7 +333,7 @@ impl Node {
         let peer = format!("{}@{address}", parsed.system());
         let find = Find { path: parsed.local().to_owned(), actor: A::NAME.to_owned() };
         if peer == **self.0.me.text() {
-            return self.read::<A>(text, self.0.found(&find));
+            return self.read::<A>(text, self.0.found_here(&find));
         }
         let limit = self.0.limits.find;
         let answer = async {
@@ -374,6 +390,11 @@ impl NodeCore {
 
     pub(super) fn transport(&self) -> &dyn Transport {
         &*self.transport
+    }
+
+    /// Whether peers may do little here.
+    pub(super) fn is_untrusted(&self) -> bool {
+        self.is_untrusted
     }
 
     pub(super) fn max_message(&self) -> usize {
@@ -513,6 +534,16 @@ impl NodeCore {
 
     /// What a peer that looks for an actor finds.
     pub(super) fn found(&self, find: &Find) -> Found {
+        let found = self.found_here(find);
+        match &found {
+            Found::Actor(wire) if self.is_untrusted && !self.has_name(wire.uid) => Found::Nobody,
+            Found::OtherType(_) if self.is_untrusted => Found::Nobody,
+            _ => found,
+        }
+    }
+
+    /// What this node itself finds.
+    fn found_here(&self, find: &Find) -> Found {
         let Some(kind) = self.served.get(&*find.actor) else { return Found::NotServed };
         let Some(actor) = self.system.find(&find.path) else { return Found::Nobody };
         if !(kind.reaches)(&actor) {
@@ -536,7 +567,9 @@ impl NodeCore {
         let deadline = self.now() + FLUSH;
         loop {
             let links = self.all_links();
-            links.iter().for_each(|link| link.flush());
+            for link in &links {
+                link.flush();
+            }
             if links.iter().all(|link| link.is_idle()) || self.now() >= deadline {
                 break;
             }
@@ -555,9 +588,9 @@ impl NodeCore {
     fn shut(&self) {
         self.left.send_replace(true);
         let links: Vec<_> = self.links().drain().map(|(_, link)| link).collect();
-        links.iter().for_each(|link| link.shut());
-        // An error means that the task of the node has ended.
-        let _closed = self.inbox.is_closed();
+        for link in links {
+            link.shut();
+        }
     }
 }
 
@@ -596,7 +629,11 @@ async fn drive(node: Arc<NodeCore>, mut heard: UnboundedReceiver<Heard>) {
         match next {
             Next::Heard(Some(one)) => node.heard(one),
             Next::Heard(None) => return,
-            Next::Tick => node.all_links().iter().for_each(|link| link.tick()),
+            Next::Tick => {
+                for link in node.all_links() {
+                    link.tick();
+                }
+            }
             Next::Again => {}
         }
     }

@@ -178,7 +178,9 @@ impl<A: RemoteActor> Proxy<A> {
 
     fn lost(&self, name: &'static str, reason: DeadLetterReason, reply: Option<Pending>) {
         let is_asked = reply.is_some();
-        reply.into_iter().for_each(|reply| reply.fail(AskError::Undeliverable));
+        if let Some(reply) = reply {
+            reply.fail(AskError::Undeliverable);
+        }
         self.cell.core.lost(crate::observe::Lost::new(name, reason, is_asked));
     }
 

@@ -74,7 +74,9 @@ fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Argum
     let asked = arguments.into_asked();
     let lost = |reason, asked: Option<super::codec::Asked>| {
         let is_asked = asked.is_some();
-        asked.into_iter().for_each(|asked| asked.fail(&AskError::Undeliverable));
+        if let Some(asked) = asked {
+            asked.fail(&AskError::Undeliverable);
+        }
         core.lost(crate::observe::Lost::new(name, reason, is_asked));
         Delivered::Taken
     };

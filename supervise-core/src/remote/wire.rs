@@ -141,7 +141,7 @@ impl From<&Failure> for WireFailure {
             Stage::Initialization => 1,
             Stage::PostRestart => 2,
         };
-        let text = crate::failure::text_of(failure).to_string();
+        let text = crate::failure::text_of(failure);
         Self { kind, stage, text, origin: failure.origin().map(ToString::to_string) }
     }
 }
@@ -239,7 +239,7 @@ struct WireGreeting {
 }
 
 impl WireGreeting {
-    fn new(from: &Greeting, numbers: &[u64]) -> Vec<u8> {
+    fn bytes(from: &Greeting, numbers: &[u64]) -> Vec<u8> {
         let Greeting { versions, mesh, uid } = from.clone();
         bytes(&Self { versions, mesh, uid, numbers: numbers.to_vec() })
     }
@@ -255,11 +255,11 @@ pub(super) fn encode(packet: &Packet) -> Vec<u8> {
     match packet {
         Packet::Hello { from, mine } => {
             out.push(HELLO);
-            out.extend(WireGreeting::new(from, &[*mine]));
+            out.extend(WireGreeting::bytes(from, &[*mine]));
         }
         Packet::Welcome { from, yours, mine } => {
             out.push(WELCOME);
-            out.extend(WireGreeting::new(from, &[*yours, *mine]));
+            out.extend(WireGreeting::bytes(from, &[*yours, *mine]));
         }
         Packet::Goodbye { to, from } => {
             out.push(GOODBYE);
@@ -273,7 +273,9 @@ pub(super) fn encode(packet: &Packet) -> Vec<u8> {
             for head in [*to, *from, *sequence, *acknowledged] {
                 number(&mut out, head);
             }
-            frames.iter().for_each(|one| frame(&mut out, one));
+            for one in frames {
+                frame(&mut out, one);
+            }
         }
     }
     out
@@ -298,7 +300,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Packet> {
             let (sequence, acknowledged) = (rest.number()?, rest.number()?);
             let mut frames = Vec::new();
             while !rest.0.is_empty() {
-                frames.extend(rest.frame()?);
+                rest.frame(&mut frames)?;
             }
             Packet::Frames { to, from, sequence, acknowledged, frames }
         }
@@ -356,13 +358,13 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// The next frame; `Some(None)` if its kind is not known.
-    fn frame(&mut self) -> Option<Option<Frame>> {
+    /// Reads the next frame, and adds it if its kind is known. `None`: it is cut off.
+    fn frame(&mut self, frames: &mut Vec<Frame>) -> Option<()> {
         let (&kind, rest) = self.0.split_first()?;
         self.0 = rest;
         let length = self.number()?;
         let mut inside = Reader(self.take(length)?);
-        Some(Some(match kind {
+        frames.push(match kind {
             TELL => Frame::Tell { to: inside.number()?, body: inside.rest() },
             ASK => Frame::Ask { to: inside.number()?, ask: inside.number()?, body: inside.rest() },
             ANSWER => Frame::Answer { ask: inside.number()?, body: inside.rest() },
@@ -370,8 +372,9 @@ impl<'a> Reader<'a> {
             UNWATCH => Frame::Unwatch { subject: inside.number()?, watcher: inside.number()? },
             ENDED => Frame::Ended { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
             NOTE => Frame::Note(inside.rest()),
-            _ => return Some(None),
-        }))
+            _ => return Some(()),
+        });
+        Some(())
     }
 
     fn rest(&mut self) -> Vec<u8> {

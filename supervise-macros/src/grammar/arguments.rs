@@ -7,6 +7,7 @@ use proc_macro2::Ident;
 use syn::{LitStr, Path, Visibility};
 
 use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
+use crate::block::model::Remote;
 use crate::block::parse::batch::size;
 use crate::block::parse::handler::redeliveries;
 use crate::block::parse::implements::implements;
@@ -40,7 +41,7 @@ arguments! {
             "What the enum of the messages looks like.";
         "implements" => implements: Vec<Path> = implements, "implements(Storage, Archive)",
             "The protocols that the handlers implement: for each of their methods, the handler of the same name. The actor's ref then implements them. With the feature `protocol`; see `#[protocol]`.";
-        "remote" => remote: Option<LitStr> = remote, "remote",
+        "remote" => remote: Remote = remote, "remote",
             "The actor's refs work on other machines, and its messages travel there. `remote = \"shop.Feed\"` is its name on the wire; by default, that is the type's name. With the feature `remote`.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";

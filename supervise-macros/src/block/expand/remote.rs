@@ -11,10 +11,10 @@ use crate::spans::{self, located};
 
 /// `RemoteActor` for the actor and `serde`'s traits for its ref, if the block is `remote`.
 pub(super) fn remote(block: &Block) -> Vec<TokenStream> {
-    let Some(name) = &block.remote else { return Vec::new() };
+    let Some(remote) = &block.remote else { return Vec::new() };
     let Block { krate, actor, reference, generics, .. } = block;
     let mixed = Span::mixed_site();
-    let name = name.as_ref().map_or_else(|| block.name.unraw().to_string(), syn::LitStr::value);
+    let name = remote.name.as_ref().map_or_else(|| block.name.unraw().to_string(), syn::LitStr::value);
     let envelope = message::envelope(block);
     let (mut contract, mut written, mut read) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     for handler in &block.handlers {
