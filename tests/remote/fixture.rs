@@ -26,8 +26,17 @@ impl Place {
         name: &str,
         settings: impl FnOnce(NodeBuilder) -> NodeBuilder,
     ) -> Self {
+        Self::bare(network, name, |builder| settings(builder.serve::<Listener>().serve::<Tight>())).await
+    }
+
+    /// As `with`, but it serves echoes alone.
+    pub(crate) async fn bare(
+        network: &Network,
+        name: &str,
+        settings: impl FnOnce(NodeBuilder) -> NodeBuilder,
+    ) -> Self {
         let system = ActorSystem::new(name);
-        let builder = Node::builder(&system).serve::<Echo>().serve::<Listener>().serve::<Tight>();
+        let builder = Node::builder(&system).serve::<Echo>();
         let node = settings(builder).join(network.transport(&format!("{name}:1"))).await.expect("it joins");
         let letters = system.events().subscribe_to(Interest::DEAD_LETTERS);
         Self { system, node, letters }

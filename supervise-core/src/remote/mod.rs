@@ -28,6 +28,8 @@ mod node;
 mod proxy;
 mod refs;
 mod remote_actor;
+#[cfg(all(test, feature = "testkit"))]
+mod tests;
 mod transport;
 mod wire;
 

@@ -151,6 +151,12 @@ impl NodeCore {
         self.names().own.values().flatten().any(|named| named.uid == uid)
     }
 
+    /// Whether a peer has names.
+    #[cfg(all(test, feature = "testkit"))]
+    pub(super) fn knows_names(&self) -> bool {
+        !self.names().peers.is_empty()
+    }
+
     fn tell_all(&self, name: &str, actor: &WireRef, is_taken: bool) {
         for link in self.all_links() {
             tell(&link, name, actor, is_taken);
