@@ -47,6 +47,12 @@ impl<A> ActorRef<A> {
         self.core().uid
     }
 
+    /// Whether the actor lives in this process. The actors of other nodes do not (feature `remote`). For those, `Ok` of a
+    /// tell says only that the message is queued here.
+    pub fn is_local(&self) -> bool {
+        self.core().is_local()
+    }
+
     /// The same ref, without its actor's type.
     pub fn to_any(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
@@ -259,9 +265,10 @@ impl<A: Actor> ActorRef<A> {
                     Ok(outcome) => return outcome,
                     Err(message) => message,
                 };
-                let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, asked);
+                let (reason, why) = self.core().why_closed();
+                let lost = Lost::new(A::message_name(&message), reason, asked);
                 self.core().lost(lost);
-                Err(SendError::new(message, SendErrorReason::Stopped))
+                Err(SendError::new(message, why))
             }
             Pushed::Displaced(message) => {
                 let name = A::message_name(&message);
@@ -356,8 +363,9 @@ impl<A: Actor> ActorRef<A> {
 
     /// The error for a message whose sender gets it back, because the actor has ended.
     fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
-        self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-        SendError::new(message, SendErrorReason::Stopped)
+        let (reason, why) = self.core().why_closed();
+        self.core().dead_letter(A::message_name(&message), reason);
+        SendError::new(message, why)
     }
 }
 
@@ -443,8 +451,16 @@ impl AnyActorRef {
         self.core().uid
     }
 
+    /// Whether the actor lives in this process, see [`ActorRef::is_local`].
+    pub fn is_local(&self) -> bool {
+        self.core().is_local()
+    }
+
     /// The actor's name under its parent.
     pub fn name(&self) -> &str {
+        if !self.core().is_local() {
+            return self.core().name.rsplit('/').next().unwrap_or_default();
+        }
         &self.core().name
     }
 

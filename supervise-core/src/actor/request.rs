@@ -172,6 +172,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
             // Only a durable mailbox gives this reason.
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => {}
+            SendErrorReason::Unreachable => {
+                drop_because(AskError::Undeliverable, message);
+            }
         }
     }
 
@@ -378,6 +381,7 @@ fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
         SendErrorReason::MailboxFull => AskError::MailboxFull,
         #[cfg(feature = "durable")]
         SendErrorReason::NotAccepted => reason.into(),
+        SendErrorReason::Unreachable => AskError::Undeliverable,
     }
 }
 
@@ -422,6 +426,9 @@ pub enum SendErrorReason {
     #[cfg(feature = "durable")]
     #[error("the durable mailbox did not accept the message")]
     NotAccepted,
+    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
+    #[error("the actor's node was given up")]
+    Unreachable,
 }
 
 impl<M> SendError<M> {
@@ -498,6 +505,14 @@ pub enum AskError {
     #[cfg(feature = "durable")]
     #[error("{0}")]
     NotAccepted(#[source] crate::durable::AcceptError),
+    /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
+    /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
+    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
+    #[error("the message could not be delivered to another node, and was not handled")]
+    Undeliverable,
+    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
+    #[error("the connection to the actor's node was lost: the message may have been handled")]
+    ConnectionLost,
 }
 
 /// A circuit breaker refuses messages while its child is down.
@@ -533,7 +548,9 @@ impl AskError {
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
-            | Self::CircuitOpen(_) => None,
+            | Self::CircuitOpen(_)
+            | Self::Undeliverable
+            | Self::ConnectionLost => None,
             #[cfg(feature = "durable")]
             Self::NotAccepted(_) => None,
         }
@@ -547,6 +564,7 @@ impl From<SendErrorReason> for AskError {
             SendErrorReason::MailboxFull => Self::MailboxFull,
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
+            SendErrorReason::Unreachable => Self::Undeliverable,
         }
     }
 }

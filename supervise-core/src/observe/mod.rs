@@ -295,6 +295,14 @@ impl Observer {
         }
     }
 
+    /// Reports what happened to another node.
+    #[cfg(feature = "remote")]
+    pub(crate) fn node(&self, event: Event) {
+        if self.events.hears(Interest::FAILURES) {
+            self.events.publish(event);
+        }
+    }
+
     /// Reports, at the end of a system, how many dead letters and failures got no line.
     pub(crate) fn end(&self) {
         self.tell_missed(None);
