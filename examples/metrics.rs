@@ -16,8 +16,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use supervise::metrics::Metrics;
 use supervise::ActorSystem;
+use supervise::metrics::Metrics;
 
 use self::shop::Shop;
 
