@@ -1,5 +1,25 @@
 #![doc = include_str!("../README.md")]
 //!
+//! # The first questions
+//!
+//! - **What is `ReaderRef`?** `#[actor]` on `struct Reader` generates it; spawning returns it. It is a handle that is cheap to clone,
+//!   stays valid across restarts, and compares equal to other refs of the same actor. Dropping it stops nothing.
+//! - **What can I call on it?** One method for each `#[handler]`, with the same name and arguments. It returns a [`Request`]:
+//!   `.await` asks and gives the reply or an [`AskError`], `.tell()` sends without waiting, `.send().await` waits for room in a
+//!   bounded mailbox, `.timeout(..)` limits an ask. What all refs have, such as `stop` and `path`, is in [`ActorRef`], which
+//!   `actor_ref()` returns. The generated type has its own page in the documentation of your crate, with the docs of the handlers.
+//! - **How does a handler answer with an error and go on?** A returned `Err` is a failure of the actor, and its supervisor decides about
+//!   it. An error that is only an answer is a `Reply<Result<T, E>>`: return [`Reply`]`(Err(..))`. This matters most where a handler asks
+//!   another actor: `child.read().await?` makes the asking actor fail whenever the child fails.
+//! - **What does an actor without `#[supervise]` do about its children?** It restarts a child that failed, at once and without a
+//!   limit, and stops a child that cannot start ([rule 3.3](docs::semantics#rule-3.3)). With the attribute, the strategy is `one_for_one` unless you
+//!   name another one, and there is no limit and no backoff unless you write them. **At a limit the child stops for good**, unless
+//!   `on_limit = Escalate` says otherwise ([rule 7.6](docs::semantics#rule-7.6)).
+//! - **What happens to my message when it makes the actor fail?** It is dropped, and its asker gets `AskError::Failed` with the cause
+//!   ([rule 2.2](docs::semantics#rule-2.2)). Messages behind it wait and are handled after the restart. With
+//!   `#[handler(redeliver = 3)]` the message is delivered again ([rule 4.8](docs::semantics#rule-4.8)). What nobody can handle any more
+//!   becomes a dead letter ([rules 10](docs::semantics#rule-10.1)).
+//!
 //! # Where to go from here
 //!
 //! - [`macro@actor`] and [`macro@supervise`] document the attributes.
@@ -9,6 +29,7 @@
 //! - `console` (feature `console`) shows what is wrong in a running system.
 //! - `metrics` (feature `metrics`) measures a running system for Prometheus and others.
 //! - `spans` (feature `spans`) gives each message a span of `tracing`.
+//! - `durable` (feature `durable`) keeps what was accepted across crashes.
 //! - `testkit` (feature `testkit`) gives each test a private system on a paused clock.
 //! - [`Actor`] and [`Supervisor`] are the traits that the attributes implement. You can implement them by hand.
 //! - [`docs::cookbook`] covers what services need, with programs that run.
@@ -25,6 +46,8 @@ pub use supervise_core::*;
 
 #[cfg(feature = "console")]
 pub mod console;
+#[cfg(feature = "durable")]
+pub mod durable;
 #[cfg(any(feature = "console", feature = "metrics"))]
 #[cfg_attr(not(feature = "console"), allow(dead_code, reason = "the metrics need a part of it"))]
 mod marks;
@@ -48,6 +71,8 @@ pub mod docs {
     pub mod cookbook {
         #[doc = include_str!("../docs/cookbook/service.md")]
         pub mod service {}
+        #[doc = include_str!("../docs/cookbook/shutdown.md")]
+        pub mod shutdown {}
         #[doc = include_str!("../docs/cookbook/http.md")]
         pub mod http {}
         #[doc = include_str!("../docs/cookbook/tasks.md")]
@@ -67,6 +92,13 @@ pub mod docs {
         pub mod routing {}
         #[doc = include_str!("../docs/cookbook/tcp.md")]
         pub mod tcp {}
+        #[doc = include_str!("../docs/cookbook/connections.md")]
+        pub mod connections {}
+        #[cfg(feature = "testkit")]
+        #[doc = include_str!("../docs/cookbook/testing.md")]
+        pub mod testing {}
+        #[doc = include_str!("../docs/cookbook/deploying.md")]
+        pub mod deploying {}
     }
     /// Guides for people who know another way to write actors. Each has a table of what to write instead, the differences, and a
     /// program that compiles and runs as a test.
@@ -82,6 +114,9 @@ pub mod docs {
         #[doc = include_str!("../docs/guides/tokio_tasks.md")]
         pub mod tokio_tasks {}
     }
+    #[cfg(feature = "durable")]
+    #[doc = include_str!("../docs/durable.md")]
+    pub mod durable {}
     #[cfg(feature = "console")]
     #[doc = include_str!("../docs/console.md")]
     pub mod console {}
@@ -156,7 +191,9 @@ pub mod docs {
 /// #[actor]
 /// impl Office {
 ///     #[handler]
-///     async fn length(&self) -> Result<usize, AskError> { Ok(self.reader.actor().read().await?.len()) }
+///     async fn length(&self) -> Reply<Result<usize, AskError>> {
+///         Reply(self.reader.actor().read().await.map(|text| text.len()))
+///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -164,11 +201,14 @@ pub mod docs {
 /// let system = ActorSystem::new("town");
 /// let path = PathBuf::from("Cargo.toml");
 /// let office = system.spawn("office", move || Office { path: path.clone(), reader: Child::default() })?;
-/// assert!(office.length().await? > 0);
+/// assert!(office.length().await?? > 0);
 /// # system.terminate().await;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// `self.reader` is a [`Child`], and `self.reader.actor()` is the ref to send to. If the reader fails, `read().await` is an `Err`. The
+/// handler passes that error on in a [`Reply`], so that it reaches the asker and does not make the office fail too.
 ///
 /// The first closure runs once for each instance of the parent, on the parent's turn, and returns the child's factory. When it
 /// runs, the children of the fields above are already running. To give a sibling access to another child, clone the field

@@ -133,6 +133,9 @@ impl<K: ChildKey, C: Actor> Seat<K, C> {
                 Added::Yes => state.in_sweeps |= to_sweeps,
                 Added::LookAgain => continue,
                 Added::Closed => return Err(SpawnError::Stopping { parent: self.map.registry().path() }),
+                Added::Full { limit } => {
+                    return Err(SpawnError::TooManyChildren { parent: self.map.registry().path(), limit });
+                }
             }
             let made = self.make(&name, &mut Vec::new(), &mut state);
             if made.is_err() {

@@ -198,9 +198,9 @@ impl<C: Actor> Shared<C> {
         let now = self.now();
         let mut state = self.state();
         let delay = if failure.is_initialization() {
-            state.count.failed_to_start(0, &delays, now, fastrand::f64())
+            state.count.failed_to_start(child.runs, &delays, now, fastrand::f64())
         } else {
-            state.count.failed(&delays, now, fastrand::f64())
+            state.count.failed_in_run(child.runs, &delays, now, fastrand::f64())
         };
         if state.count.count() < self.failures {
             return Ok((after(None), rule));

@@ -133,6 +133,8 @@ pub struct ChildInfo {
     pub restarts: u32,
     /// Whether a restart under way will answer the failure, so that no limit and no backoff counts it (rule 7.10).
     pub(crate) is_answered: bool,
+    /// How many times the child has begun to run. It wraps.
+    pub(crate) runs: u8,
 }
 
 /// The default table. An actor stops if it could not start itself, was killed, or broke a death pact. Every other failed actor

@@ -120,14 +120,14 @@ impl ::supervise::Supervisor for Standings {
             FeedError,
         >(failure) {
             #[deny(unreachable_patterns)]
-            match ::supervise::NoRuleFor(error) {
-                ::supervise::NoRuleFor(FeedError::Malformed { .. }) => {
+            match ::supervise::AddRuleFor(error) {
+                ::supervise::AddRuleFor(FeedError::Malformed { .. }) => {
                     return ::core::result::Result::Ok((
                         ::supervise::Directive::Resume,
                         ::core::option::Option::Some(0u16),
                     ));
                 }
-                ::supervise::NoRuleFor(
+                ::supervise::AddRuleFor(
                     FeedError::Timeout,
                 ) if ::supervise::__private::guard::<
                     FeedError,

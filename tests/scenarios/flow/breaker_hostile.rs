@@ -299,3 +299,52 @@ async fn a_crowd_of_askers_gets_an_answer_each() {
     assert_eq!(all[0] + all[1], handled.load(Ordering::Relaxed));
     system.terminate().await;
 }
+
+/// Depends on an actor that it starts when it is told to, and that cannot start.
+#[actor]
+#[supervise(one_for_one, on(_) = Escalate)]
+struct Dependent;
+
+#[actor]
+impl Dependent {
+    #[handler]
+    fn depend(&mut self, ctx: &mut Context<Self>) -> Result<(), SpawnError> {
+        ctx.spawn("dependency", || Unstartable).map(drop)
+    }
+
+    #[handler]
+    fn fail(&mut self) -> Result<(), Down> {
+        Err(Down)
+    }
+
+    #[handler]
+    fn works(&self) -> bool {
+        true
+    }
+}
+
+#[actor]
+struct Unstartable;
+
+#[actor]
+impl Unstartable {
+    #[pre_start]
+    fn refuse(&mut self) -> Result<(), Down> {
+        Err(Down)
+    }
+}
+
+/// Rule 7.8: the child ran for longer than any delay, so a start that fails below it counts as the first failure again.
+#[supervise::test]
+async fn a_failed_start_below_the_child_counts_anew_after_a_quiet_time(system: &TestSystem) {
+    system.allow_failures();
+    let breaker = CircuitBreaker::around("dependent", || Dependent, delays());
+    let breaker = system.spawn_with("breaker", breaker.props()).unwrap();
+    assert!(matches!(breaker.fail().await, Err(AskError::Failed(_))));
+    system.advance(SECOND * 11).await;
+    assert!(breaker.works().await.unwrap());
+    system.advance(SECOND * 3600).await;
+    breaker.depend().await.unwrap();
+    system.settle().await;
+    assert!(breaker.actor_ref().refuses_for().await.unwrap().is_some_and(|wait| wait <= SECOND * 10));
+}

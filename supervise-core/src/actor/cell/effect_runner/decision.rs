@@ -68,10 +68,10 @@ impl<A: Actor> EffectRunner<A> {
     ) -> Result<Directive, Failure> {
         let protocol = self.cell.core.protocol();
         let info = protocol.child_info(child);
-        let is_answered = protocol.decides_answered_failure();
+        let (is_answered, runs) = protocol.deciding();
         drop(protocol);
         let (name, restarts) = info.unwrap_or_else(|| (ActorName::from(""), 0));
-        let info = ChildInfo { name, restarts, is_answered };
+        let info = ChildInfo { name, restarts, is_answered, runs };
         let decided = contained(|| match self.policy() {
             Some(policy) => {
                 let (ruled, strategy) = (policy.decide)(cause, &info)?;
