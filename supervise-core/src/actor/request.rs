@@ -79,7 +79,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     }
 }
 
-impl<'a, A: Actor, T, K> Request<'a, A, T, K> {
+impl<A: Actor, T, K> Request<'_, A, T, K> {
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a carrier task.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
