@@ -143,7 +143,7 @@ impl<A: RemoteActor> Proxy<A> {
         let name = A::message_name(&message);
         let mut out = Outgoing::default();
         let link = Arc::clone(&self.link);
-        let written = contained(|| scope(&link.node(), || A::encode(message, &mut out)));
+        let written = contained(|| scope(&link.node(), || <A as RemoteActor>::encode(message, &mut out)));
         let Outgoing { handler, body: arguments, reply } = out;
         let reason = match written {
             Ok(Ok(())) if arguments.len() > link.max_message() => DeadLetterReason::TooLarge,

@@ -70,7 +70,7 @@ fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Argum
     let core = to.core();
     let name = A::CONTRACT.iter().find(|known| known.name == handler).map_or("unknown", |known| known.name);
     let Some(actor) = to.downcast::<A>() else { return Delivered::Gone };
-    let read = contained(|| A::decode(handler, &mut arguments));
+    let read = contained(|| <A as RemoteActor>::decode(handler, &mut arguments));
     let asked = arguments.into_asked();
     let lost = |reason, asked: Option<super::codec::Asked>| {
         let is_asked = asked.is_some();
@@ -99,6 +99,12 @@ fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
         SendErrorReason::Stopped | SendErrorReason::Unreachable => {
             drop_because(actor.core().end_reason().into_ask_error(), message);
             Delivered::Gone
+        }
+        // A push stores nothing.
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => {
+            drop_because(AskError::Unanswered, message);
+            Delivered::Taken
         }
         SendErrorReason::MailboxFull => {
             let name = A::message_name(&message);

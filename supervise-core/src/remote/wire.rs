@@ -188,6 +188,9 @@ impl From<&AskError> for WireError {
             AskError::CircuitOpen(open) => {
                 Self::CircuitOpen { breaker: open.breaker.to_string(), retry_after: open.retry_after }
             }
+            // Nothing was handled.
+            #[cfg(feature = "durable")]
+            AskError::NotAccepted(_) => Self::Undeliverable,
             AskError::Undeliverable => Self::Undeliverable,
             AskError::ConnectionLost => Self::ConnectionLost,
             AskError::Unanswered

@@ -14,6 +14,7 @@ mod ordinary;
 mod reference;
 mod remote;
 mod reply;
+mod stored;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};

@@ -10,6 +10,7 @@ pub(crate) mod message;
 mod own_type;
 pub(crate) mod remote;
 mod reply;
+pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
 
