@@ -11,6 +11,7 @@
 //! | `generated` | what generated code calls |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
+//! | `remote` | refs to actors of other nodes, and the association of two nodes (feature `remote`) |
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
 //! | `shutdown` | [`CoordinatedShutdown`], signals, and waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
@@ -50,6 +51,8 @@ mod keyed;
 mod mailbox;
 mod observe;
 pub mod pattern;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod shutdown;
 mod shutdown_plan;
 pub mod supervision;

@@ -37,6 +37,8 @@ pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
+#[cfg(feature = "remote")]
+pub(crate) use self::cell::{AnyCell, Core, System};
 pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
@@ -62,6 +64,8 @@ pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
+#[cfg(feature = "remote")]
+pub(crate) use self::reply::{ErasedSlot, is_abandoned};
 pub use self::request::{
     Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
     SendErrorReason, Transient,

@@ -138,7 +138,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
         if const { A::DURABLE.is_some() } {
             return self.to.tell_stored(self.message).map(|()| answer);
         }
-        let guard = self.to.enter();
+        let guard = self.to.enter_to_ask();
         let pushed = guard.push(self.message);
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
@@ -169,6 +169,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
             // Only a durable mailbox gives this reason.
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => {}
+            SendErrorReason::Unreachable => {
+                drop_because(AskError::Undeliverable, message);
+            }
         }
     }
 
@@ -300,7 +303,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         if const { A::DURABLE.is_some() } {
             return self.poll_stored::<LIMITED>(answer, cx);
         }
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         if LIMITED
             && guard.is_guarded()
             && let Some(limit) = to.core().ask_timeout()
@@ -356,7 +359,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
@@ -375,6 +378,7 @@ fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
         SendErrorReason::MailboxFull => AskError::MailboxFull,
         #[cfg(feature = "durable")]
         SendErrorReason::NotAccepted => reason.into(),
+        SendErrorReason::Unreachable => AskError::Undeliverable,
     }
 }
 
@@ -419,6 +423,9 @@ pub enum SendErrorReason {
     #[cfg(feature = "durable")]
     #[error("the durable mailbox did not accept the message")]
     NotAccepted,
+    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
+    #[error("the actor's node was given up")]
+    Unreachable,
 }
 
 impl<M> SendError<M> {
@@ -495,6 +502,14 @@ pub enum AskError {
     #[cfg(feature = "durable")]
     #[error("{0}")]
     NotAccepted(#[source] crate::durable::AcceptError),
+    /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
+    /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
+    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
+    #[error("the message could not be delivered to another node, and was not handled")]
+    Undeliverable,
+    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
+    #[error("the connection to the actor's node was lost: the message may have been handled")]
+    ConnectionLost,
 }
 
 /// A circuit breaker refuses messages while its child is down.
@@ -530,7 +545,9 @@ impl AskError {
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
-            | Self::CircuitOpen(_) => None,
+            | Self::CircuitOpen(_)
+            | Self::Undeliverable
+            | Self::ConnectionLost => None,
             #[cfg(feature = "durable")]
             Self::NotAccepted(_) => None,
         }
@@ -544,6 +561,7 @@ impl From<SendErrorReason> for AskError {
             SendErrorReason::MailboxFull => Self::MailboxFull,
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
+            SendErrorReason::Unreachable => Self::Undeliverable,
         }
     }
 }

@@ -36,6 +36,9 @@ pub use settings::*;
 #[cfg(feature = "durable")]
 pub use stored::*;
 
+#[cfg(feature = "remote")]
+pub use serde;
+
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
 pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: Envelope<M>) -> M {
