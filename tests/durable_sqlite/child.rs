@@ -61,8 +61,16 @@ impl Child {
     }
 
     /// Waits for its end.
-    pub fn ended_well(mut self) -> bool {
+    pub fn ended_well(&mut self) -> bool {
         self.process.wait().expect("it has ended").success()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It fails only if the child has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

@@ -127,7 +127,7 @@ async fn backlog(folder: &Path) {
     let path = folder.join("backlog");
     let body: Arc<[u8]> = vec![7; BODY].into();
     let (mut store, queue) = open(&path).await;
-    let mut fill = async |store: &mut SqliteStore, from: u64, to: u64| {
+    let fill = async |store: &mut SqliteStore, from: u64, to: u64| {
         for start in (from..to).step_by(4096) {
             let changes = (start..to.min(start + 4096)).map(|_| append(queue, &body)).collect();
             store.commit(&Group { changes }).await.expect("there is room");
