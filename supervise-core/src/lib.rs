@@ -11,6 +11,7 @@
 //! | `generated` | what generated code calls |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
+//! | `remote` | refs to actors of other nodes, and the association of two nodes (feature `remote`) |
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
 //! | `shutdown` | [`CoordinatedShutdown`], signals, and waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
@@ -50,6 +51,8 @@ mod keyed;
 mod mailbox;
 mod observe;
 pub mod pattern;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod shutdown;
 mod shutdown_plan;
 pub mod supervision;
@@ -57,16 +60,16 @@ pub mod supervision;
 pub mod testkit;
 
 pub use actor::{
-    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AlreadyWatched, Answer, AnyActor, AnyActorRef,
-    Ask, AskError, AskTimeout, AskWithin, Batching, Built, ByHand, ByRequest, Child, CircuitOpen, Configuration,
-    Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides, DecidesAll, DecidesByOuterType,
-    DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope, EscalationsDecidedBy, Factory, FailsWith,
-    FailuresDecidedBy, GivesProps, InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts,
-    NoRuleFor, Ordinary, Props, ProtocolRef, RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled,
-    RulesUseOneNameFor, RuntimeGone, SendError, SendErrorReason, SpawnError, SpentInstance, StartError,
-    StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task, TaskOutput, Terminated,
-    TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches, WatchesAny, Work,
-    WorkId,
+    Actor, ActorRef, ActorSystem, ActorSystemBuilder, ActorType, AddRuleFor, AlreadyWatched, Answer, AnyActor,
+    AnyActorRef, Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, Batching, Built, ByHand, ByRequest,
+    Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
+    DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
+    EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, GivesProps, HasOneRuleOrOneSpellingFor,
+    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef,
+    RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
+    SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
+    TaskOutput, Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy,
+    Watches, WatchesAny, Work, WorkId,
 };
 #[cfg(feature = "durable")]
 pub use actor::{Durable, Keyed};

@@ -71,6 +71,8 @@ pub mod docs {
     pub mod cookbook {
         #[doc = include_str!("../docs/cookbook/service.md")]
         pub mod service {}
+        #[doc = include_str!("../docs/cookbook/shutdown.md")]
+        pub mod shutdown {}
         #[doc = include_str!("../docs/cookbook/http.md")]
         pub mod http {}
         #[doc = include_str!("../docs/cookbook/tasks.md")]

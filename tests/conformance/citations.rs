@@ -24,6 +24,8 @@ const REQUIRED: &[Citing] = &[Citing::Tests, Citing::Code];
 
 const SOURCES: [(Citing, &str); 8] = [
     (Citing::Tests, "tests/conformance"),
+    (Citing::Tests, "tests/console"),
+    (Citing::Tests, "tests/remote"),
     (Citing::Tests, "tests/scenarios"),
     (Citing::Tests, "tests/durable"),
     (Citing::Tests, "tests/simulation"),

@@ -6,6 +6,7 @@ mod explore;
 mod fault;
 mod invariants;
 mod model;
+mod network;
 mod profile;
 mod random;
 mod small_worlds;

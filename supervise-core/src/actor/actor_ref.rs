@@ -47,6 +47,12 @@ impl<A> ActorRef<A> {
         self.core().uid
     }
 
+    /// Whether the actor lives in this process. The actors of other nodes do not (feature `remote`). For those, `Ok` of a
+    /// tell says only that the message is queued here.
+    pub fn is_local(&self) -> bool {
+        self.core().is_local()
+    }
+
     /// The same ref, without its actor's type.
     pub fn to_any(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
@@ -192,8 +198,21 @@ impl<A: Actor> ActorRef<A> {
     /// handles the result.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
+        self.enter_as(false)
+    }
+
+    /// Like [`enter`](Self::enter), for a message whose sender waits for an answer.
+    #[inline]
+    pub(crate) fn enter_to_ask(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
+        self.enter_as(true)
+    }
+
+    #[inline]
+    fn enter_as(&self, asks: bool) -> SendGuard<'_, A::Message, Control, System, Task> {
+        #[cfg(not(feature = "spans"))]
+        let _: bool = asks;
         #[cfg(feature = "spans")]
-        let origin = self.origin();
+        let origin = self.origin(asks);
         let guard = self.mailbox().enter();
         #[cfg(feature = "spans")]
         let guard = guard.behind(origin);
@@ -202,8 +221,8 @@ impl<A: Actor> ActorRef<A> {
 
     /// The span in which a message is sent now. Not under the mailbox's lock, because it asks a subscriber.
     #[cfg(feature = "spans")]
-    fn origin(&self) -> Option<Control> {
-        self.core().system.observer().origin().map(Control::Origin)
+    fn origin(&self, asks: bool) -> Option<Control> {
+        self.core().system.observer().origin(asks).map(Control::Origin)
     }
 
     /// Handles the result of pushing an ask. If the actor was idle, its turn runs before this returns. A mailbox that
@@ -246,9 +265,10 @@ impl<A: Actor> ActorRef<A> {
                     Ok(outcome) => return outcome,
                     Err(message) => message,
                 };
-                let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, asked);
+                let (reason, why) = self.core().why_closed();
+                let lost = Lost::new(A::message_name(&message), reason, asked);
                 self.core().lost(lost);
-                Err(SendError::new(message, SendErrorReason::Stopped))
+                Err(SendError::new(message, why))
             }
             Pushed::Displaced(message) => {
                 let name = A::message_name(&message);
@@ -299,7 +319,7 @@ impl<A: Actor> ActorRef<A> {
             ready!(pin!(consume_budget()).poll(cx));
             #[cfg(feature = "spans")]
             if std::mem::take(&mut is_first) {
-                place.before = self.origin();
+                place.before = self.origin(false);
             }
             match ready!(place.poll(&mut message, cx)) {
                 Ok(task) => {
@@ -343,8 +363,9 @@ impl<A: Actor> ActorRef<A> {
 
     /// The error for a message whose sender gets it back, because the actor has ended.
     fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
-        self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-        SendError::new(message, SendErrorReason::Stopped)
+        let (reason, why) = self.core().why_closed();
+        self.core().dead_letter(A::message_name(&message), reason);
+        SendError::new(message, why)
     }
 }
 
@@ -430,8 +451,16 @@ impl AnyActorRef {
         self.core().uid
     }
 
+    /// Whether the actor lives in this process, see [`ActorRef::is_local`].
+    pub fn is_local(&self) -> bool {
+        self.core().is_local()
+    }
+
     /// The actor's name under its parent.
     pub fn name(&self) -> &str {
+        if !self.core().is_local() {
+            return self.core().name.rsplit('/').next().unwrap_or_default();
+        }
         &self.core().name
     }
 

@@ -165,6 +165,11 @@ impl<A: Actor> Context<A> {
     /// it cannot move a captured value into the actor; clone the value inside the factory. For an actor that owns something
     /// that cannot be made again, such as a socket, use [`spawn_once`](Self::spawn_once) under a table that never restarts.
     ///
+    /// If the child cannot start, this actor's table decides. Without a table, the child stops for good, and asks to it fail with
+    /// [`AskError::StoppedByFailure`](crate::AskError::StoppedByFailure). To try again after growing delays, write
+    /// `on(InitializationFailed) = Restart` in the table
+    /// (rule [3.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-3.3)).
+    ///
     /// # Errors
     ///
     /// If the name is invalid or taken, or this actor is stopping. A failure of the factory is not such an error: it is

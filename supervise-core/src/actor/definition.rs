@@ -432,7 +432,7 @@ where
 
 /// The table of `Self` has a rule for the failure `E`.
 ///
-/// `#[supervise]` writes one impl: for each `E` that [a rule](RulesUseOneNameFor) names, or for every `E` where the table has
+/// `#[supervise]` writes one impl: for each `E` that [a rule](HasOneRuleOrOneSpellingFor) names, or for every `E` where the table has
 /// `on(_)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
@@ -441,16 +441,17 @@ where
 )]
 pub trait Decides<E: ?Sized> {}
 
-/// All rules of the table of `Self` for the error `E` name it in the same way.
+/// The table of `Self` has one rule for the error `E`, or all its rules for `E` spell the type in the same way.
 ///
-/// `#[supervise]` writes an impl for each error that the rules name. Two names of one type, such as `io::Error` and
-/// `std::io::Error`, are two impls, which rustc refuses: a rule under the second name would never match.
+/// `#[supervise]` writes an impl for each error that the rules name. Two spellings of one type, such as `io::Error`
+/// and `std::io::Error`, are two impls, which rustc refuses: a rule in the second spelling would never match. rustc then shows only the
+/// name of this trait, so the name says what to do.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
     note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
 )]
-pub trait RulesUseOneNameFor<E: ?Sized> {}
+pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 
 /// Stands for failed starts in [`Decides`], as `InitializationFailed` in a rule does: a child may escalate the failed start of one of
 /// its own children, with an error of any type. Rule 3.9.

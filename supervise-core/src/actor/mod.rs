@@ -37,6 +37,8 @@ pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
+#[cfg(feature = "remote")]
+pub(crate) use self::cell::{AnyCell, Core, System};
 pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
@@ -49,8 +51,8 @@ pub use self::death_watch::{AnyActor, Terminated};
 pub use self::definition::Durable;
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
-    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, InitializationFailed, NeverFails, NeverRestarts, RefOf,
-    Ruled, RulesUseOneNameFor, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
+    EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleOrOneSpellingFor, InitializationFailed,
+    NeverFails, NeverRestarts, RefOf, Ruled, SupervisedBy, Supervisor, WatchableBy, Watches, WatchesAny,
 };
 pub(crate) use self::description::ActorDescription;
 pub use self::description::{ActorType, DeciderTable, Rule};
@@ -62,14 +64,17 @@ pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
+#[cfg(feature = "remote")]
+pub(crate) use self::reply::{ErasedSlot, is_abandoned};
 pub use self::request::{
-    Ask, AskError, AskTimeout, AskWithin, CircuitOpen, Ordinary, Request, SendError, SendErrorReason, Transient,
+    Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
+    SendErrorReason, Transient,
 };
 #[cfg(feature = "durable")]
 pub use self::stored::Keyed;
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;
 pub use self::table::{
-    DecidesByOuterType, DefaultTable, NoRuleFor, StoppingTable, SupervisionTable, TotalTable, Unchecked,
+    AddRuleFor, DecidesByOuterType, DefaultTable, StoppingTable, SupervisionTable, TotalTable, Unchecked,
 };
 pub use self::work::{Task, TaskOutput, Work, WorkId};

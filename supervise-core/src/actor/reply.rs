@@ -50,6 +50,7 @@ impl<T> Answer<T> {
 impl<T> Future for Answer<T> {
     type Output = Result<T, AskError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let polled = self.slot.poll(cx);
         if polled.is_ready() {

@@ -1,10 +1,12 @@
 //! A request: one message on its way to an actor, told or asked.
 //!
-//! An ask resolves at most once: with the reply, with the failure that it caused, because the actor stopped, because
-//! its mailbox was full, or by its timeout. Except for the timeout, the holder of the [`ReplyTo`] resolves it.
+//! An ask resolves at most once: with the reply, or with an error. The error is the failure that the message caused,
+//! the end of the actor, a full mailbox, or the timeout. The holder of the [`ReplyTo`] resolves the ask, except for the
+//! timeout, which is up to the asker.
 //!
 //! Rules 1.5, 1.7, 19.2, 19.5, 19.6 and 19.8.
 
+mod not_a_future;
 mod within;
 
 use std::fmt;
@@ -17,6 +19,7 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 
+pub use self::not_a_future::AwaitedInAnAsyncBlock;
 pub use self::within::{AskTimeout, AskWithin};
 
 use crate::actor::actor_ref::ActorRef;
@@ -76,7 +79,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     }
 }
 
-impl<'a, A: Actor, T, K> Request<'a, A, T, K> {
+impl<A: Actor, T, K> Request<'_, A, T, K> {
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a carrier task.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
@@ -138,13 +141,13 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
         if const { A::DURABLE.is_some() } {
             return self.to.tell_stored(self.message).map(|()| answer);
         }
-        let guard = self.to.enter();
+        let guard = self.to.enter_to_ask();
         let pushed = guard.push(self.message);
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
 
-    /// Sends the message, and lets its reply go to the asker of another message. A handler that has taken its reply slot uses
-    /// this to hand the slot on. The actor's handler answers as it answers any asker, and a failure reaches the asker too. If
+    /// Sends the message, whose reply then goes to the asker of another message. A handler that has taken its reply
+    /// slot can pass the slot on in this way. If the actor fails at the message, the failure goes to that asker too. If
     /// the actor has stopped, or its bounded mailbox is full and refuses messages, the asker gets the error for that.
     /// Rule [19.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-19.2).
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
@@ -169,6 +172,9 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
             // Only a durable mailbox gives this reason.
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => {}
+            SendErrorReason::Unreachable => {
+                drop_because(AskError::Undeliverable, message);
+            }
         }
     }
 
@@ -258,7 +264,7 @@ impl<A: Actor, T: Send + 'static> Future for Ask<'_, A, T> {
 }
 
 impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
-    /// The asker waits no more (rule 19.8).
+    /// The asker stops waiting (rule 19.8).
     fn give_up(&mut self) {
         self.0 = AskState::Done;
     }
@@ -300,7 +306,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         if const { A::DURABLE.is_some() } {
             return self.poll_stored::<LIMITED>(answer, cx);
         }
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         if LIMITED
             && guard.is_guarded()
             && let Some(limit) = to.core().ask_timeout()
@@ -356,7 +362,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
@@ -375,6 +381,7 @@ fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
         SendErrorReason::MailboxFull => AskError::MailboxFull,
         #[cfg(feature = "durable")]
         SendErrorReason::NotAccepted => reason.into(),
+        SendErrorReason::Unreachable => AskError::Undeliverable,
     }
 }
 
@@ -419,6 +426,9 @@ pub enum SendErrorReason {
     #[cfg(feature = "durable")]
     #[error("the durable mailbox did not accept the message")]
     NotAccepted,
+    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
+    #[error("the actor's node was given up")]
+    Unreachable,
 }
 
 impl<M> SendError<M> {
@@ -467,7 +477,7 @@ pub enum AskError {
     /// Rule [1.5](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.5).
     #[error("the actor has stopped because of a failure: {0}")]
     StoppedByFailure(#[source] Failure),
-    /// There is no answer: the holder of the reply slot ([`ReplyTo`]) dropped it.
+    /// No answer will come: the reply slot ([`ReplyTo`]) was dropped without one.
     #[error("nobody answers: the reply slot was dropped")]
     Unanswered,
     /// The bounded mailbox had no room.
@@ -495,6 +505,14 @@ pub enum AskError {
     #[cfg(feature = "durable")]
     #[error("{0}")]
     NotAccepted(#[source] crate::durable::AcceptError),
+    /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
+    /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
+    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
+    #[error("the message could not be delivered to another node, and was not handled")]
+    Undeliverable,
+    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
+    #[error("the connection to the actor's node was lost: the message may have been handled")]
+    ConnectionLost,
 }
 
 /// A circuit breaker refuses messages while its child is down.
@@ -530,7 +548,9 @@ impl AskError {
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
-            | Self::CircuitOpen(_) => None,
+            | Self::CircuitOpen(_)
+            | Self::Undeliverable
+            | Self::ConnectionLost => None,
             #[cfg(feature = "durable")]
             Self::NotAccepted(_) => None,
         }
@@ -544,6 +564,7 @@ impl From<SendErrorReason> for AskError {
             SendErrorReason::MailboxFull => Self::MailboxFull,
             #[cfg(feature = "durable")]
             SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
+            SendErrorReason::Unreachable => Self::Undeliverable,
         }
     }
 }

@@ -202,8 +202,8 @@ impl ActorSystem {
     /// Rule [25.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-25.1).
     #[cfg(feature = "spans")]
     #[doc(hidden)]
-    pub fn start_spans(&self, level: tracing::Level) {
-        self.core.observer.start_spans(level);
+    pub fn start_spans(&self, level: tracing::Level, asks_as_children: bool) {
+        self.core.observer.start_spans(level, asks_as_children);
     }
 
     /// Counts what happens to the actors of each type, as long as the tally lives. It makes no spawn dearer by more than the count.

@@ -36,6 +36,9 @@ pub use settings::*;
 #[cfg(feature = "durable")]
 pub use stored::*;
 
+#[cfg(feature = "remote")]
+pub use serde;
+
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]
 pub fn open<A: Actor<Message = Envelope<M>>, M>(ctx: &mut Context<A>, envelope: Envelope<M>) -> M {
@@ -339,7 +342,7 @@ pub fn props<P, M: ChildProps>(
 
 /// What the closure of a pattern's field returns.
 #[diagnostic::on_unimplemented(
-    message = "the closure of a pool or of a backoff supervisor must return its props, not `{Self}`",
+    message = "the closure of a pattern (a pool, a backoff supervisor, a circuit breaker) must return its props, not `{Self}`",
     label = "this closure does not return `Props`",
     note = "there is one closure, which runs for each instance of the parent: `|this| Pool::round_robin(4, || Worker).props()`"
 )]

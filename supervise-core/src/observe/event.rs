@@ -156,6 +156,29 @@ pub enum Event {
         /// Who it was: the label of the operator's token.
         by: Arc<str>,
     },
+    /// There is an association with another node (feature `remote`).
+    #[non_exhaustive]
+    NodeUp {
+        /// The node: `system@host:port`.
+        node: Arc<str>,
+    },
+    /// Another node was given up, and all refs to its actors ended (feature `remote`,
+    /// rule [26.3](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.3)).
+    #[non_exhaustive]
+    NodeDown {
+        /// The node: `system@host:port`.
+        node: Arc<str>,
+        /// Why, in a word: `vanished`, `silent`, `lost`.
+        why: &'static str,
+    },
+    /// This node and another one cannot talk to each other (feature `remote`).
+    #[non_exhaustive]
+    NodeRefused {
+        /// The node: `system@host:port`.
+        node: Arc<str>,
+        /// Why, in a word: `version`, `mesh`.
+        why: &'static str,
+    },
     /// A message became a dead letter.
     DeadLetter(DeadLetter),
     /// An actor with a durable mailbox ended, and messages stay in its queue

@@ -24,7 +24,8 @@ const KINDS: usize = 5;
 
 impl Interest {
     /// Failures and what is decided about them: [`Event::Decided`](crate::Event::Decided), `LimitReached`, `DeciderFailed`,
-    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, `Aborted`, and `Intervened`. With the feature `durable` also what happens to the message store.
+    /// `ReportDeferred`, `ReportDropped`, `HookFailed`, `Aborted`, `Intervened`, and those of other nodes: `NodeUp`, `NodeDown`, `NodeRefused`.
+    /// With the feature `durable` also what happens to the message store.
     pub const FAILURES: Self = Self(1);
     /// [`Event::Restarted`](crate::Event::Restarted) and `Resumed`.
     pub const RESTARTS: Self = Self(2);
@@ -68,7 +69,10 @@ impl Interest {
             | Event::ReportDeferred { .. }
             | Event::ReportDropped { .. }
             | Event::HookFailed { .. }
-            | Event::Aborted { .. } => Self::FAILURES,
+            | Event::Aborted { .. }
+            | Event::NodeUp { .. }
+            | Event::NodeDown { .. }
+            | Event::NodeRefused { .. } => Self::FAILURES,
             Event::Restarted { .. } | Event::Resumed { .. } => Self::RESTARTS,
             Event::Started { .. } | Event::Stopped { .. } => Self::LIVES,
             Event::DeadLetter(_) => Self::DEAD_LETTERS,

@@ -12,7 +12,7 @@ use super::intervention::Intervention;
 use super::thinned::{Kind, MOST_LINES, OF_DEAD_LETTERS, OF_FAILURES};
 use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
-use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Standing, Strategy};
+use crate::supervision::{Count, Directive, Log, LogLevel, Note, OnLimit, Outcome, Standing, Strategy};
 
 /// Whether any subscriber may want anything. This runs no code of a subscriber.
 pub(super) fn may_be_on() -> bool {
@@ -160,7 +160,8 @@ pub(super) fn dead_letters_pause() {
 }
 
 pub(super) fn dead_letters_missed(missed: u64) {
-    info!(target: TARGET, missed, "{missed} dead letters were logged at debug level only");
+    let (letters, were) = if missed == 1 { ("letter", "was") } else { ("letters", "were") };
+    info!(target: TARGET, missed, "{missed} dead {letters} {were} logged at debug level only");
 }
 
 pub(super) fn quarantined(letter: &DeadLetter) {
@@ -227,11 +228,11 @@ pub(super) fn shutdown_phase_skipped(phase: &str, tasks: &[&str]) {
 }
 
 pub(super) fn still_stopping(waited: Duration, actors: &dyn Display) {
-    warn!(target: TARGET, ?waited, "still waiting for the end of {actors}");
+    warn!(target: TARGET, waited = %Short(waited), "still waiting for the end of {actors}");
 }
 
 pub(super) fn shutdown_phase_timed_out(phase: &str, timeout: Duration, tasks: &[String]) {
-    warn!(target: TARGET, phase, ?timeout, ?tasks, "a shutdown phase took too long");
+    warn!(target: TARGET, phase, timeout = %Short(timeout), ?tasks, "a shutdown phase took too long");
 }
 
 /// The level of a decision's line, if it is above the debug level.
@@ -250,11 +251,12 @@ pub(super) fn failures_pause(supervisor: &ActorPath) {
 
 pub(super) fn failures_missed(kind: &Kind, missed: u64) {
     let Kind { supervisor, failure, outcome, level } = kind;
+    let (failures, were) = if missed == 1 { ("failure", "was") } else { ("failures", "were") };
     macro_rules! say {
         ($level:ident) => {
             $level!(
                 target: TARGET, %supervisor, failure, outcome, missed,
-                "{missed} more failures of one kind below {} were logged at debug level only", supervisor.name()
+                "{missed} more {failures} of one kind below {} {were} logged at debug level only", supervisor.name()
             )
         };
     }
@@ -324,7 +326,7 @@ struct Follows<'a> {
 
 impl Display for Follows<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let About { actor, gave_up_after, .. } = self.about;
+        let About { actor, gave_up_after, standing, strategy, .. } = self.about;
         let actors = |children: usize, verb: &str| match children {
             1 => format!("it {verb}s"),
             _ => format!("{children} actors {verb}"),
@@ -334,8 +336,18 @@ impl Display for Follows<'_> {
             Outcome::Restarting { children, delay } => {
                 f.write_str(&actors(children, "restart"))?;
                 match delay {
-                    Some(delay) => write!(f, " in {}", InWords(delay)),
-                    None => f.write_str(" at once"),
+                    Some(delay) => write!(f, " in {}", InWords(delay))?,
+                    None => f.write_str(" at once")?,
+                }
+                match standing {
+                    Some(standing) if standing.used >= standing.of => {
+                        write!(f, ", for the last time before its limit ({}): then ", Budget(strategy))?;
+                        match strategy.on_limit {
+                            OnLimit::Stop => f.write_str(&actors(children, "stop")),
+                            OnLimit::Escalate => write!(f, "{} fails too", actor.name()),
+                        }
+                    }
+                    _ => Ok(()),
                 }
             }
             // The root has stopped a guardian.

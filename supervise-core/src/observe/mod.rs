@@ -103,15 +103,15 @@ impl Observer {
 
     /// From now on each message has a span of this level.
     #[cfg(feature = "spans")]
-    pub(crate) fn start_spans(&self, level: tracing::Level) {
-        self.spans.start(level);
+    pub(crate) fn start_spans(&self, level: tracing::Level, asks_as_children: bool) {
+        self.spans.start(level, asks_as_children);
     }
 
-    /// The span that is current, for a message that is about to be sent.
+    /// The span that is current, for a message that is about to be sent, by one who waits for an answer or not.
     #[cfg(feature = "spans")]
     #[inline]
-    pub(crate) fn origin(&self) -> Option<spans::Origin> {
-        self.spans.origin()
+    pub(crate) fn origin(&self, asks: bool) -> Option<spans::Origin> {
+        self.spans.origin(asks)
     }
 
     /// The span of a message, if it is on.
@@ -292,6 +292,14 @@ impl Observer {
         told(|| log::intervened(&actor, uid, what, by));
         if self.events.hears(Interest::FAILURES) {
             self.events.publish(Event::Intervened { actor, uid, what, by: by.into() });
+        }
+    }
+
+    /// Reports what happened to another node.
+    #[cfg(feature = "remote")]
+    pub(crate) fn node(&self, event: Event) {
+        if self.events.hears(Interest::FAILURES) {
+            self.events.publish(event);
         }
     }
 

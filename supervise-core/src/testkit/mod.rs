@@ -38,6 +38,7 @@
 
 mod patience;
 mod probe;
+mod seen;
 mod settle;
 #[cfg(feature = "durable")]
 mod stored;
@@ -45,12 +46,13 @@ mod stored;
 mod tests;
 mod watch;
 
+use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -59,11 +61,12 @@ use std::time::Duration;
 
 use self::patience::Patience;
 pub use self::probe::{ProbeHandle, TestProbe};
+use self::seen::{Happened, NotFound, complain};
 #[cfg(feature = "durable")]
 pub use self::stored::{Crash, Fault, TestStore};
 use self::watch::{Limits, Signs, Watch};
 
-use crate::actor::{ActorSystem, ActorSystemBuilder, TypedRef};
+use crate::actor::{Actor, ActorSystem, ActorSystemBuilder, RefOf, TypedRef};
 use crate::base::{ActorPath, contained};
 use crate::failure::Failure;
 use crate::observe::{DeadLetter, Event, Events};
@@ -303,24 +306,52 @@ impl TestSystem {
         self.log.borrow_mut().dead_letters_allowed = true;
     }
 
+    /// Lets the actors settle, and returns the actor at this path: a declared child whose field is private, for example.
+    ///
+    /// `system.actor::<Fetcher>("/user/gateway/fetcher").await` is the child of the field `fetcher` of the actor `gateway`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no actor at this path, or one of another type. The message names the place of the call and what there is instead.
+    #[track_caller]
+    pub fn actor<A: Actor>(&self, path: impl AsRef<str>) -> impl Future<Output = RefOf<A>> {
+        let place = Location::caller();
+        async move {
+            self.settle().await;
+            let path = path.as_ref();
+            match self.system.find(path).and_then(|actor| actor.downcast::<A>()) {
+                Some(actor) => actor.into(),
+                None => complain(place, &NotFound { tree: &self.system.tree(), path, meant: type_name::<A>() }),
+            }
+        }
+    }
+
     /// Waits until an actor has ended, and returns how it ended. The actor may have ended before the call. If
     /// several actors ended at one path, it returns how the last one ended.
     ///
     /// # Panics
     ///
-    /// If the actor does not end.
-    pub async fn expect_terminated<R: TypedRef>(&self, actor: &R) -> HowEnded {
-        match self.patience.within(PATIENCE / 2, self.system.ended(actor)).await {
-            Some(how) => {
-                self.settle().await;
-                let mut log = self.log.borrow_mut();
-                log.read();
-                match log.ends.get(&actor.actor_ref().path()) {
-                    Some(seen) if how == HowEnded::AlreadyGone => *seen,
-                    _ => how,
+    /// If the actor does not end. The message names the place of the call and what happened, as that of every expectation
+    /// does.
+    #[track_caller]
+    pub fn expect_terminated<R: TypedRef>(&self, actor: &R) -> impl Future<Output = HowEnded> {
+        let place = Location::caller();
+        async move {
+            let ended = self.patience.within(PATIENCE / 2, self.system.ended(actor)).await;
+            self.settle().await;
+            let path = actor.actor_ref().path();
+            let mut log = self.log.borrow_mut();
+            log.read();
+            match (ended, log.ends.get(&path)) {
+                (Some(HowEnded::AlreadyGone), Some(seen)) => *seen,
+                (Some(how), _) => how,
+                (None, _) => {
+                    let tree = self.system.tree();
+                    let state = tree.find(&path).map(|node| format!("it is {:?}; ", node.state()));
+                    let (state, happened) = (state.unwrap_or_default(), Happened(&log.unseen));
+                    complain(place, &format_args!("expected {path} to end, but it did not; {state}{happened}"))
                 }
             }
-            None => panic!("expected {} to end, but it did not", actor.actor_ref().path()),
         }
     }
 
@@ -329,9 +360,10 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect_decision<R: TypedRef>(&self, actor: &R) -> Decision {
+    #[track_caller]
+    pub fn expect_decision<R: TypedRef>(&self, actor: &R) -> impl Future<Output = Decision> {
         let path = actor.actor_ref().path();
-        self.expect(&format!("a decision about {path}"), |event| match event {
+        self.expect(format!("a decision about {path}"), move |event| match event {
             Event::Decided { supervisor, child, failure, directive, outcome, .. } if *child == path => {
                 Some(Decision {
                     supervisor: supervisor.clone(),
@@ -342,7 +374,6 @@ impl TestSystem {
             }
             _ => None,
         })
-        .await
     }
 
     /// Lets the actors settle, and takes `times` restarts of this actor, with the decisions that led to them.
@@ -350,12 +381,25 @@ impl TestSystem {
     /// # Panics
     ///
     /// If it was restarted more or fewer times.
-    pub async fn expect_restarts<R: TypedRef>(&self, actor: &R, times: usize) {
-        let path = actor.actor_ref().path();
-        let restarts =
-            self.take_all(|event| matches!(event, Event::Restarted { actor, .. } if *actor == path)).await;
-        assert_eq!(restarts.len(), times, "restarts of {path}");
-        self.take_all(|event| matches!(event, Event::Decided { child, .. } if *child == path)).await;
+    #[track_caller]
+    pub fn expect_restarts<R: TypedRef>(&self, actor: &R, times: usize) -> impl Future<Output = ()> {
+        let (place, path) = (Location::caller(), actor.actor_ref().path());
+        async move {
+            self.settle().await;
+            let mut log = self.log.borrow_mut();
+            log.read();
+            let is_restart = |event: &Event| matches!(event, Event::Restarted { actor, .. } if *actor == path);
+            let restarts = log.unseen.iter().filter(|event| is_restart(event)).count();
+            if restarts != times {
+                let (were, happened) = (if restarts == 1 { "was" } else { "were" }, Happened(&log.unseen));
+                complain(
+                    place,
+                    &format_args!("expected {times} restarts of {path}, but there {were} {restarts}; {happened}"),
+                )
+            }
+            let is_decision = |event: &Event| matches!(event, Event::Decided { child, .. } if *child == path);
+            log.unseen.retain(|event| !is_restart(event) && !is_decision(event));
+        }
     }
 
     /// Lets the actors settle, and takes a failure of this actor that its supervisor escalated.
@@ -363,9 +407,10 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect_escalated<R: TypedRef>(&self, actor: &R) -> Failure {
+    #[track_caller]
+    pub fn expect_escalated<R: TypedRef>(&self, actor: &R) -> impl Future<Output = Failure> {
         let path = actor.actor_ref().path();
-        self.expect(&format!("an escalated failure of {path}"), |event| match event {
+        self.expect(format!("an escalated failure of {path}"), move |event| match event {
             Event::Decided { child, failure, outcome: Outcome::Escalated | Outcome::LimitEscalated, .. }
                 if *child == path =>
             {
@@ -373,7 +418,6 @@ impl TestSystem {
             }
             _ => None,
         })
-        .await
     }
 
     /// Lets the actors settle, and takes a dead letter for this actor.
@@ -381,13 +425,13 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> DeadLetter {
+    #[track_caller]
+    pub fn expect_dead_letter<R: TypedRef>(&self, actor: &R) -> impl Future<Output = DeadLetter> {
         let path = actor.actor_ref().path();
-        self.expect(&format!("a dead letter for {path}"), |event| match event {
+        self.expect(format!("a dead letter for {path}"), move |event| match event {
             Event::DeadLetter(letter) if letter.recipient == path => Some(letter.clone()),
             _ => None,
         })
-        .await
     }
 
     /// Lets the actors settle, and takes the first event for which `pick` returns `Some`.
@@ -395,17 +439,25 @@ impl TestSystem {
     /// # Panics
     ///
     /// If there is none.
-    pub async fn expect<T>(&self, what: &str, mut pick: impl FnMut(&Event) -> Option<T>) -> T {
-        self.settle().await;
-        let mut log = self.log.borrow_mut();
-        log.read();
-        let found = log.unseen.iter().enumerate().find_map(|(at, event)| Some((at, pick(event)?)));
-        match found {
-            Some((at, picked)) => {
-                log.unseen.remove(at);
-                picked
+    #[track_caller]
+    pub fn expect<T>(
+        &self,
+        what: impl fmt::Display,
+        mut pick: impl FnMut(&Event) -> Option<T>,
+    ) -> impl Future<Output = T> {
+        let place = Location::caller();
+        async move {
+            self.settle().await;
+            let mut log = self.log.borrow_mut();
+            log.read();
+            let found = log.unseen.iter().enumerate().find_map(|(at, event)| Some((at, pick(event)?)));
+            match found {
+                Some((at, picked)) => {
+                    log.unseen.remove(at);
+                    picked
+                }
+                None => complain(place, &format_args!("expected {what}; {}", Happened(&log.unseen))),
             }
-            None => panic!("expected {what}; what happened: {:#?}", log.unseen),
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Block {
     pub(crate) cfgs: TokenStream,
     /// The protocols that the handlers implement.
     pub(crate) implements: Vec<Path>,
+    /// Set if the messages travel.
+    pub(crate) remote: Option<Remote>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) watches: Vec<Watch>,
@@ -39,6 +41,12 @@ pub(crate) struct Block {
     /// Whether the block mentions reply slots.
     pub(crate) keeps_replies: bool,
     pub(crate) stash: Option<Stash>,
+}
+
+/// The messages travel to other machines.
+pub(crate) struct Remote {
+    /// The name on the wire, if it is not that of the type.
+    pub(crate) name: Option<LitStr>,
 }
 
 /// A method that handles one kind of message.

@@ -10,7 +10,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Data, DeriveInput, LitInt, Meta, Path};
 
-pub(crate) use child::child_name;
+pub(crate) use child::{child_name, limit};
 
 use super::is;
 use super::model::{Declaration, Mailbox};

@@ -7,13 +7,15 @@ use proc_macro2::Ident;
 use syn::{LitStr, Path, Visibility};
 
 use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
+use crate::block::model::Remote;
 use crate::block::parse::batch::size;
 use crate::block::parse::handler::redeliveries;
 use crate::block::parse::implements::implements;
 use crate::block::parse::message::{derives, message, name, visibility};
+use crate::block::parse::remote::remote;
 use crate::block::parse::stored::{stored_flag, stored_name, stored_names};
 use crate::declaration::model::Mailbox;
-use crate::declaration::parse::{child_name, mailbox, module, number, positive, stash};
+use crate::declaration::parse::{child_name, limit, mailbox, module, number, positive, stash};
 use crate::settings::{duration, flag, word};
 use crate::supervise::model::{Backoff, Log, Reset};
 use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
@@ -40,6 +42,8 @@ arguments! {
             "What the enum of the messages looks like.";
         "implements" => implements: Vec<Path> = implements, "implements(Storage, Archive)",
             "The protocols that the handlers implement: for each of their methods, the handler of the same name. The actor's ref then implements them. With the feature `protocol`; see `#[protocol]`.";
+        "remote" => remote: Remote = remote, "remote",
+            "The actor's refs work on other machines, and its messages travel there. `remote = \"shop.Feed\"` is its name on the wire; by default, that is the type's name. With the feature `remote`.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -86,6 +90,8 @@ arguments! {
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",
             "The message's `Debug` hides the arguments.";
+        "local" => local: () = flag, "local",
+            "The message stays on its machine: its arguments and its reply need not travel. For handlers of a `remote` actor.";
         "inline" => inline: () = flag, "inline",
             "If the actor is idle, an ask runs the handler in its own first poll and wakes no worker. For handlers that return immediately; not for an `async fn`. Meanwhile everything else in the asker's task waits, for example timeouts, and asks that are joined with this one.";
         "transient" => transient: () = stored_flag, "transient",
@@ -108,6 +114,8 @@ arguments! {
             "The child's name. Default: the field's name.";
         "idle" => idle: Value<Duration> = length, "idle = \"5m\"",
             "For keyed children: how long a child may handle no message before it is passivated. Default: without limit.";
+        "limit" => limit: Value<usize> = limit, "limit = 10_000",
+            "For keyed children: how many there may be at a time. Set it if the keys come from outside the program. Default: any number.";
     }
 
     /// The arguments of `backoff(..)`.

@@ -96,6 +96,8 @@ struct Owner {
     attempts: BTreeMap<Seq, Stored>,
     /// Whether a handler was begun since the last mark of an idle actor.
     marked: bool,
+    /// The message whose handler was begun last.
+    last: Option<Seq>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -155,6 +157,7 @@ impl World {
                 actions.push(Action::Page(at));
             }
             match (owner.under_way, owner.due) {
+                _ if self.owes(at) => {}
                 (Some(_), _) => {
                     actions.push(Action::Return(at));
                     if limits.failures > 0 {
@@ -219,6 +222,13 @@ impl World {
         }
     }
 
+    /// The store does not know yet what became of a message that has failed. Nothing begins before it does.
+    fn owes(&self, at: usize) -> bool {
+        self.group
+            .iter()
+            .any(|(of, change)| *of == at && matches!(change, Change::Charged(..) | Change::Quarantine(_)))
+    }
+
     fn history(&mut self, at: usize, seq: Seq) -> &mut History {
         self.histories[at].entry(seq).or_default()
     }
@@ -240,11 +250,14 @@ impl World {
             due: None,
             attempts: BTreeMap::new(),
             marked: false,
+            last: None,
         });
     }
 
     fn commit(&mut self, appends: bool) -> Checked {
-        for (at, change) in std::mem::take(&mut self.group) {
+        let group = std::mem::take(&mut self.group);
+        let concerned: Vec<usize> = group.iter().map(|(at, _)| *at).collect();
+        for (at, change) in group {
             let disk = &mut self.disks[at];
             match change {
                 Change::Append if appends => {
@@ -289,6 +302,7 @@ impl World {
                 Change::Release => {}
             }
         }
+        concerned.into_iter().for_each(|at| self.idle(at));
         Ok(())
     }
 
@@ -372,6 +386,7 @@ impl World {
             },
         };
         owner.under_way = Some(seq);
+        owner.last = Some(seq);
         owner.marked = true;
         let Stored { attempts, crashes } = owner.attempts.get(&seq).copied().unwrap_or_default();
         if crashes >= CRASHES {
@@ -417,14 +432,18 @@ impl World {
         let history = self.history(at, seq);
         history.failed += 1;
         history.may_repeat = true;
-        self.idle(at);
     }
 
     /// No handler runs.
     fn idle(&mut self, at: usize) {
+        if self.owes(at) {
+            return;
+        }
         if let Some(owner) = &mut self.owners[at]
             && owner.lane.is_empty()
             && owner.due.is_none()
+            && owner.under_way.is_none()
+            && owner.marked
         {
             owner.marked = false;
             (self.disks[at].begun, self.disks[at].handled) = (None, owner.queue.handled());
@@ -450,16 +469,16 @@ impl World {
         self.suspects = Suspects::new();
         self.tried.clear();
         for at in 0..self.limits.queues {
-            self.owners[at] = None;
+            let last = self.owners[at].take().and_then(|owner| owner.last);
             let disk = &mut self.disks[at];
             if power {
                 // The marks of the last clean end: none.
                 (disk.begun, disk.handled) = (None, Seq(0));
             }
-            let (begun, handled) = (disk.begun, disk.handled);
             for (seq, history) in &mut self.histories[at] {
-                // Rule 27.6: the message under way or just returned; after a power cut all that was not acknowledged.
-                if power || begun == Some(*seq) || *seq > handled {
+                // Rule 27.6: the message under way, or whose handler has just come back; after a power cut all that was not
+                // acknowledged.
+                if power || last == Some(*seq) {
                     history.may_repeat = true;
                 }
             }
@@ -472,9 +491,6 @@ impl World {
             for (seq, history) in histories {
                 if !(history.handled || disk.waiting.contains_key(seq) || disk.quarantine.contains(seq)) {
                     return Err(format!("{seq:?} of queue {at} was accepted and is lost"));
-                }
-                if history.handled && disk.quarantine.contains(seq) && !history.may_repeat && history.failed == 0 {
-                    return Err(format!("{seq:?} of queue {at} was handled and is in quarantine"));
                 }
             }
         }

@@ -227,4 +227,13 @@ pub enum SpawnError {
         /// The intended parent.
         parent: ActorPath,
     },
+    /// There are as many keyed children as their limit allows
+    /// (rule [18.10](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-18.10)).
+    #[error("cannot spawn under {parent}: it has {limit} children, as many as its `limit` allows")]
+    TooManyChildren {
+        /// The children's parent.
+        parent: ActorPath,
+        /// The limit.
+        limit: usize,
+    },
 }

@@ -27,7 +27,7 @@ impl<A: Actor> EffectRunner<A> {
         let core = &self.cell.core;
         observer.count(core.description().type_name(), || match &note {
             Note::Started { again } if !again || core.protocol().runs_for_the_first_time() => Some(Life::Started),
-            // A restart that came to nothing was followed by another creation.
+            // `Started` stands for a restart too: an earlier attempt had failed, and this one succeeded.
             Note::Restarted(_) | Note::Started { .. } => Some(Life::Restarted),
             Note::Aborted => Some(Life::Aborted),
             Note::Stopped(_) => {
@@ -55,8 +55,8 @@ impl<A: Actor> EffectRunner<A> {
         self.left_unanswered(child, cause, outcome);
     }
 
-    /// Records that neither a resume nor a restart answers the failure of a child. Called before the child is
-    /// told anything.
+    /// Records the failure of a child that neither a resume nor a restart answers, as the reason of its end. Must be
+    /// called before the child is told to stop.
     ///
     /// Rule 8.8.
     #[cold]
@@ -92,7 +92,7 @@ impl<A: Actor> EffectRunner<A> {
         if matches!(note, Note::Started { again: true } | Note::Restarted(_))
             && let Some(parent) = &core.parent
         {
-            // The parent counts. Neither lock is held while this one waits for it.
+            // The parent keeps the count. This cell's lock is not held while the parent's is taken.
             about.attempt = parent.core().protocol().failures_in_row(core.id);
         }
         if let Some(id) = note.child() {

@@ -1,4 +1,4 @@
-//! Messages that are not handled in their order: the stash, and messages that are delivered again.
+//! Messages that are set aside and handled later: the stash, and messages that will be delivered again.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::actor::definition::Actor;
 use crate::base::drop_contained;
 use crate::observe::{DeadLetterReason, Lost};
 
-/// Messages that are not handled in their order.
+/// Messages that are set aside and handled later.
 pub(in crate::actor::cell) struct SetAside<M> {
     pub(super) stash: VecDeque<M>,
     /// Messages from the stash that must be checked again, before those that wait.
@@ -25,7 +25,7 @@ pub(in crate::actor::cell) struct SetAside<M> {
 }
 
 impl<A: Actor> EffectRunner<A> {
-    /// The messages that are not handled in their order.
+    /// The messages that are set aside.
     pub(in crate::actor::cell) fn aside(&mut self) -> &mut SetAside<A::Message> {
         self.aside.get_or_insert_with(|| {
             Box::new(SetAside {

@@ -45,7 +45,7 @@ impl<A: Actor> EffectRunner<A> {
     #[inline]
     pub(in crate::actor::cell) fn take_message(&mut self) -> A::Message {
         if A::BATCHES {
-            // It may be gathered. It takes up room in the mailbox until that is known: see `begun`.
+            // The message may join a batch. Until that is known, it takes up room in the mailbox: see `begun`.
             return self.user.take_first();
         }
         self.cell.mailbox.begin_next(&mut self.user)
@@ -168,7 +168,7 @@ impl<A: Actor> EffectRunner<A> {
         self.user.is_empty() && self.timers.is_none() && !self.cell.mailbox.system_waits() && self.gathers() == 0
     }
 
-    /// Ends the turn. The next one comes after those of the other actors in the queue.
+    /// Ends the turn. This actor's next turn comes after those of the actors that are in the queue now.
     pub(in crate::actor::cell) fn give_way(&mut self) {
         self.end_turn();
         let parked = self.cell.mailbox.wake();
