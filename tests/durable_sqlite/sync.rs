@@ -54,7 +54,7 @@ async fn dur_28_a_failed_sync_is_not_repeated_and_the_same_key_is_stored_once() 
 }
 
 /// The child: stores groups, and stores a group again if its outcome is not known.
-pub async fn work(path: &Path) {
+pub(crate) async fn work(path: &Path) {
     let mut desk = open(path).await;
     let mut queue = desk.claim("orders").await.queue;
     for group in 0..GROUPS {

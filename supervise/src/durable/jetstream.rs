@@ -366,8 +366,8 @@ impl Open {
         match change {
             Change::Append(_) | Change::Handled(_) => {}
             Change::Charged { id, attempts, crashes, failures } => {
-                let charge = Charge { attempts: *attempts, crashes: *crashes, failures: failures.clone() };
-                self.charge(*id, charge).await?;
+                let failures = failures.clone();
+                self.charge(*id, Charge { attempts: *attempts, crashes: *crashes, failures }).await?;
             }
             Change::Quarantine { id, fate, failures } => self.confine(*id, *fate, failures.clone()).await?,
             Change::Retry(id) => {
