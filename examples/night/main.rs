@@ -5,14 +5,14 @@
 //! curl -s http://127.0.0.1:6670/text
 //! ```
 //!
-//! Arguments: the number of sessions (100 000), and the seconds after which it ends (never). The gateway is refused, a connection
+//! Arguments: the number of sessions (100 000), and the seconds after which it ends (never). The log goes to stderr. The gateway is refused, a connection
 //! hangs with orders behind it, the mail is near its limit, the audit falls behind, and nobody writes reports any more.
 
 mod shop;
 
 use std::time::Duration;
 
-use supervise::console::Console;
+use supervise::console::{Console, Token};
 use supervise::prelude::*;
 
 use self::shop::Shop;
@@ -22,9 +22,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let sessions = arguments.next().map_or(Ok(100_000), |argument| argument.parse())?;
     let seconds: Option<u64> = arguments.next().map(|argument| argument.parse()).transpose()?;
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let system = ActorSystem::new("shop");
-    let console = Console::of(&system).serve("127.0.0.1:6670")?;
-    println!("http://127.0.0.1:6670");
+    let console = Console::of(&system).allow_actions(Token::random()).serve("127.0.0.1:6670")?;
+    println!("http://127.0.0.1:6670 to read, and for an operator {}", console.operator_url().unwrap_or_default());
     let shop = Shop::open(&system, sessions).await?;
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     for tick in 0_u64.. {

@@ -11,12 +11,14 @@
 //! | `generated` | what generated code calls |
 //! | `testkit` | a private system per test on a paused clock (feature `testkit`) |
 //! | `pattern` | [`pattern`]: the backoff supervisor, the pool |
+//! | `remote` | refs to actors of other nodes, and the association of two nodes (feature `remote`) |
 //! | `keyed` | [`Children`]: one child for each key, passivated when it is idle |
 //! | `shutdown` | [`CoordinatedShutdown`], signals, and waiting for the end of an actor or a system |
 //! | `inspect` | [`Tree`]: a map of the running tree or of the declared one; [`Selection`]: finding actors by path |
 //! | `actor` | [`Actor`], [`ActorRef`], [`Context`], [`Child`], [`Props`], [`Request`], [`ActorSystem`]; `cell` performs what the protocol decides, `dispatch` gives a cell its turns, `work` is the work of an actor beside its handlers |
 //! | `shutdown_plan` | phases and tasks of a coordinated shutdown, callbacks and hooks of a system's end |
 //! | `observe` | [`Event`], [`DeadLetter`] and the log: reports of what happened |
+//! | `durable` | [`durable`]: what a message store must do, and the queues of durable mailboxes (feature `durable`) |
 //! | `mailbox` | two lanes, parking, closing; generic over its messages |
 //! | `failure` | [`Failure`]: what a decider sees |
 //! | `supervision` | the protocol, pure: strategies, limits, backoff, children, restarts as a state machine |
@@ -37,6 +39,8 @@
 
 mod actor;
 mod base;
+#[cfg(feature = "durable")]
+pub mod durable;
 mod failure;
 #[doc(hidden)]
 pub mod generated;
@@ -47,6 +51,8 @@ mod keyed;
 mod mailbox;
 mod observe;
 pub mod pattern;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod shutdown;
 mod shutdown_plan;
 pub mod supervision;
@@ -59,12 +65,14 @@ pub use actor::{
     Child, CircuitOpen, Configuration, Context, DEFAULT_STOP_TIMEOUT, DecidedBy, DeciderTable, Decides,
     DecidesAll, DecidesByOuterType, DeclarationDecidedBy, Declare, DefaultTable, EndReason, Envelope,
     EscalationsDecidedBy, Factory, FailsWith, FailuresDecidedBy, GivesProps, HasOneRuleOrOneSpellingFor,
-    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Props, ProtocolRef, RefOf,
-    Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
+    InitializationFailed, InvalidSettings, MessageFor, NeverFails, NeverRestarts, Ordinary, Props, ProtocolRef,
+    RefOf, Reply, ReplySlot, ReplyTo, Request, Rule, Ruled, RuntimeGone, SendError, SendErrorReason, SpawnError,
     SpentInstance, StartError, StashOverflow, StoppingTable, SupervisedBy, SupervisionTable, Supervisor, Task,
-    TaskOutput, Terminated, TimerKey, TotalTable, TypedRef, Unchecked, UndeclaredChild, WatchableBy, Watches,
-    WatchesAny, Work, WorkId,
+    TaskOutput, Terminated, TimerKey, TotalTable, Transient, TypedRef, Unchecked, UndeclaredChild, WatchableBy,
+    Watches, WatchesAny, Work, WorkId,
 };
+#[cfg(feature = "durable")]
+pub use actor::{Durable, Keyed};
 pub use base::{ActorName, ActorPath, InvalidName, InvalidPath, Uid};
 pub use failure::{During, Failure, FailureKind, PermanentEnded, Stage};
 pub use inspect::{

@@ -1,7 +1,7 @@
 //! `#[actor]` on an impl block: the messages, the ref's methods and the actor's behaviour.
 
 mod expand;
-mod model;
+pub(crate) mod model;
 pub(crate) mod parse;
 
 use proc_macro2::TokenStream;

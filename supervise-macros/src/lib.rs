@@ -58,6 +58,10 @@ use syn::parse::{Parse, ParseStream};
 ///
 #[doc = bounded_arguments!()]
 ///
+/// The arguments in `durable(..)`:
+///
+#[doc = durable_arguments!()]
+///
 /// ## `#[actor(..)]` on an impl block
 ///
 #[doc = block_arguments!()]

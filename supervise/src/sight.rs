@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use supervise_core::{
-    DeadLetterReason, DeciderTable, During, Event, Glimpse, Limit, NodeState, OnLimit, Outcome, Standing,
-    Strategy, Window,
+    DeadLetterReason, DeciderTable, During, Event, Glimpse, Intervention, Limit, NodeState, OnLimit, Outcome,
+    Standing, Strategy, Window,
 };
 
 /// The time since the system began.
@@ -144,6 +144,7 @@ impl<'a> Sight<'a> {
 pub(super) enum Happening {
     Failed(Decision),
     Lost(Loss),
+    Intervened(Intervened),
     /// This many events were missed.
     Missed(u64),
 }
@@ -172,6 +173,15 @@ pub(super) struct Loss {
     pub(super) reason: DeadLetterReason,
 }
 
+/// What an operator did to an actor.
+#[derive(Debug, Clone)]
+pub(super) struct Intervened {
+    /// The actor's path.
+    pub(super) actor: String,
+    pub(super) what: Intervention,
+    pub(super) by: String,
+}
+
 impl Happening {
     /// `None` if the collector does not use this event.
     pub(super) fn of(event: &Event) -> Option<Self> {
@@ -194,6 +204,9 @@ impl Happening {
                 message: letter.message,
                 reason: letter.reason,
             }),
+            Event::Intervened { actor, what, by, .. } => {
+                Self::Intervened(Intervened { actor: actor.local().to_owned(), what: *what, by: by.to_string() })
+            }
             Event::Missed(missed) => Self::Missed(*missed),
             _ => return None,
         })

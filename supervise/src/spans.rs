@@ -27,12 +27,13 @@ use tracing::Level;
 pub struct Spans {
     system: ActorSystem,
     level: Level,
+    asks_as_children: bool,
 }
 
 impl Spans {
     /// The spans of this system's messages, of the level `TRACE`.
     pub fn of(system: &ActorSystem) -> Self {
-        Self { system: system.clone(), level: Level::TRACE }
+        Self { system: system.clone(), level: Level::TRACE, asks_as_children: false }
     }
 
     /// Gives the spans this level.
@@ -40,9 +41,16 @@ impl Spans {
         Self { level, ..self }
     }
 
+    /// Makes the span of a message that was asked a child of the span in which it was asked, for viewers that show no links. A told message
+    /// has a root of its own all the same, and so has a batch of several messages
+    /// (rule [25.1](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-25.1)).
+    pub fn asks_as_children(self) -> Self {
+        Self { asks_as_children: true, ..self }
+    }
+
     /// From now on, each message that an actor of the system handles has a span.
     pub fn start(self) {
-        self.system.start_spans(self.level);
+        self.system.start_spans(self.level, self.asks_as_children);
     }
 }
 

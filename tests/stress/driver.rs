@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use supervise::console::Console;
 use supervise::prelude::*;
 use supervise::testkit;
 use tokio::sync::mpsc;
@@ -68,7 +70,11 @@ pub(crate) fn run(name: &str, profile: Profile) {
         let (tell, reports) = mpsc::unbounded_channel();
         let world = Arc::new(World::new(profile, tell));
         let mut driver = Driver::new(Arc::clone(&world), reports);
+        let over = Arc::new(AtomicBool::new(false));
+        let looker = profile.looked_at.then(|| looker(&system, Arc::clone(&over)));
         let outcome = driver.drive(&system).await;
+        over.store(true, Ordering::Relaxed);
+        let looks = looker.map(|looker| looker.join().expect("it looks"));
         if let Err(Defect { place, what }) = outcome {
             panic!(
                 "{place}: {what}\nseed {}, {profile:?}\nso far {}\n{}",
@@ -78,11 +84,25 @@ pub(crate) fn run(name: &str, profile: Profile) {
             );
         }
         println!("{name}: seed {}, {} in {:.1?}", profile.seed, driver.summary(), began.elapsed());
+        assert!(looks.is_none_or(|looks| looks > 0), "nobody looked");
         drop(driver);
         system.terminate().await;
         assert!(tasks_end().await, "tasks are left, seed {}", profile.seed);
         assert_eq!(world.instances.load(Ordering::SeqCst), 0, "instances are left, seed {}", profile.seed);
     });
+}
+
+/// Looks without pause until it is over, and says how often.
+fn looker(system: &ActorSystem, over: Arc<AtomicBool>) -> JoinHandle<u64> {
+    let mut watch = Console::of(system).by_hand();
+    thread::spawn(move || {
+        let mut looks = 0;
+        while !over.load(Ordering::Relaxed) {
+            watch.look();
+            looks += 1;
+        }
+        looks
+    })
 }
 
 impl Driver {

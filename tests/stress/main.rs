@@ -133,6 +133,17 @@ fn hie_05_and_while_siblings_wait_for_a_backoff_together() {
     run("hie_05 group backoff", Profile { strategy, ..reference() });
 }
 
+/// Looking changes nothing. Rule 22.1.
+#[test]
+fn con_02_the_reference_mix_while_somebody_looks_without_pause() {
+    run("con_02", Profile { looked_at: true, ..reference() });
+}
+
+#[test]
+fn con_02_handlers_and_hooks_wait_while_somebody_looks_without_pause() {
+    run("con_02 waits", Profile { looked_at: true, waits: true, ..reference() });
+}
+
 #[test]
 fn every_message_of_many_producers_comes_to_one_end() {
     producers::run(200_000);

@@ -30,6 +30,8 @@ pub(crate) struct Profile {
     pub(crate) clears: bool,
     /// Whether handlers and hooks wait at await points.
     pub(crate) waits: bool,
+    /// Whether a thread looks at all actors without pause.
+    pub(crate) looked_at: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +94,7 @@ impl Profile {
             strategy: Strategy::one_for_one(),
             clears: false,
             waits: false,
+            looked_at: false,
         }
     }
 }

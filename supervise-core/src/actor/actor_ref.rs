@@ -47,6 +47,12 @@ impl<A> ActorRef<A> {
         self.core().uid
     }
 
+    /// Whether the actor lives in this process. The actors of other nodes do not (feature `remote`). For those, `Ok` of a
+    /// tell says only that the message is queued here.
+    pub fn is_local(&self) -> bool {
+        self.core().is_local()
+    }
+
     /// The same ref, without its actor's type.
     pub fn to_any(&self) -> AnyActorRef {
         AnyActorRef(Arc::clone(&self.cell) as _)
@@ -127,7 +133,25 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn tell(&self, message: impl MessageFor<A>) -> Result<(), SendError<A::Message>> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.tell_stored(message.into_message());
+        }
         self.push(message.into_message())
+    }
+
+    /// Puts a stored message into the lane. Gives it back if the lane is closed.
+    #[cfg(feature = "durable")]
+    pub(crate) fn push_accepted(&self, message: A::Message) -> Result<(), A::Message> {
+        let task = self.mailbox().push_accepted(message)?;
+        self.core().run(task);
+        Ok(())
+    }
+
+    /// Calls the actor, which waits for something that the store has done.
+    #[cfg(feature = "durable")]
+    pub(crate) fn wake(&self) {
+        self.core().run(self.mailbox().wake());
     }
 
     /// The same ref under another actor type with the same messages. It reaches this actor.
@@ -174,8 +198,21 @@ impl<A: Actor> ActorRef<A> {
     /// handles the result.
     #[inline]
     pub(crate) fn enter(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
+        self.enter_as(false)
+    }
+
+    /// Like [`enter`](Self::enter), for a message whose sender waits for an answer.
+    #[inline]
+    pub(crate) fn enter_to_ask(&self) -> SendGuard<'_, A::Message, Control, System, Task> {
+        self.enter_as(true)
+    }
+
+    #[inline]
+    fn enter_as(&self, asks: bool) -> SendGuard<'_, A::Message, Control, System, Task> {
+        #[cfg(not(feature = "spans"))]
+        let _: bool = asks;
         #[cfg(feature = "spans")]
-        let origin = self.origin();
+        let origin = self.origin(asks);
         let guard = self.mailbox().enter();
         #[cfg(feature = "spans")]
         let guard = guard.behind(origin);
@@ -184,8 +221,8 @@ impl<A: Actor> ActorRef<A> {
 
     /// The span in which a message is sent now. Not under the mailbox's lock, because it asks a subscriber.
     #[cfg(feature = "spans")]
-    fn origin(&self) -> Option<Control> {
-        self.core().system.observer().origin().map(Control::Origin)
+    fn origin(&self, asks: bool) -> Option<Control> {
+        self.core().system.observer().origin(asks).map(Control::Origin)
     }
 
     /// Handles the result of pushing an ask. If the actor was idle, its turn runs before this returns. A mailbox that
@@ -228,9 +265,10 @@ impl<A: Actor> ActorRef<A> {
                     Ok(outcome) => return outcome,
                     Err(message) => message,
                 };
-                let lost = Lost::new(A::message_name(&message), DeadLetterReason::Stopped, asked);
+                let (reason, why) = self.core().why_closed();
+                let lost = Lost::new(A::message_name(&message), reason, asked);
                 self.core().lost(lost);
-                Err(SendError::new(message, SendErrorReason::Stopped))
+                Err(SendError::new(message, why))
             }
             Pushed::Displaced(message) => {
                 let name = A::message_name(&message);
@@ -281,7 +319,7 @@ impl<A: Actor> ActorRef<A> {
             ready!(pin!(consume_budget()).poll(cx));
             #[cfg(feature = "spans")]
             if std::mem::take(&mut is_first) {
-                place.before = self.origin();
+                place.before = self.origin(false);
             }
             match ready!(place.poll(&mut message, cx)) {
                 Ok(task) => {
@@ -325,8 +363,9 @@ impl<A: Actor> ActorRef<A> {
 
     /// The error for a message whose sender gets it back, because the actor has ended.
     fn finds_nobody(&self, message: A::Message) -> SendError<A::Message> {
-        self.core().dead_letter(A::message_name(&message), DeadLetterReason::Stopped);
-        SendError::new(message, SendErrorReason::Stopped)
+        let (reason, why) = self.core().why_closed();
+        self.core().dead_letter(A::message_name(&message), reason);
+        SendError::new(message, why)
     }
 }
 
@@ -412,8 +451,16 @@ impl AnyActorRef {
         self.core().uid
     }
 
+    /// Whether the actor lives in this process, see [`ActorRef::is_local`].
+    pub fn is_local(&self) -> bool {
+        self.core().is_local()
+    }
+
     /// The actor's name under its parent.
     pub fn name(&self) -> &str {
+        if !self.core().is_local() {
+            return self.core().name.rsplit('/').next().unwrap_or_default();
+        }
         &self.core().name
     }
 
@@ -446,14 +493,36 @@ impl AnyActorRef {
 
     /// Stops the actor after it has handled all earlier messages. Like [`stop`](Self::stop), this is a stop by request.
     pub fn poison(&self) {
-        // If the actor has already ended, there is nothing to do.
-        let _gone = self.0.push_control(Control::PoisonPill);
+        self.behind_everything(|me| {
+            // If the actor has already ended, there is nothing to do.
+            let _gone = me.0.push_control(Control::PoisonPill);
+        });
+    }
+
+    /// Does something behind everything that the actor was sent: the messages of a durable mailbox may not be in the lane yet.
+    /// Rule 27.10.
+    pub(crate) fn behind_everything(&self, act: impl FnOnce(&Self) + Send + 'static) {
+        #[cfg(feature = "durable")]
+        if let Some(outlet) = self.core().outlet() {
+            let me = self.clone();
+            return outlet.inbox.control(outlet, Box::new(move || act(&me)));
+        }
+        act(self);
     }
 
     /// Stops the actor when it has handled the messages that wait, and refuses further messages. See
     /// [`ActorRef::stop_when_drained`].
     pub fn stop_when_drained(&self) {
-        self.0.drain(Control::PoisonPill);
+        self.drain_behind_everything(Control::PoisonPill);
+    }
+
+    /// Refuses messages from now on, and puts `last` behind those that were sent.
+    pub(crate) fn drain_behind_everything(&self, last: Control) {
+        #[cfg(feature = "durable")]
+        if let Some(outlet) = self.core().outlet() {
+            outlet.refuse();
+        }
+        self.behind_everything(|me| me.0.drain(last));
     }
 
     /// Ends the delay after which this actor would be restarted. See [`ActorRef::retry_now`].
@@ -465,9 +534,11 @@ impl AnyActorRef {
 
     /// Makes the actor fail with [`Killed`](crate::FailureKind::Killed) after it has handled all earlier messages.
     pub fn kill(&self) {
-        if self.0.push_control(Control::Kill).is_err() {
-            self.core().dead_letter("Kill", DeadLetterReason::Stopped);
-        }
+        self.behind_everything(|me| {
+            if me.0.push_control(Control::Kill).is_err() {
+                me.core().dead_letter("Kill", DeadLetterReason::Stopped);
+            }
+        });
     }
 
     /// Whether the actor has ended.

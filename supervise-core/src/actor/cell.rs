@@ -20,6 +20,8 @@
 //! 3. Every drop of a user's value is contained (rule 11.2), each on its own: see [`UserValue`](crate::base::UserValue).
 
 mod any_seat;
+#[cfg(feature = "durable")]
+mod deliveries;
 mod effect_runner;
 mod on_demand;
 mod redelivery;
@@ -44,7 +46,7 @@ use crate::actor::description::ActorDescription;
 use crate::actor::dispatch::{self, Task};
 use crate::actor::end_reason::EndReason;
 use crate::actor::reply::drop_because;
-use crate::actor::request::AskError;
+use crate::actor::request::{AskError, SendErrorReason};
 use crate::actor::system::SystemCore;
 use crate::base::{ActorName, ActorPath, Hold, Uid, drop_contained};
 use crate::failure::Failure;
@@ -359,7 +361,26 @@ impl Core {
             names.push(&*core.name);
             core = parent.core();
         }
+        if !core.name.is_empty() {
+            return ActorPath::elsewhere(&core.name);
+        }
         ActorPath::from_elements(self.system.name(), names.into_iter().rev())
+    }
+
+    /// Whether the actor lives in this process. Only the root has no parent here; an actor of another node has none and is named by
+    /// its whole path.
+    pub(crate) fn is_local(&self) -> bool {
+        self.parent.is_some() || self.name.is_empty()
+    }
+
+    /// Why the mailbox is closed, for a message and for its sender.
+    #[cold]
+    pub(crate) fn why_closed(&self) -> (DeadLetterReason, SendErrorReason) {
+        if matches!(self.end_reason(), EndReason::Unreachable) {
+            (DeadLetterReason::Unreachable, SendErrorReason::Unreachable)
+        } else {
+            (DeadLetterReason::Stopped, SendErrorReason::Stopped)
+        }
     }
 
     /// Invariant 2.

@@ -31,6 +31,8 @@ pub enum EndReason {
     CouldNotStart(Failure),
     /// Its tokio runtime was shut down before it had ended. No hook ran.
     RuntimeGone,
+    /// Its node was given up. Whether the actor has ended is unknown (feature `remote`).
+    Unreachable,
     /// The reason is unknown: the actor is a guardian that ended long ago, or it ended because of a bug in
     /// this crate.
     Unknown,
@@ -41,12 +43,12 @@ impl EndReason {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Failed(failure) | Self::LimitReached(failure) | Self::CouldNotStart(failure) => Some(failure),
-            Self::StoppedItself | Self::Stopped | Self::RuntimeGone | Self::Unknown => None,
+            Self::StoppedItself | Self::Stopped | Self::RuntimeGone | Self::Unreachable | Self::Unknown => None,
         }
     }
 
     /// The reason in one word, for tables and metrics: `stopped_itself`, `stopped`, `failed`, `limit`, `not_started`, `runtime_gone`,
-    /// `unknown`.
+    /// `unreachable`, `unknown`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::StoppedItself => "stopped_itself",
@@ -55,6 +57,7 @@ impl EndReason {
             Self::LimitReached(_) => "limit",
             Self::CouldNotStart(_) => "not_started",
             Self::RuntimeGone => "runtime_gone",
+            Self::Unreachable => "unreachable",
             Self::Unknown => "unknown",
         }
     }
@@ -75,6 +78,7 @@ impl EndReason {
                 AskError::StoppedByFailure(failure)
             }
             Self::StoppedItself | Self::Stopped | Self::RuntimeGone | Self::Unknown => AskError::Stopped,
+            Self::Unreachable => AskError::Undeliverable,
         }
     }
 }
@@ -88,6 +92,7 @@ impl fmt::Display for EndReason {
             Self::LimitReached(failure) => write!(f, "it failed, and the restart limit was reached: {failure}"),
             Self::CouldNotStart(failure) => write!(f, "it could not start: {failure}"),
             Self::RuntimeGone => f.write_str("its runtime was shut down"),
+            Self::Unreachable => f.write_str("its node was given up"),
             Self::Unknown => f.write_str("the reason is not known"),
         }
     }

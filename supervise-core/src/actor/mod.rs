@@ -24,6 +24,8 @@ mod props;
 mod protocol_ref;
 mod reply;
 mod request;
+#[cfg(feature = "durable")]
+mod stored;
 mod system;
 mod table;
 mod waits_for;
@@ -35,6 +37,8 @@ pub(crate) use self::actor_ref::WeakActorRef;
 pub use self::actor_ref::{ActorRef, AnyActorRef, TypedRef};
 pub use self::actor_timers::TimerKey;
 pub use self::batching::Batching;
+#[cfg(feature = "remote")]
+pub(crate) use self::cell::{AnyCell, Core, System};
 pub(crate) use self::cell::{AnySeat, AtClose, Cell, CellProtocol, NewName};
 pub use self::cell::{SpawnError, StashOverflow};
 pub(crate) use self::child::AnyDeclaration;
@@ -43,6 +47,8 @@ pub use self::configuration::{Configuration, InvalidSettings};
 pub use self::context::{AlreadyWatched, Context};
 pub(crate) use self::control::Control;
 pub use self::death_watch::{AnyActor, Terminated};
+#[cfg(feature = "durable")]
+pub use self::definition::Durable;
 pub use self::definition::{
     Actor, Built, DEFAULT_STOP_TIMEOUT, DecidedBy, Decides, DecidesAll, DeclarationDecidedBy,
     EscalationsDecidedBy, FailsWith, FailuresDecidedBy, HasOneRuleOrOneSpellingFor, InitializationFailed,
@@ -58,9 +64,14 @@ pub use self::props::{GivesProps, Props, SpentInstance};
 pub use self::protocol_ref::{Behind, ProtocolRef};
 pub use self::reply::{Answer, Reply, ReplyTo};
 pub(crate) use self::reply::{BatchSlot, answer, drop_because, typed};
+#[cfg(feature = "remote")]
+pub(crate) use self::reply::{ErasedSlot, is_abandoned};
 pub use self::request::{
-    Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Request, SendError, SendErrorReason,
+    Ask, AskError, AskTimeout, AskWithin, AwaitedInAnAsyncBlock, CircuitOpen, Ordinary, Request, SendError,
+    SendErrorReason, Transient,
 };
+#[cfg(feature = "durable")]
+pub use self::stored::Keyed;
 pub use self::system::{ActorSystem, ActorSystemBuilder, RuntimeGone, StartError};
 pub(crate) use self::table::keeps_trying;
 pub use self::table::{

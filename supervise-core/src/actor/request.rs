@@ -11,6 +11,7 @@ mod within;
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -25,6 +26,8 @@ use crate::actor::actor_ref::ActorRef;
 use crate::actor::definition::Actor;
 use crate::actor::dispatch::Task;
 use crate::actor::reply::{Answer, ReplyTo, drop_because};
+#[cfg(feature = "durable")]
+use crate::actor::stored;
 use crate::base::ActorPath;
 use crate::failure::Failure;
 use crate::mailbox::Pushed;
@@ -35,13 +38,24 @@ use crate::observe::DeadLetterReason;
 /// `.await` asks and returns the reply, [`tell`](Self::tell) sends without waiting for a reply, [`send`](Self::send)
 /// waits for room in a bounded mailbox, and [`timeout`](Self::timeout) bounds an ask in time. Dropping a request sends
 /// nothing.
+///
+/// `K` is [`Transient`] for a handler with `#[handler(transient)]`, whose messages a durable mailbox does not store.
 #[must_use = "nothing has been sent yet: `.await` it to ask, `.tell()` it to send"]
-pub struct Request<'a, A: Actor, T> {
-    to: &'a ActorRef<A>,
-    message: A::Message,
+pub struct Request<'a, A: Actor, T, K = Ordinary> {
+    pub(in crate::actor) to: &'a ActorRef<A>,
+    pub(in crate::actor) message: A::Message,
     attach: fn(&mut A::Message, ReplyTo<T>),
     how: How,
+    kind: PhantomData<fn() -> K>,
 }
+
+/// Marks the requests of most handlers, see [`Request`].
+#[derive(Debug, Clone, Copy)]
+pub enum Ordinary {}
+
+/// Marks the requests of handlers whose messages are never stored, see [`Request`].
+#[derive(Debug, Clone, Copy)]
+pub enum Transient {}
 
 /// How a request is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +68,18 @@ enum How {
 impl<'a, A: Actor, T> Request<'a, A, T> {
     /// Makes a request from a message with an empty reply slot. `attach` fills the slot in if the request is asked.
     pub fn new(to: &'a ActorRef<A>, message: A::Message, attach: fn(&mut A::Message, ReplyTo<T>)) -> Self {
-        Self { to, message, attach, how: How::Ordinary }
+        Self { to, message, attach, how: How::Ordinary, kind: PhantomData }
     }
 
+    /// The same request, whose message is never stored.
+    #[doc(hidden)]
+    pub fn transient(self) -> Request<'a, A, T, Transient> {
+        let Self { to, message, attach, how, kind: _ } = self;
+        Request { to, message, attach, how, kind: PhantomData }
+    }
+}
+
+impl<A: Actor, T, K> Request<'_, A, T, K> {
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a carrier task.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
@@ -75,13 +98,17 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     }
 }
 
-impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
+impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// Sends the message without waiting for a reply. The handler's reply is dropped.
     ///
     /// # Errors
     ///
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn tell(self) -> Result<(), SendError<A::Message>> {
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.to.tell_stored(self.message);
+        }
         let guard = self.to.enter();
         self.to.pushed(guard.push(self.message), false)
     }
@@ -96,7 +123,10 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     ///
     /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
-    pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T> {
+    pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T, K> {
+        #[cfg(feature = "durable")]
+        return stored::sending(self.to, self.message);
+        #[cfg(not(feature = "durable"))]
         self.to.push_when_room(self.message)
     }
 
@@ -107,7 +137,11 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     /// If the actor has stopped, or its bounded mailbox is full and refuses messages. The error holds the message.
     pub fn ask(mut self) -> Result<Answer<T>, SendError<A::Message>> {
         let answer = self.attach(None);
-        let guard = self.to.enter();
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.to.tell_stored(self.message).map(|()| answer);
+        }
+        let guard = self.to.enter_to_ask();
         let pushed = guard.push(self.message);
         self.how.pushed(self.to, pushed).map(|()| answer)
     }
@@ -119,6 +153,10 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     pub fn reply_to(mut self, reply: ReplyTo<T>) {
         let asked = reply.is_asked();
         (self.attach)(&mut self.message, reply);
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.to.reply_to_stored(self.message);
+        }
         let guard = self.to.enter();
         let Err(refused) = self.to.pushed(guard.push(self.message), asked) else { return };
         let (reason, message) = (refused.reason(), refused.into_message());
@@ -130,6 +168,12 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
             SendErrorReason::MailboxFull => {
                 let name = A::message_name(&message);
                 self.to.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
+            }
+            // Only a durable mailbox gives this reason.
+            #[cfg(feature = "durable")]
+            SendErrorReason::NotAccepted => {}
+            SendErrorReason::Unreachable => {
+                drop_because(AskError::Undeliverable, message);
             }
         }
     }
@@ -169,7 +213,7 @@ impl<'a, A: Actor, T: Send + 'static> Request<'a, A, T> {
     }
 }
 
-impl<A: Actor, T> fmt::Debug for Request<'_, A, T> {
+impl<A: Actor, T, K> fmt::Debug for Request<'_, A, T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("to", self.to)
@@ -178,12 +222,13 @@ impl<A: Actor, T> fmt::Debug for Request<'_, A, T> {
     }
 }
 
-impl<'a, A: Actor, T: Send + 'static> IntoFuture for Request<'a, A, T> {
+impl<'a, A: Actor, T: Send + 'static, K> IntoFuture for Request<'a, A, T, K> {
     type Output = Result<T, AskError>;
     type IntoFuture = Ask<'a, A, T>;
 
     fn into_future(self) -> Ask<'a, A, T> {
-        Ask(AskState::Unsent(self))
+        let Self { to, message, attach, how, kind: _ } = self;
+        Ask(AskState::Unsent(Request { to, message, attach, how, kind: PhantomData }))
     }
 }
 
@@ -201,6 +246,9 @@ enum AskState<'a, A: Actor, T> {
     Waiting(Answer<T>),
     /// The actor or the system sets a limit.
     Limited(Box<AskWithin<'a, A, T>>),
+    /// The message is stored first.
+    #[cfg(feature = "durable")]
+    Stored(stored::Asking<'a, T>),
     Done,
 }
 
@@ -232,6 +280,8 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             AskState::Waiting(answer) => return Pin::new(answer).poll(cx),
             AskState::Unsent(request) => request,
             AskState::Limited(within) => return Pin::new(&mut **within).poll(cx),
+            #[cfg(feature = "durable")]
+            AskState::Stored(asking) => return asking.as_mut().poll(cx),
             AskState::Done => panic!("an ask was polled after it had completed"),
         };
         let (to, how) = (request.to, request.how);
@@ -252,7 +302,11 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             self.0 = AskState::Done;
             return Poll::Ready(Err(AskError::AskedInCircle(circle)));
         }
-        let guard = to.enter();
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() } {
+            return self.poll_stored::<LIMITED>(answer, cx);
+        }
+        let guard = to.enter_to_ask();
         if LIMITED
             && guard.is_guarded()
             && let Some(limit) = to.core().ask_timeout()
@@ -276,6 +330,26 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
         }
     }
 
+    /// The rest of the first poll of an ask of a durable actor.
+    #[cfg(feature = "durable")]
+    #[cold]
+    fn poll_stored<const LIMITED: bool>(
+        &mut self,
+        answer: Answer<T>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<T, AskError>> {
+        let AskState::Unsent(request) = std::mem::replace(&mut self.0, AskState::Done) else {
+            unreachable!("called with a request")
+        };
+        let (to, name) = (request.to, A::message_name(&request.message));
+        self.0 = AskState::Stored(stored::asking(to, request.message, answer));
+        if LIMITED && let Some(limit) = to.core().ask_timeout() {
+            let asking = Ask(std::mem::replace(&mut self.0, AskState::Done));
+            self.0 = AskState::Limited(Box::new(AskWithin::new(asking, to, name, limit)));
+        }
+        self.poll_unlimited(cx)
+    }
+
     /// The rest of the first poll of an ask, if the actor or its system sets a limit.
     #[cold]
     fn poll_limited(
@@ -288,7 +362,7 @@ impl<A: Actor, T: Send + 'static> Ask<'_, A, T> {
             unreachable!("called with a request")
         };
         let (to, name) = (request.to, A::message_name(&request.message));
-        let guard = to.enter();
+        let guard = to.enter_to_ask();
         let pushed = guard.push(request.message);
         if let Err(refused) = request.how.pushed(to, pushed) {
             return Poll::Ready(Err(not_taken(to, refused.reason())));
@@ -305,6 +379,9 @@ fn not_taken<A>(to: &ActorRef<A>, reason: SendErrorReason) -> AskError {
     match reason {
         SendErrorReason::Stopped => to.core().end_reason().into_ask_error(),
         SendErrorReason::MailboxFull => AskError::MailboxFull,
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => reason.into(),
+        SendErrorReason::Unreachable => AskError::Undeliverable,
     }
 }
 
@@ -344,6 +421,14 @@ pub enum SendErrorReason {
     /// The bounded mailbox is full. A retry may help; `send().await` waits for room.
     #[error("the actor's mailbox is full")]
     MailboxFull,
+    /// The durable mailbox has not accepted the message: it cannot be encoded, or the store failed.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    #[cfg(feature = "durable")]
+    #[error("the durable mailbox did not accept the message")]
+    NotAccepted,
+    /// The actor's node was given up (feature `remote`). A ref of a new association may reach the actor.
+    #[error("the actor's node was given up")]
+    Unreachable,
 }
 
 impl<M> SendError<M> {
@@ -415,6 +500,19 @@ pub enum AskError {
     /// ([`CircuitBreaker`](crate::pattern::CircuitBreaker)).
     #[error("{0}")]
     CircuitOpen(Box<CircuitOpen>),
+    /// The actor's durable mailbox has not accepted the message.
+    /// Rule [27.2](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-27.2).
+    #[cfg(feature = "durable")]
+    #[error("{0}")]
+    NotAccepted(#[source] crate::durable::AcceptError),
+    /// The message did not reach the actor, which lives on another node, and was not handled: it cannot travel, the actor's node
+    /// does not understand it, or that node was given up before the message was sent. A retry is safe (feature `remote`,
+    /// rule [26.6](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.6)).
+    #[error("the message could not be delivered to another node, and was not handled")]
+    Undeliverable,
+    /// The actor's node was given up before an answer came. The message may have been handled (feature `remote`, rule 26.6).
+    #[error("the connection to the actor's node was lost: the message may have been handled")]
+    ConnectionLost,
 }
 
 /// A circuit breaker refuses messages while its child is down.
@@ -450,7 +548,11 @@ impl AskError {
             | Self::Timeout(_)
             | Self::AskedItself(_)
             | Self::AskedInCircle(_)
-            | Self::CircuitOpen(_) => None,
+            | Self::CircuitOpen(_)
+            | Self::Undeliverable
+            | Self::ConnectionLost => None,
+            #[cfg(feature = "durable")]
+            Self::NotAccepted(_) => None,
         }
     }
 }
@@ -460,6 +562,9 @@ impl From<SendErrorReason> for AskError {
         match reason {
             SendErrorReason::Stopped => Self::Stopped,
             SendErrorReason::MailboxFull => Self::MailboxFull,
+            #[cfg(feature = "durable")]
+            SendErrorReason::NotAccepted => Self::NotAccepted(crate::durable::AcceptError::StoreDown("".into())),
+            SendErrorReason::Unreachable => Self::Undeliverable,
         }
     }
 }

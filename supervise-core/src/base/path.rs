@@ -41,9 +41,26 @@ impl ActorPath {
         Self { text: text.into(), local }
     }
 
+    /// The path of an actor of another node, from its text: `supervise://system@host:port/user/a`. Does not check it.
+    pub(crate) fn elsewhere(text: &str) -> Self {
+        let authority = text.get(SCHEME.len()..).unwrap_or_default();
+        let local = text.len().min(SCHEME.len()) + authority.find('/').unwrap_or(authority.len());
+        Self { text: text.into(), local }
+    }
+
+    /// The name of the system, and behind an `@` the address of its node, if the path has one.
+    fn authority(&self) -> &str {
+        &self.text[SCHEME.len()..self.local]
+    }
+
     /// The name of the system.
     pub fn system(&self) -> &str {
-        &self.text[SCHEME.len()..self.local]
+        self.authority().split('@').next().unwrap_or_default()
+    }
+
+    /// The address of the actor's node, if the path has one: `host:port` in `supervise://system@host:port/user/a`.
+    pub fn address(&self) -> Option<&str> {
+        self.authority().split_once('@').map(|(_, address)| address)
     }
 
     /// The path within the system: `/user/a/b`.
@@ -129,7 +146,10 @@ impl FromStr for ActorPath {
     fn from_str(text: &str) -> Result<Self, InvalidPath> {
         let rest = text.strip_prefix(SCHEME).ok_or_else(|| InvalidPath::Scheme(text.to_owned()))?;
         let (system, local) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        check_system_name(system).map_err(|reason| InvalidPath::System { text: text.to_owned(), reason })?;
+        let (system_name, address) = system.split_once('@').unwrap_or((system, "-"));
+        let is_invalid = |reason| InvalidPath::System { text: text.to_owned(), reason };
+        check_system_name(system_name).map_err(is_invalid)?;
+        check_element(address).map_err(is_invalid)?;
         let local = local.strip_prefix('/').unwrap_or(local);
         if local.is_empty() {
             return Ok(Self::from_elements(system, std::iter::empty()));
@@ -148,6 +168,12 @@ pub struct Uid(NonZeroU64);
 impl Uid {
     pub(crate) fn random() -> Self {
         Self(NonZeroU64::new(fastrand::u64(1..)).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// The uid of this number, which another node has chosen. Zero is none.
+    #[cfg(feature = "remote")]
+    pub(crate) fn of(number: u64) -> Self {
+        Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
     }
 
     /// Parses a uid in the form that its `Display` writes.

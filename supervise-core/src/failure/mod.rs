@@ -373,6 +373,43 @@ impl Reason for ByHand {
     }
 }
 
+/// What another node says about a failure there. The error itself stays on its node.
+#[cfg(feature = "remote")]
+struct Elsewhere {
+    kind: FailureKind,
+    text: Box<str>,
+}
+
+#[cfg(feature = "remote")]
+impl Reason for Elsewhere {
+    fn kind(&self) -> FailureKind {
+        self.kind
+    }
+
+    fn type_name(&self) -> &'static str {
+        "Elsewhere"
+    }
+
+    fn display(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(feature = "remote")]
+impl Failure {
+    /// The failure of an actor of another node.
+    pub(crate) fn elsewhere(kind: FailureKind, stage: Stage, text: &str, origin: Option<ActorPath>) -> Self {
+        let cause = Self::of(Elsewhere { kind, text: text.into() });
+        if let Some(origin) = origin {
+            cause.escalated(|| origin);
+        }
+        match stage {
+            Stage::Running => cause,
+            stage => Self::of(Staged { stage, cause, restarts: None }),
+        }
+    }
+}
+
 /// A failure that happened while there was no instance.
 struct Staged {
     stage: Stage,

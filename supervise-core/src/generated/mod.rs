@@ -11,6 +11,8 @@ pub mod migration_hints;
 mod plain_reply;
 mod protocol;
 mod settings;
+#[cfg(feature = "durable")]
+mod stored;
 
 use std::error::Error;
 use std::fmt;
@@ -31,6 +33,11 @@ pub use compiler_hints::*;
 pub use plain_reply::*;
 pub use protocol::*;
 pub use settings::*;
+#[cfg(feature = "durable")]
+pub use stored::*;
+
+#[cfg(feature = "remote")]
+pub use serde;
 
 /// Opens an envelope for its handler. Keeps the reply slot where it survives the handler's panic or abort.
 #[inline]

@@ -31,7 +31,8 @@ impl ActorSystem {
     /// ([`Glimpse::restarts`](crate::Glimpse::restarts)). `by` names the operator in the log, in
     /// [`Event::Intervened`](crate::Event::Intervened), and in the cause of a restart.
     ///
-    /// It does not wait until it is done. If the actor restarts or ends in the meantime, nothing more is done to it
+    /// It does not wait until it is done. If the actor restarts or ends in the meantime, it is not restarted once more. A stop
+    /// also stops the instance that has replaced the one that was looked at
     /// (rules [22.7](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-22.7) and
     /// [23.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-23.8)).
     ///

@@ -12,7 +12,7 @@ use super::intervention::Intervention;
 use super::thinned::{Kind, MOST_LINES, OF_DEAD_LETTERS, OF_FAILURES};
 use crate::base::{ActorPath, TARGET, Uid};
 use crate::failure::{During, Failure, Stage, one_line, text_of};
-use crate::supervision::{Count, Directive, Log, LogLevel, Note, Outcome, Standing, Strategy};
+use crate::supervision::{Count, Directive, Log, LogLevel, Note, OnLimit, Outcome, Standing, Strategy};
 
 /// Whether any subscriber may want anything. This runs no code of a subscriber.
 pub(super) fn may_be_on() -> bool {
@@ -185,6 +185,11 @@ pub(super) fn root_failed(failure: &Failure) {
     error!(target: TARGET, "the root guardian failed and the system ends: {}", Chain(failure));
 }
 
+#[cfg(feature = "durable")]
+pub(super) fn store_failed(error: &str) {
+    error!(target: TARGET, "the message store has failed and is tried again: {error}");
+}
+
 pub(super) fn termination_callback_failed(failure: &Failure) {
     error!(target: TARGET, "a termination callback failed: {}", Chain(failure));
 }
@@ -321,7 +326,7 @@ struct Follows<'a> {
 
 impl Display for Follows<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let About { actor, gave_up_after, .. } = self.about;
+        let About { actor, gave_up_after, standing, strategy, .. } = self.about;
         let actors = |children: usize, verb: &str| match children {
             1 => format!("it {verb}s"),
             _ => format!("{children} actors {verb}"),
@@ -331,8 +336,18 @@ impl Display for Follows<'_> {
             Outcome::Restarting { children, delay } => {
                 f.write_str(&actors(children, "restart"))?;
                 match delay {
-                    Some(delay) => write!(f, " in {}", InWords(delay)),
-                    None => f.write_str(" at once"),
+                    Some(delay) => write!(f, " in {}", InWords(delay))?,
+                    None => f.write_str(" at once")?,
+                }
+                match standing {
+                    Some(standing) if standing.used >= standing.of => {
+                        write!(f, ", for the last time before its limit ({}): then ", Budget(strategy))?;
+                        match strategy.on_limit {
+                            OnLimit::Stop => f.write_str(&actors(children, "stop")),
+                            OnLimit::Escalate => write!(f, "{} fails too", actor.name()),
+                        }
+                    }
+                    _ => Ok(()),
                 }
             }
             // The root has stopped a guardian.

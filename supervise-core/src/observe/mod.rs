@@ -103,15 +103,15 @@ impl Observer {
 
     /// From now on each message has a span of this level.
     #[cfg(feature = "spans")]
-    pub(crate) fn start_spans(&self, level: tracing::Level) {
-        self.spans.start(level);
+    pub(crate) fn start_spans(&self, level: tracing::Level, asks_as_children: bool) {
+        self.spans.start(level, asks_as_children);
     }
 
-    /// The span that is current, for a message that is about to be sent.
+    /// The span that is current, for a message that is about to be sent, by one who waits for an answer or not.
     #[cfg(feature = "spans")]
     #[inline]
-    pub(crate) fn origin(&self) -> Option<spans::Origin> {
-        self.spans.origin()
+    pub(crate) fn origin(&self, asks: bool) -> Option<spans::Origin> {
+        self.spans.origin(asks)
     }
 
     /// The span of a message, if it is on.
@@ -295,6 +295,14 @@ impl Observer {
         }
     }
 
+    /// Reports what happened to another node.
+    #[cfg(feature = "remote")]
+    pub(crate) fn node(&self, event: Event) {
+        if self.events.hears(Interest::FAILURES) {
+            self.events.publish(event);
+        }
+    }
+
     /// Reports, at the end of a system, how many dead letters and failures got no line.
     pub(crate) fn end(&self) {
         self.tell_missed(None);
@@ -366,6 +374,12 @@ pub(crate) fn cell_broke(actor: &ActorPath, failure: &Failure) {
 /// Reports that the root guardian itself failed, so the system ends.
 pub(crate) fn root_failed(failure: &Failure) {
     told(|| log::root_failed(failure));
+}
+
+/// Reports that the message store has failed or cannot be opened.
+#[cfg(feature = "durable")]
+pub(crate) fn store_failed(error: &str) {
+    told(|| log::store_failed(error));
 }
 
 /// Reports that a termination callback panicked.

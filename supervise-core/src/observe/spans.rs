@@ -1,7 +1,7 @@
 //! A span for each message that is handled. Feature `spans`.
 //!
 //! The span of a message is a root, which follows from the span in which it was sent. A child would nest without end along a chain of
-//! messages, and would outlive its parent.
+//! messages, and would outlive its parent. Only the span of an ask may be a child, where the program wishes that.
 //!
 //! 1. A subscriber is user code. A panic of it is contained, and it is not called under a lock.
 //!
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
-use tracing::{Level, Metadata, Span};
+use tracing::{Id, Level, Metadata, Span};
 use tracing_core::callsite::DefaultCallsite;
 use tracing_core::{Kind, metadata};
 
@@ -35,12 +35,18 @@ const FIELDS: &[&str] = &[
 const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
 
 /// The span in which a message was sent.
-pub(crate) struct Origin(Box<Span>);
+pub(crate) struct Origin(Box<Sender>);
+
+struct Sender {
+    span: Span,
+    /// Whether it waits for an answer.
+    asks: bool,
+}
 
 /// A subscriber is told that it is dropped.
 impl Drop for Origin {
     fn drop(&mut self) {
-        let span = std::mem::replace(&mut *self.0, Span::none());
+        let span = std::mem::replace(&mut self.0.span, Span::none());
         let _panicked = contained(|| drop(span));
     }
 }
@@ -66,9 +72,11 @@ impl About {
     }
 }
 
-/// Whether the messages of a system have spans, and of which level.
+/// Whether the messages of a system have spans, of which level, and whether the spans of asks are [`CHILDREN`].
 #[derive(Debug, Default)]
 pub(super) struct Spans(AtomicU8);
+
+const CHILDREN: u8 = 0x80;
 
 /// Calls the same macro with each level, because the level of a span is part of its place in the code.
 macro_rules! at_level {
@@ -84,20 +92,25 @@ macro_rules! at_level {
 }
 
 impl Spans {
-    pub(super) fn start(&self, level: Level) {
+    pub(super) fn start(&self, level: Level, asks_as_children: bool) {
         let place = LEVELS.iter().position(|it| *it == level).map_or(0, |place| place + 1);
-        self.0.store(u8::try_from(place).unwrap_or(0), Ordering::Relaxed);
+        let children = if asks_as_children { CHILDREN } else { 0 };
+        self.0.store(u8::try_from(place).unwrap_or(0) | children, Ordering::Relaxed);
+    }
+
+    fn asks_as_children(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & CHILDREN != 0
     }
 
     fn level(&self) -> Option<Level> {
-        let place = usize::from(self.0.load(Ordering::Relaxed));
+        let place = usize::from(self.0.load(Ordering::Relaxed) & !CHILDREN);
         LEVELS.get(place.checked_sub(1)?).copied()
     }
 
     /// The span that is current, for a message that is about to be sent.
     #[inline]
-    pub(super) fn origin(&self) -> Option<Origin> {
-        self.level().and_then(current)
+    pub(super) fn origin(&self, asks: bool) -> Option<Origin> {
+        self.level().and_then(|level| current(level, asks))
     }
 
     /// The span of a message.
@@ -107,14 +120,14 @@ impl Spans {
         about: impl FnOnce() -> About,
         origins: impl Iterator<Item = Origin>,
     ) -> Option<Span> {
-        self.level().and_then(|level| make(level, about, origins))
+        self.level().and_then(|level| make(level, self.asks_as_children(), about, origins))
     }
 }
 
 #[cold]
-fn current(level: Level) -> Option<Origin> {
+fn current(level: Level, asks: bool) -> Option<Origin> {
     let span = contained(|| is_possible(level).then(Span::current)).ok().flatten()?;
-    (!span.is_none()).then(|| Origin(Box::new(span)))
+    (!span.is_none()).then(|| Origin(Box::new(Sender { span, asks })))
 }
 
 /// Whether a subscriber may enable the span. It knows from when the subscribers were installed, and asks none of them now: a subscriber
@@ -138,21 +151,31 @@ fn is_possible(level: Level) -> bool {
 }
 
 #[cold]
-fn make(level: Level, about: impl FnOnce() -> About, origins: impl Iterator<Item = Origin>) -> Option<Span> {
-    let span = contained(|| new(level, &LazyCell::new(about))).ok()?;
-    for origin in origins {
-        let _panicked = contained(|| span.follows_from(origin.0.id()).id());
+fn make(
+    level: Level,
+    asks_as_children: bool,
+    about: impl FnOnce() -> About,
+    mut origins: impl Iterator<Item = Origin>,
+) -> Option<Span> {
+    let (first, second) = (origins.next(), origins.next());
+    // A batch has several askers, and a span has one parent.
+    let is_child = asks_as_children && second.is_none();
+    let parent = first.as_ref().filter(|origin| is_child && origin.0.asks).and_then(|origin| origin.0.span.id());
+    let follows = parent.is_none();
+    let span = contained(|| new(level, parent, &LazyCell::new(about))).ok()?;
+    for origin in first.into_iter().chain(second).chain(origins).filter(|_| follows) {
+        let _panicked = contained(|| span.follows_from(origin.0.span.id()).id());
     }
     Some(span).filter(|span| !span.is_disabled())
 }
 
 /// It asks `about` only if a subscriber enables the span.
-fn new<F: FnOnce() -> About>(level: Level, about: &LazyCell<About, F>) -> Span {
+fn new<F: FnOnce() -> About>(level: Level, parent: Option<Id>, about: &LazyCell<About, F>) -> Span {
     macro_rules! new {
         ($level:expr) => {
             tracing::span!(
                 target: TARGET,
-                parent: None,
+                parent: parent,
                 $level,
                 NAME,
                 actor.path = about.path.local(),

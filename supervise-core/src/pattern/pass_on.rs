@@ -19,10 +19,12 @@ pub(super) fn pass_on<S: Actor, C: Actor>(
 ) -> impl Future<Output = ()> + Send + use<S, C> {
     let without_room = to.push(message).err().and_then(|refused| match refused.reason() {
         // The message has already become a dead letter.
-        SendErrorReason::Stopped => {
-            drop_because(AskError::Stopped, refused);
+        reason @ (SendErrorReason::Stopped | SendErrorReason::Unreachable) => {
+            drop_because(reason.into(), refused);
             None
         }
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => unreachable!("a push stores nothing"),
         SendErrorReason::MailboxFull => Some((refused.into_message(), to.clone(), ctx.stopping())),
     });
     async move {
@@ -54,7 +56,9 @@ pub(super) fn lost_without_room<C: Actor>(told: Result<(), SendError<C::Message>
     let message = refused.into_message();
     match reason {
         // The message has already become a dead letter.
-        SendErrorReason::Stopped => drop_contained(message),
+        SendErrorReason::Stopped | SendErrorReason::Unreachable => drop_contained(message),
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => drop_contained(message),
         SendErrorReason::MailboxFull => {
             let name = C::message_name(&message);
             to.core().lose(name, DeadLetterReason::MailboxFull, AskError::Stopped, message);

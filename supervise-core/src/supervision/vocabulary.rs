@@ -34,6 +34,9 @@ pub enum HowEnded {
     Aborted,
     /// It had already ended when it was watched.
     AlreadyGone,
+    /// Its node was given up, so nobody here can know whether the actor still lives (feature `remote`,
+    /// rule [26.4](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-26.4)).
+    Unreachable,
 }
 
 /// What the protocol must know about a failure's cause.

@@ -40,6 +40,8 @@ mod patience;
 mod probe;
 mod seen;
 mod settle;
+#[cfg(feature = "durable")]
+mod stored;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -60,6 +62,8 @@ use std::time::Duration;
 use self::patience::Patience;
 pub use self::probe::{ProbeHandle, TestProbe};
 use self::seen::{Happened, NotFound, complain};
+#[cfg(feature = "durable")]
+pub use self::stored::{Crash, Fault, TestStore};
 use self::watch::{Limits, Signs, Watch};
 
 use crate::actor::{Actor, ActorSystem, ActorSystemBuilder, RefOf, TypedRef};
@@ -170,11 +174,21 @@ pub fn deferrals<R: TypedRef>(actor: &R) -> usize {
     actor.actor_ref().core().protocol().deferrals()
 }
 
+/// How many messages of an actor are in memory and wait.
+pub fn waiting<R: TypedRef>(actor: &R) -> usize {
+    actor.actor_ref().to_any().0.waiting()
+}
+
 /// A system under test. It dereferences to [`ActorSystem`], moves the paused clock, and expects what the actors do.
 pub struct TestSystem {
     system: ActorSystem,
     log: Rc<RefCell<Log>>,
     patience: Patience,
+    #[cfg(feature = "durable")]
+    control: stored::Control,
+    /// The systems that came after crashes.
+    #[cfg(feature = "durable")]
+    next: Rc<RefCell<Vec<TestSystem>>>,
 }
 
 /// The events that no expectation has taken yet.
@@ -185,6 +199,8 @@ struct Log {
     ends: HashMap<ActorPath, HowEnded>,
     failures_allowed: bool,
     dead_letters_allowed: bool,
+    /// It has ended without an end.
+    has_crashed: bool,
 }
 
 impl Deref for TestSystem {
@@ -196,7 +212,37 @@ impl Deref for TestSystem {
 }
 
 impl TestSystem {
+    #[cfg(feature = "durable")]
     fn start(settings: ActorSystemBuilder) -> Self {
+        Self::with_store(settings, stored::Control::new(crate::durable::MemoryStore::new()))
+    }
+
+    /// Starts a system whose store obeys the test, unless its settings have another one.
+    #[cfg(feature = "durable")]
+    fn with_store(settings: ActorSystemBuilder, control: stored::Control) -> Self {
+        let settings = settings.store_by_default(control.engine());
+        let Self { system, log, patience, next, .. } = Self::started(settings, control.clone());
+        Self { system, log, patience, control, next }
+    }
+
+    /// Another handle to the same system.
+    #[cfg(feature = "durable")]
+    fn handle(&self) -> Self {
+        Self {
+            system: self.system.clone(),
+            log: Rc::clone(&self.log),
+            patience: self.patience.clone(),
+            control: self.control.clone(),
+            next: Rc::default(),
+        }
+    }
+
+    #[cfg(not(feature = "durable"))]
+    fn start(settings: ActorSystemBuilder) -> Self {
+        Self::started(settings)
+    }
+
+    fn started(settings: ActorSystemBuilder, #[cfg(feature = "durable")] control: stored::Control) -> Self {
         let system = match settings.event_capacity(1 << 16).start() {
             Ok(system) => system,
             Err(error) => panic!("{error}"),
@@ -208,13 +254,28 @@ impl TestSystem {
             ends: HashMap::new(),
             failures_allowed: false,
             dead_letters_allowed: false,
+            has_crashed: false,
         };
-        Self { system, log: Rc::new(RefCell::new(log)), patience: Patience::default() }
+        Self {
+            system,
+            log: Rc::new(RefCell::new(log)),
+            patience: Patience::default(),
+            #[cfg(feature = "durable")]
+            control,
+            #[cfg(feature = "durable")]
+            next: Rc::default(),
+        }
     }
 
-    /// Runs until every actor is idle, without moving time.
+    /// Runs until every actor is idle, without moving time. If messages are on their way to a durable mailbox, time moves by the
+    /// millisecond that each group takes.
     pub async fn settle(&self) {
         settle::settle(&self.system).await;
+        #[cfg(feature = "durable")]
+        while !self.control.is_held() && self.system.core().store().is_some_and(|store| store.is_busy()) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            settle::settle(&self.system).await;
+        }
     }
 
     /// Moves the clock, timer by timer, and lets the actors settle. Time moved like this does not count towards the
@@ -412,6 +473,17 @@ impl TestSystem {
 
     /// Ends the system and looks for failures and dead letters that the test should have expected.
     async fn finish(&self) {
+        self.finish_one().await;
+        #[cfg(feature = "durable")]
+        for next in self.next.take() {
+            next.finish_one().await;
+        }
+    }
+
+    async fn finish_one(&self) {
+        if self.log.borrow().has_crashed {
+            return;
+        }
         self.settle().await;
         self.log.borrow_mut().read();
         self.system.terminate().await;

@@ -12,7 +12,9 @@ mod implements;
 mod message;
 mod ordinary;
 mod reference;
+mod remote;
 mod reply;
+mod stored;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -36,6 +38,7 @@ pub(crate) fn expand(block: &Block) -> TokenStream {
     ];
     generated.extend(coverage::watches(block));
     generated.extend(ordinary::ordinary(block));
+    generated.extend(remote::remote(block));
     let generated = attributes::under(cfgs, generated);
     let mut overview = TokenStream::new();
     if !block.handlers.is_empty() {

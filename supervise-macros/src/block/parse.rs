@@ -8,7 +8,9 @@ mod hook;
 pub(crate) mod implements;
 pub(crate) mod message;
 mod own_type;
+pub(crate) mod remote;
 mod reply;
+pub(crate) mod stored;
 pub(crate) mod syntax;
 pub(crate) mod types;
 
@@ -33,6 +35,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
     let arguments = block_arguments(arguments, errors);
     let krate = arguments.krate.value.unwrap_or_else(facade);
     let implements = arguments.implements.value.unwrap_or_default();
+    let remote = arguments.remote;
     let arguments = arguments.message.value.unwrap_or_default();
     if let Some((of_trait, _)) = &item.of_trait {
         let actor = written(&item.self_ty);
@@ -63,6 +66,7 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         generics: item.generics.clone(),
         cfgs: attributes::cfgs(&item.attrs),
         implements,
+        remote: remote.value,
         handlers: Vec::new(),
         hooks: Vec::new(),
         watches: Vec::new(),
@@ -92,6 +96,12 @@ pub(crate) fn block(arguments: TokenStream, mut item: Syntax, errors: &mut Error
         {
             forgotten::check(&block, &method.signature, errors);
         }
+    }
+    if block.remote.is_some() && !block.generics.params.is_empty() {
+        let message = "a generic actor cannot be `remote`, because its name on the wire would stand for many types: write an actor without \
+                       parameters that uses this one";
+        errors.at(&block.generics.params, message);
+        block.remote = None;
     }
     block.keeps_replies = members.iter().any(|member| mentions(member.to_token_stream(), handler::SLOT));
     refuse_watched_refs(&mut block, &members, errors);

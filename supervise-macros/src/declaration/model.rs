@@ -5,7 +5,7 @@ use syn::{DeriveInput, ExprClosure, Path, Type};
 
 use crate::errors::Errors;
 use crate::grammar::Word;
-use crate::grammar::arguments::{ActorArguments, ChildArguments};
+use crate::grammar::arguments::{ActorArguments, ChildArguments, DurableArguments};
 use crate::grammar::words::{Overflow, RestartType};
 use crate::supervise::model::{Strategy, Table};
 
@@ -30,6 +30,7 @@ pub(crate) struct Declaration {
 pub(crate) enum Mailbox {
     Unbounded,
     Bounded { capacity: usize, overflow: Overflow },
+    Durable(Box<DurableArguments>),
 }
 
 /// One declared child.

@@ -7,12 +7,15 @@ use proc_macro2::Ident;
 use syn::{LitStr, Path, Visibility};
 
 use super::words::{AutoShutdown, Count, OnLimit, Overflow, RestartType, Window};
+use crate::block::model::Remote;
 use crate::block::parse::batch::size;
 use crate::block::parse::handler::redeliveries;
 use crate::block::parse::implements::implements;
 use crate::block::parse::message::{derives, message, name, visibility};
+use crate::block::parse::remote::remote;
+use crate::block::parse::stored::{stored_flag, stored_name, stored_names};
 use crate::declaration::model::Mailbox;
-use crate::declaration::parse::{child_name, limit, mailbox, module, stash};
+use crate::declaration::parse::{child_name, limit, mailbox, module, number, positive, stash};
 use crate::settings::{duration, flag, word};
 use crate::supervise::model::{Backoff, Log, Reset};
 use crate::supervise::parse::strategy::{backoff, jitter, log, max_retries, reset_after};
@@ -39,6 +42,8 @@ arguments! {
             "What the enum of the messages looks like.";
         "implements" => implements: Vec<Path> = implements, "implements(Storage, Archive)",
             "The protocols that the handlers implement: for each of their methods, the handler of the same name. The actor's ref then implements them. With the feature `protocol`; see `#[protocol]`.";
+        "remote" => remote: Remote = remote, "remote",
+            "The actor's refs work on other machines, and its messages travel there. `remote = \"shop.Feed\"` is its name on the wire; by default, that is the type's name. With the feature `remote`.";
         "crate" => krate: Path = module, "crate = path::to::supervise",
             "The path of this crate, if it was renamed. Default: `::supervise`.";
     }
@@ -59,6 +64,18 @@ arguments! {
             "What happens when a bounded mailbox is full. Default: `fail`.", overflows_list;
     }
 
+    /// The arguments of `durable(..)`.
+    DurableArguments, "setting of a durable mailbox", durable_arguments {
+        "capacity" => capacity: u64 = positive, "capacity = 1000000",
+            "How many messages may wait in the store. Default: 1000000.";
+        "window" => window: usize = positive, "window = 1024",
+            "How many of them may be in memory. Default: 1024.";
+        "redeliver" => redeliver: u32 = number, "redeliver = 3",
+            "How often a message is delivered again after a failure. A handler's own `redeliver` takes precedence. Default: 3.";
+        "crashes" => crashes: u32 = positive, "crashes = 3",
+            "After how many deaths of the process a message that was under way each time goes into quarantine. Default: 3.";
+    }
+
     /// The arguments of `#[handler(..)]`.
     HandlerArguments, "setting of `#[handler]`", handler_arguments {
         "redeliver" => redeliver: u32 = redeliveries, "redeliver = 3",
@@ -73,8 +90,16 @@ arguments! {
             "The message does not reset the receive timeout.";
         "sensitive" => sensitive: () = flag, "sensitive",
             "The message's `Debug` hides the arguments.";
+        "local" => local: () = flag, "local",
+            "The message stays on its machine: its arguments and its reply need not travel. For handlers of a `remote` actor.";
         "inline" => inline: () = flag, "inline",
             "If the actor is idle, an ask runs the handler in its own first poll and wakes no worker. For handlers that return immediately; not for an `async fn`. Meanwhile everything else in the asker's task waits, for example timeouts, and asks that are joined with this one.";
+        "transient" => transient: () = stored_flag, "transient",
+            "A durable mailbox does not store the message: it needs no serde, and is lost with the process.";
+        "stored_as" => stored_as: LitStr = stored_name, "stored_as = \"refund\"",
+            "What a durable mailbox calls the message. Default: the handler's name.";
+        "also" => also: Vec<LitStr> = stored_names, "also = [\"pay_back\"]",
+            "What a durable mailbox called the message before, in earlier releases.";
     }
 
     /// The arguments of `#[child(..)]` behind the closure.

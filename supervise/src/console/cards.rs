@@ -90,6 +90,14 @@ pub(super) struct Card {
     /// The path of the actor, or of the worst of several.
     pub(super) path: String,
     pub(super) actor_type: String,
+    /// Cards of one kind about the same subject, at two looks, are the same card.
+    #[cfg_attr(
+        not(feature = "tracing"),
+        expect(dead_code, reason = "only the log compares the cards of two looks")
+    )]
+    pub(super) subject: String,
+    /// Since when it is so, as far as that is known.
+    pub(super) since: Option<Time>,
     /// Sentences with the numbers that matter. They contain no text of the user.
     pub(super) says: String,
     /// The text of the failure, if there is one.
@@ -124,7 +132,9 @@ pub(super) fn ailment(
             return Some(Kind::Deadlock);
         }
         let holds_up = sight.waiting > 0 || waits.is_awaited(sight.key);
-        if holds_up && lasted(mark.message_since, STUCK) {
+        // For whom it waits is known from the last look, if that found it long in this message.
+        let is_known = sight.waits_for.is_empty() || waits.get(sight.key).is_some();
+        if holds_up && is_known && lasted(mark.message_since, STUCK) {
             return Some(Kind::Stuck);
         }
     }
@@ -176,6 +186,8 @@ impl Hand {
             actors: 0,
             path: String::new(),
             actor_type: short_type(sight.actor_type),
+            subject: format!("{} {}", sight.actor_type, code.unwrap_or_default()),
+            since: None,
             says: String::new(),
             cause: None,
             weight: 0,
@@ -183,6 +195,7 @@ impl Hand {
         card.actors += 1;
         if card.actors == 1 || weight > card.weight {
             card.says = says(kind, sight, known);
+            card.since = since(kind, known);
             card.cause = (kind == Kind::RestartLoop || kind == Kind::NearLimit)
                 .then(|| known.failing.map(|failing| failing.decision.text.clone()))
                 .flatten();
@@ -236,6 +249,19 @@ fn weight(kind: Kind, sight: &Sight<'_>, known: &Known<'_>) -> u64 {
             (behind.messages.max(sight.waiting) + behind.actors) as u64
         }
         _ => sight.waiting as u64,
+    }
+}
+
+/// Since when an actor has its problem.
+fn since(kind: Kind, known: &Known<'_>) -> Option<Time> {
+    let Known { mark, failing, now, .. } = *known;
+    match kind {
+        Kind::BlocksThread | Kind::Stuck => mark?.message_since,
+        Kind::SlowStart | Kind::SlowEnd => Some(mark?.state_since),
+        Kind::FallingBehind => Some(now.saturating_sub(mark?.oldest(now)?.at_least)),
+        Kind::RestartLoop => Some(failing?.first),
+        Kind::NearLimit => Some(failing?.last),
+        Kind::Deadlock | Kind::BranchDown | Kind::MessagesLost => None,
     }
 }
 
@@ -333,6 +359,8 @@ fn deadlock(circle: &[u64], waits: &Waits, now: Time) -> Option<Card> {
         actors: links.len(),
         path: first.path.to_string(),
         actor_type: "actors".to_owned(),
+        subject: first.path.to_string(),
+        since: Some(since),
         says,
         cause: None,
         weight: (messages + behind) as u64,
@@ -440,8 +468,10 @@ fn fallen(fall: &Fall, now: Time) -> Card {
     Card {
         kind: Kind::BranchDown,
         actors: 1,
+        subject: down.clone(),
         path: down,
         actor_type: String::new(),
+        since: Some(fall.at),
         says,
         cause: Some(fall.text.clone()),
         // The later one first.
@@ -450,11 +480,13 @@ fn fallen(fall: &Fall, now: Time) -> Card {
 }
 
 fn lost(history: &History, now: Time) -> Vec<Card> {
-    let card = |path: String, actors, letters, says| Card {
+    let card = |path: String, actors, letters, first, says| Card {
         kind: Kind::MessagesLost,
         actors,
+        subject: path.clone(),
         path,
         actor_type: String::new(),
+        since: Some(first),
         says,
         cause: None,
         weight: letters,
@@ -473,7 +505,7 @@ fn lost(history: &History, now: Time) -> Vec<Card> {
                 reason(losing.reason),
                 since(losing.last)
             );
-            card(losing.recipient.clone(), 1, losing.letters, says)
+            card(losing.recipient.clone(), 1, losing.letters, losing.first, says)
         })
         .collect();
     if cards.is_empty()
@@ -490,7 +522,7 @@ fn lost(history: &History, now: Time) -> Vec<Card> {
             since(first),
             reason(last.reason)
         );
-        cards.push(card(last.recipient.clone(), history.losing.len(), letters, says));
+        cards.push(card(last.recipient.clone(), history.losing.len(), letters, first, says));
     }
     cards
 }

@@ -10,7 +10,7 @@ use super::failing::Failures;
 use super::history::{Fall, History};
 use super::marks::Marks;
 use super::rows::{Listing, Shown, rate};
-use super::sight::{Decision, Happening, Sight, Time};
+use super::sight::{Decision, Happening, Intervened, Sight, Time};
 use super::waits::{LINK, Link, Waits};
 use super::wish::Wish;
 
@@ -19,6 +19,8 @@ const LONG: Duration = Duration::from_secs(5);
 const MOST_MENTIONED: usize = 5;
 /// How many failures a view has.
 const MOST_FAILURES: usize = 60;
+/// For how many top-level actors it is said since when something below them is held up.
+const MOST_HELD: usize = 32;
 
 /// Collects the looks and events so far.
 #[derive(Debug, Default)]
@@ -48,6 +50,7 @@ pub(super) struct Look<'c> {
     longest: Option<Time>,
     hand: Hand,
     mentioned: Vec<Mention>,
+    held: Vec<(String, Time)>,
     /// The path of the actor that was seen last, and where in it each of its elements ends.
     path: String,
     ends: Vec<usize>,
@@ -80,10 +83,14 @@ pub(super) struct View {
     pub(super) cards: Vec<Card>,
     /// The actors for which stuck actors may wait, the longest first.
     pub(super) mentioned: Vec<Mention>,
+    /// The names of top-level actors, and since when something below them is stuck, blocks a thread or is in a deadlock.
+    pub(super) held: Vec<(String, Time)>,
     /// How many more cards there are.
     pub(super) more_cards: usize,
     /// The newest one last.
     pub(super) failures: Vec<(Time, Decision)>,
+    /// The newest one last.
+    pub(super) interventions: Vec<(Time, Intervened)>,
     /// Failures that ended an actor, within an hour.
     pub(super) ends: Vec<(Time, Decision)>,
     pub(super) falls: Vec<Fall>,
@@ -104,6 +111,7 @@ impl Collector {
                 self.failures.note(decision, now);
             }
             Happening::Lost(loss) => self.history.lost(loss, now),
+            Happening::Intervened(intervened) => self.history.intervened(intervened, now),
             Happening::Missed(missed) => self.history.missed += missed,
         }
     }
@@ -132,6 +140,7 @@ impl Collector {
             longest: None,
             hand: Hand::default(),
             mentioned: Vec::new(),
+            held: Vec::new(),
             path: String::new(),
             ends: Vec::new(),
         }
@@ -182,6 +191,9 @@ impl Look<'_> {
         if let (Some(since), None, true) = (since, kind, is_root) {
             self.mention(sight.handler, since);
         }
+        if let (Some(Kind::Deadlock | Kind::Stuck | Kind::BlocksThread), Some(since)) = (kind, shown.since) {
+            self.hold(since);
+        }
         let path = if self.path.is_empty() { "/" } else { &self.path };
         for listing in &mut *self.listings {
             listing.see(sight, path, &shown);
@@ -221,6 +233,16 @@ impl Look<'_> {
         }
     }
 
+    /// What was seen last is held up.
+    fn hold(&mut self, since: Time) {
+        let lane = self.path.split('/').nth(2).unwrap_or("/");
+        if let Some((_, first)) = self.held.iter_mut().find(|(known, _)| known == lane) {
+            *first = since.min(*first);
+        } else if self.held.len() < MOST_HELD {
+            self.held.push((lane.to_owned(), since));
+        }
+    }
+
     fn go_to(&mut self, sight: &Sight<'_>) {
         self.ends.truncate(sight.depth);
         self.path.truncate(self.ends.last().copied().unwrap_or(0));
@@ -234,7 +256,18 @@ impl Look<'_> {
     /// What all looks and events so far show. `None`: it was a glance.
     pub(super) fn close(self) -> Option<View> {
         let Self {
-            collector, listings, is_glance, mut waits, now, actors, handled, longest, hand, mentioned, ..
+            collector,
+            listings,
+            is_glance,
+            mut waits,
+            now,
+            actors,
+            handled,
+            longest,
+            hand,
+            mentioned,
+            held,
+            ..
         } = self;
         for listing in &mut *listings {
             listing.end(now, !is_glance);
@@ -267,7 +300,9 @@ impl Look<'_> {
             per_second,
             cards,
             mentioned: if is_stuck { mentioned } else { Vec::new() },
+            held,
             more_cards,
+            interventions: history.interventions.iter().cloned().collect(),
             failures: history.failures.range(newest..).cloned().collect(),
             ends: history.ends.iter().cloned().collect(),
             falls: history.falls.iter().cloned().collect(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use supervise_core::{DeadLetterReason, Outcome};
 
-use super::sight::{Decision, Loss, Time};
+use super::sight::{Decision, Intervened, Loss, Time};
 
 /// How far back the history goes.
 pub(super) const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -15,6 +15,8 @@ const FALLS: usize = 64;
 /// How many ends are kept, and how far back.
 const ENDS: usize = 32;
 const HOUR: Duration = Duration::from_secs(60 * 60);
+/// How many interventions are kept.
+const INTERVENTIONS: usize = 32;
 const RECIPIENTS: usize = 256;
 /// How many kinds of dead letters of one recipient are counted separately.
 const KINDS: usize = 8;
@@ -87,6 +89,8 @@ fn note_recent(recent: &mut VecDeque<Time>, now: Time) {
 pub(super) struct History {
     /// The newest one last.
     pub(super) failures: VecDeque<(Time, Decision)>,
+    /// The newest one last.
+    pub(super) interventions: VecDeque<(Time, Intervened)>,
     /// Failures that ended an actor.
     pub(super) ends: VecDeque<(Time, Decision)>,
     pub(super) falls: VecDeque<Fall>,
@@ -151,6 +155,13 @@ impl History {
         });
     }
 
+    pub(super) fn intervened(&mut self, intervened: Intervened, now: Time) {
+        if self.interventions.len() == INTERVENTIONS {
+            self.interventions.pop_front();
+        }
+        self.interventions.push_back((now, intervened));
+    }
+
     pub(super) fn lost(&mut self, loss: Loss, now: Time) {
         note_recent(&mut self.recent_losses, now);
         let minute = now.as_secs() / 60;
@@ -198,6 +209,9 @@ impl History {
         let old = |at: Time| now.saturating_sub(at) > KEPT;
         while self.failures.front().is_some_and(|failure| old(failure.0)) {
             self.failures.pop_front();
+        }
+        while self.interventions.front().is_some_and(|intervened| old(intervened.0)) {
+            self.interventions.pop_front();
         }
         while self.ends.front().is_some_and(|end| now.saturating_sub(end.0) > HOUR) {
             self.ends.pop_front();

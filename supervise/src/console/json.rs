@@ -7,7 +7,7 @@ use supervise_core::NodeState;
 use super::collector::{Mention, View};
 use super::detail::{Detail, Waiting};
 use super::rows::{Listing, Row};
-use super::sight::{Decision, Time};
+use super::sight::{Decision, Intervened, Time};
 use super::text::lede;
 use super::words::{outcome, short_type};
 
@@ -129,6 +129,9 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
         out.texts("path", &card.path);
         out.texts("type", &card.actor_type);
         out.texts("says", &card.says);
+        if let Some(since) = card.since {
+            out.time("since", since);
+        }
         if let Some(cause) = &card.cause {
             out.texts("cause", cause);
         }
@@ -147,6 +150,7 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
         out.close('}');
     }
     out.close(']');
+    timeline(&mut out, view);
     out.numbers("more_cards", view.more_cards);
     if let Some(detail) = &listing.detail {
         out.key("detail");
@@ -199,6 +203,30 @@ pub(super) fn json(system: &str, view: &View, listing: &Listing) -> String {
     failures(&mut out, "failures", &view.failures);
     out.close('}');
     out.out
+}
+
+/// What the timeline has beside failures and dead letters.
+fn timeline(out: &mut Writer, view: &View) {
+    out.key("held");
+    out.open('[');
+    for (lane, since) in &view.held {
+        out.open('{');
+        out.texts("lane", lane);
+        out.time("since", *since);
+        out.close('}');
+    }
+    out.close(']');
+    out.key("interventions");
+    out.open('[');
+    for (at, Intervened { actor, what, by }) in view.interventions.iter().rev() {
+        out.open('{');
+        out.time("at", *at);
+        out.texts("path", actor);
+        out.texts("what", what);
+        out.texts("by", by);
+        out.close('}');
+    }
+    out.close(']');
 }
 
 /// The newest ones first, as far as there is room.

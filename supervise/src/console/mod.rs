@@ -10,6 +10,8 @@ mod detail;
 mod failing;
 mod history;
 mod json;
+#[cfg(feature = "tracing")]
+mod lines;
 mod outlet;
 mod rows;
 mod running;

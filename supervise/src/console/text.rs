@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::collector::{Mention, View};
+use super::sight::Intervened;
 use super::words::{Rate, Span, count, outcome, so_many};
 
 const COLUMNS: usize = 80;
@@ -64,6 +65,14 @@ pub(super) fn text(system: &str, view: &View) -> String {
             decision.supervisor
         );
         out.fill("  ", "      ", &line);
+    }
+    if !view.interventions.is_empty() {
+        out.blank();
+        out.fill("", "", "By hand:");
+    }
+    for (at, Intervened { actor, what, by }) in view.interventions.iter().rev().take(FAILURES) {
+        let ago = Span(view.now.saturating_sub(*at));
+        out.fill("  ", "      ", &format!("{ago} ago {actor}: {what}, by {by}"));
     }
     if view.missed > 0 {
         out.blank();

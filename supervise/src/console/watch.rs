@@ -4,10 +4,12 @@
 use std::fmt;
 use std::time::Instant;
 
-use supervise_core::{ActorSystem, DeciderTable, Event, Events, Interest, Strategy};
+use supervise_core::{ActorSystem, DeciderTable, Event, Events, Interest, NodeState, Strategy};
 
 use super::collector::{Collector, Look, View};
 use super::detail::Chooser;
+#[cfg(feature = "tracing")]
+use super::lines::{Lines, say};
 use super::rows::Listing;
 use super::sight::{Happening, Sight};
 use super::text::text;
@@ -22,13 +24,22 @@ pub struct Watch {
     collector: Collector,
     texts: bool,
     view: View,
+    #[cfg(feature = "tracing")]
+    lines: Lines,
 }
 
 impl Watch {
     pub(super) fn new(system: &ActorSystem, texts: bool) -> Self {
         let events = system.events().subscribe_to(Interest::FAILURES | Interest::DEAD_LETTERS);
-        let mut watch =
-            Self { system: system.clone(), events, collector: Collector::default(), texts, view: View::default() };
+        let mut watch = Self {
+            system: system.clone(),
+            events,
+            collector: Collector::default(),
+            texts,
+            view: View::default(),
+            #[cfg(feature = "tracing")]
+            lines: Lines::default(),
+        };
         watch.look();
         watch
     }
@@ -48,8 +59,16 @@ impl Watch {
         }
         let began = Instant::now();
         let look = self.collector.look(self.system.uptime(), listings);
-        if let Some(view) = walk(&self.system, look) {
+        if let (Some(view), runs) = walk(&self.system, look) {
             self.view = View { took: began.elapsed(), ..view };
+            #[cfg(feature = "tracing")]
+            if runs {
+                for line in self.lines.after(&self.view.cards, self.view.more_cards == 0, self.view.now) {
+                    say(self.system.name(), self.view.ill, &line);
+                }
+            }
+            #[cfg(not(feature = "tracing"))]
+            let _: bool = runs;
         }
     }
 
@@ -92,7 +111,9 @@ impl fmt::Debug for Watch {
     }
 }
 
-fn walk(system: &ActorSystem, mut look: Look<'_>) -> Option<View> {
+/// Also returns whether the user guardian runs, so that the system is not ending.
+fn walk(system: &ActorSystem, mut look: Look<'_>) -> (Option<View>, bool) {
+    let mut runs = false;
     // How the actors above supervise, from the root down.
     let mut above: Vec<(Strategy, DeciderTable)> = Vec::new();
     let mut choosers: Vec<(usize, Chooser)> = look
@@ -103,6 +124,7 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> Option<View> {
     system.look(|glimpse| {
         above.truncate(glimpse.depth());
         let sight = Sight::of(glimpse, above.last());
+        runs |= sight.depth == 1 && sight.name == "user" && sight.state == NodeState::Running;
         let shown = look.see(&sight);
         for (at, chooser) in &mut choosers {
             if chooser.see(glimpse, look.path()) {
@@ -114,5 +136,5 @@ fn walk(system: &ActorSystem, mut look: Look<'_>) -> Option<View> {
         }
         above.push((glimpse.strategy(), glimpse.table()));
     });
-    look.close()
+    (look.close(), runs)
 }

@@ -68,6 +68,11 @@ async fn con_22_con_23_an_actor_is_restarted_and_stopped_from_the_page() {
     browser.until("!$('dialog').open && view.detail?.row.restarts === 1 && view.detail.below === 0").await;
     browser.until_text("#acted", "restart").await;
 
+    // It is on the timeline, and in the list below it.
+    browser.until("document.querySelector('#timeline .hand')").await;
+    browser.until_text("#failures", "restart by hand").await;
+    browser.until_text("#failures", "by night shift").await;
+
     // What has changed since is not touched.
     browser.run("document.querySelector('[data-what=stop]').click(); asked.restarts = 0; $('yes').click()").await;
     browser.until_text("#refused", "has changed").await;

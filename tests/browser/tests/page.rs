@@ -317,6 +317,40 @@ async fn con_08_the_page_names_the_root_of_a_chain() {
     night.end().await;
 }
 
+/// What is in the table is read, not guessed, on a small notebook. CON-28.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_28_nothing_in_the_tree_is_cut_at_1280_pixels() {
+    const CUT: &str = "[...document.querySelectorAll('#rows td, #rows .state, #rows em')].filter(e => e.scrollWidth > e.clientWidth && \
+                       e.clientWidth > 0).map(e => e.textContent)";
+    let night = Night::shop(30).await;
+    let browser = Browser::start().await;
+    browser.resize(1280, 960).await;
+    browser.open(&night.address()).await;
+    browser.until_text("#rows", "waits for conn-2").await;
+    browser.until_text("#rows", "Falling behind").await;
+    assert_eq!(browser.run(&format!("return {CUT}")).await, Value::Array(Vec::new()));
+    browser.end().await;
+    night.end().await;
+}
+
+/// What is stuck has its lane, whatever the list shows. CON-17.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_17_what_is_stuck_is_on_the_timeline_in_every_list() {
+    let night = Night::shop(0).await;
+    let browser = Browser::start().await;
+    browser.open(&night.address()).await;
+    browser.until("document.querySelector('#timeline .stuck')").await;
+    // A card says since when, by the clock on the wall.
+    browser.until("/^since \\d\\d:\\d\\d:\\d\\d$/.test(document.querySelector('.card time')?.textContent)").await;
+    browser.run("document.querySelector('[data-tab=type]').click()").await;
+    browser.until_text("#rows", "1 × Gateway").await;
+    let at = browser.run("return Number(document.body.dataset.views)").await;
+    browser.until(&format!("Number(document.body.dataset.views) >= {at} + 2")).await;
+    assert_eq!(browser.run("return document.querySelectorAll('#timeline .stuck').length").await, 1);
+    browser.end().await;
+    night.end().await;
+}
+
 /// CON-08: actors that wait for each other.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_08_the_page_names_the_actors_of_a_deadlock() {

@@ -282,3 +282,23 @@ async fn spn_08_a_message_that_is_refused_or_displaced_leaves_no_origin_to_anoth
     assert_eq!(of("Narrow::pass"), [vec![id(&one)], vec![]]);
     assert_eq!(of("Latest::pass"), [vec![]]);
 }
+
+/// Rule 25.1: for viewers without links, an ask is below its asker, and a tell is still a root.
+#[supervise::test]
+async fn spn_15_asks_are_children_where_the_program_wishes_that(system: &TestSystem) {
+    let exported = Exported::at(LevelFilter::TRACE);
+    let (front, stock) = shop(system);
+    Spans::of(system).asks_as_children().start();
+    let outside = trace_span!("outside");
+    assert_eq!(front.order(3).into_future().instrument(outside.clone()).await.unwrap(), 7);
+    outside.in_scope(|| stock.shut().tell()).unwrap();
+    drop(outside);
+    system.settle().await;
+    let (outside, order, look) = (exported.one("outside"), exported.one("Front::order"), exported.one("look"));
+    let (take, shut) = (exported.one("Stock::take"), exported.one("Stock::shut"));
+    assert_eq!((order.parent_span_id, take.parent_span_id), (id(&outside), id(&look)));
+    assert!(origins(&order).is_empty() && origins(&take).is_empty(), "a child has no link to its parent");
+    assert_eq!(take.span_context.trace_id(), outside.span_context.trace_id(), "one trace");
+    assert!(is_root(&shut));
+    assert_eq!(origins(&shut), [id(&outside)]);
+}

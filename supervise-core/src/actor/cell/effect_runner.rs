@@ -189,6 +189,10 @@ impl<A: Actor> EffectRunner<A> {
         if let Some(aside) = &mut self.aside {
             aside.retries.forget();
         }
+        #[cfg(feature = "durable")]
+        if let Some(deliveries) = self.deliveries_so_far() {
+            deliveries.resumed();
+        }
         self.forget_doom();
     }
 

@@ -39,13 +39,11 @@ impl Refused {
 pub(super) fn check<B>(request: &Request<B>, allowed: &[String]) -> Result<(), Refused> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let (host, another) = (hosts.next(), hosts.next());
-    // A request may have the host in its target instead, as in HTTP/2.
-    let host = match (host, request.uri().authority()) {
-        (Some(host), _) => host.to_str().ok(),
-        (None, Some(authority)) => Some(authority.as_str()),
-        (None, None) => None,
-    };
-    if another.is_some() || !host.is_some_and(|host| is_ours(host, allowed)) {
+    let host = host.map(|host| host.to_str().unwrap_or_default());
+    // A request may have the host in its target, too or instead, as in HTTP/2.
+    let target = request.uri().authority().map(http::uri::Authority::as_str);
+    let mut named = host.into_iter().chain(target).peekable();
+    if another.is_some() || named.peek().is_none() || !named.all(|host| is_ours(host, allowed)) {
         return Err(Refused::Host);
     }
     let mut sites = request.headers().get_all(FETCH_SITE).iter();
@@ -129,6 +127,7 @@ mod tests {
         assert_eq!(checked(&[("host", "localhost"), ("host", "evil.test")], "/"), Err(Refused::Host));
         assert_eq!(checked(&[], "http://localhost/"), Ok(()));
         assert_eq!(checked(&[("host", "evil.test")], "http://localhost/"), Err(Refused::Host));
+        assert_eq!(checked(&[("host", "localhost")], "http://evil.test/"), Err(Refused::Host));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -22,11 +23,36 @@ pub(super) struct Io<S> {
     socket: S,
     /// Ends when the peer has taken nothing for too long. `None` if the last write succeeded.
     stalled: Option<Pin<Box<tokio::time::Sleep>>>,
+    moved: LastMoved,
 }
 
 impl<S> Io<S> {
     pub(super) fn new(socket: S) -> Self {
-        Self { socket, stalled: None }
+        Self { socket, stalled: None, moved: LastMoved::default() }
+    }
+
+    pub(super) fn last_moved(&self) -> LastMoved {
+        self.moved.clone()
+    }
+}
+
+/// When a connection last carried a byte, or began.
+#[derive(Debug, Clone)]
+pub(super) struct LastMoved(Arc<Mutex<tokio::time::Instant>>);
+
+impl Default for LastMoved {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(tokio::time::Instant::now())))
+    }
+}
+
+impl LastMoved {
+    fn now(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = tokio::time::Instant::now();
+    }
+
+    pub(super) fn at(&self) -> tokio::time::Instant {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -35,7 +61,9 @@ impl<S: AsyncRead + Unpin> Read for Io<S> {
         let mut room = [0; READ];
         let room = &mut room[..into.remaining().min(READ)];
         let mut read = ReadBuf::new(room);
-        ready!(Pin::new(&mut self.get_mut().socket).poll_read(cx, &mut read))?;
+        let Self { socket, moved, .. } = self.get_mut();
+        ready!(Pin::new(socket).poll_read(cx, &mut read))?;
+        moved.now();
         into.put_slice(read.filled());
         Poll::Ready(Ok(()))
     }
@@ -43,10 +71,11 @@ impl<S: AsyncRead + Unpin> Read for Io<S> {
 
 impl<S: AsyncWrite + Unpin> Write for Io<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let Self { socket, stalled } = self.get_mut();
+        let Self { socket, stalled, moved } = self.get_mut();
         let written = Pin::new(socket).poll_write(cx, bytes);
         if written.is_ready() {
             *stalled = None;
+            moved.now();
             return written;
         }
         let deadline = stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALLED)));

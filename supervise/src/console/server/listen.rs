@@ -4,19 +4,21 @@ use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, yield_now};
+use tokio::time::timeout;
 
-use super::Service;
-use super::io::{Clock, Io};
+use super::io::{Clock, Io, LastMoved};
+use super::{Service, plain};
 
-/// How many connections are served at a time. More wait.
+/// How many connections are served at a time. For one more, the one that has been silent longest is closed.
 const CONNECTIONS: usize = 64;
-/// How long the head of a request may take to arrive, and how long a connection is kept for the next one.
+/// How long the head of a request, and then its body, may take to arrive, and how long a connection is kept for the next one.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The largest head of a request.
 const HEAD: usize = 16 * 1_024;
@@ -54,8 +56,9 @@ impl Listener {
         use std::os::unix::net::{UnixListener, UnixStream};
 
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        // A socket on which somebody still listens stays.
-        if is_socket && UnixStream::connect(path).is_err() {
+        // Only a socket on which nobody listens is replaced: not one that may not be connected to, or is of another kind.
+        let is_left = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        if is_socket && UnixStream::connect(path).is_err_and(is_left) {
             std::fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
@@ -92,31 +95,49 @@ async fn serve<S>(service: Service, accept: impl AsyncFn() -> io::Result<S>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
-    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+    // In the order in which they came.
+    let mut places: Vec<(LastMoved, AbortHandle)> = Vec::new();
+    loop {
         let Ok(socket) = accept().await else {
             tokio::time::sleep(OUT_OF_FILES).await;
             continue;
         };
-        let connection = connection(socket, service.clone());
-        tokio::spawn(async move {
+        places.retain(|(_, task)| !task.is_finished());
+        if places.len() >= CONNECTIONS {
+            let longest = places.iter().enumerate().min_by_key(|(_, (moved, _))| moved.at());
+            if let Some((at, _)) = longest {
+                let (_, task) = places.remove(at);
+                task.abort();
+            }
+        }
+        let io = Io::new(socket);
+        let moved = io.last_moved();
+        let connection = connection(io, service.clone());
+        let task = tokio::spawn(async move {
             // A client that hangs up, or does not speak HTTP, needs no handling.
             let _hung_up = connection.await;
-            drop(permit);
         });
+        places.push((moved, task.abort_handle()));
+        // It may say something before it is compared with others.
+        yield_now().await;
     }
 }
 
 /// Answers the requests of one connection.
-async fn connection<S>(socket: S, service: Service) -> hyper::Result<()>
+async fn connection<S>(socket: Io<S>, service: Service) -> hyper::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    // An answer waits for nothing but the body of the request.
+    let answer = service_fn(async |request| {
+        let answer = timeout(PATIENCE, service.call(request)).await;
+        answer.unwrap_or_else(|_| Ok(plain(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.\n")))
+    });
     http1::Builder::new()
         .timer(Clock)
         .header_read_timeout(PATIENCE)
         .max_buf_size(HEAD)
-        .serve_connection(Io::new(socket), service)
+        .serve_connection(socket, answer)
         .await
 }
 
@@ -125,7 +146,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
     use tokio::time::{Instant, sleep, timeout};
 
-    use super::super::super::Console;
+    use super::super::super::{Console, Token};
     use super::*;
 
     const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -137,7 +158,7 @@ mod tests {
         let (theirs, ours) = duplex(room);
         let lasted = async move {
             let began = Instant::now();
-            let ended = timeout(Duration::from_secs(600), connection(ours, service)).await;
+            let ended = timeout(Duration::from_secs(600), connection(Io::new(ours), service)).await;
             assert!(ended.is_ok(), "the connection lasts for ever");
             system.terminate().await;
             began.elapsed()
@@ -188,6 +209,113 @@ mod tests {
         let (mut client, lasted) = connected(1_024 * 1_024);
         client.write_all(GET).await.expect("there is room");
         assert_eq!(lasted.await.as_secs(), 5);
+    }
+
+    /// Only who has the token gets as far as the body.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_whose_body_does_not_end_is_answered_and_closed() {
+        let system = supervise_core::ActorSystem::new("shop");
+        let token = Token::random();
+        let service = Console::of(&system).allow_actions(token.clone()).service();
+        let (mut client, ours) = duplex(64 * 1_024);
+        let head = format!(
+            "POST /act HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/json\r\n\
+             Authorization: Bearer {}\r\nContent-Length: 4000\r\n\r\n{{",
+            token.secret()
+        );
+        client.write_all(head.as_bytes()).await.expect("there is room");
+        let began = Instant::now();
+        let dripping = async {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+                if client.write_all(b" ").await.is_err() {
+                    break;
+                }
+            }
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.expect("text");
+            answer
+        };
+        let serving = async {
+            let ended = timeout(Duration::from_secs(600), connection(Io::new(ours), service)).await;
+            assert!(ended.is_ok(), "the connection lasts for ever");
+            began.elapsed()
+        };
+        let (answer, lasted) = tokio::join!(dripping, serving);
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        assert!(lasted.as_secs() <= 6, "{lasted:?}");
+        system.terminate().await;
+    }
+
+    /// Connections that say nothing do not keep out those that do.
+    #[tokio::test(start_paused = true)]
+    async fn ten_thousand_silent_clients_keep_nobody_out() {
+        let system = supervise_core::ActorSystem::new("shop");
+        let service = Console::of(&system).service();
+        let (dial, dialled) = tokio::sync::mpsc::unbounded_channel();
+        let dialled = tokio::sync::Mutex::new(dialled);
+        let serving =
+            serve(service, async || Ok(dialled.lock().await.recv().await.expect("there is always one more")));
+        let mut silent = Vec::new();
+        for _ in 0..10_000 {
+            let (theirs, ours) = duplex(64);
+            dial.send(ours).expect("it listens");
+            silent.push(theirs);
+        }
+        let (mut client, ours) = duplex(64 * 1_024);
+        dial.send(ours).expect("it listens");
+        let began = Instant::now();
+        client
+            .write_all(b"GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .await
+            .expect("room");
+        let mut answer = String::new();
+        tokio::select! {
+            read = client.read_to_string(&mut answer) => { read.expect("text"); }
+            () = serving => unreachable!("it serves for ever"),
+        }
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert_eq!(began.elapsed(), Duration::ZERO, "it waited until the others were given up");
+        system.terminate().await;
+    }
+
+    /// It is the silent ones that make room.
+    #[tokio::test(start_paused = true)]
+    async fn who_speaks_is_not_closed_for_another() {
+        const ASK: &[u8] = b"GET /text HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let system = supervise_core::ActorSystem::new("shop");
+        let service = Console::of(&system).service();
+        let (dial, dialled) = tokio::sync::mpsc::unbounded_channel();
+        let dialled = tokio::sync::Mutex::new(dialled);
+        let serving =
+            serve(service, async || Ok(dialled.lock().await.recv().await.expect("there is always one more")));
+        let mut silent = Vec::new();
+        let mut silence = |clients: usize| {
+            for _ in 0..clients {
+                let (theirs, ours) = duplex(64);
+                dial.send(ours).expect("it listens");
+                silent.push(theirs);
+            }
+        };
+        let (mut client, ours) = duplex(64 * 1_024);
+        dial.send(ours).expect("it listens");
+        let speaking = async {
+            silence(CONNECTIONS - 1);
+            for _ in 0..3 {
+                sleep(Duration::from_secs(1)).await;
+                client.write_all(ASK).await.expect("it is open");
+                let mut answer = Vec::new();
+                while !answer.ends_with(b"No message waits.\n") {
+                    assert_ne!(client.read_buf(&mut answer).await.expect("it is open"), 0, "it was closed");
+                }
+                silence(CONNECTIONS - 1);
+            }
+        };
+        tokio::select! {
+            () = speaking => {}
+            () = serving => unreachable!("it serves for ever"),
+        }
+        system.terminate().await;
     }
 
     #[tokio::test(start_paused = true)]

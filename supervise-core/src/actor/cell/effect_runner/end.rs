@@ -31,6 +31,13 @@ impl<A: Actor> EffectRunner<A> {
                 return false;
             }
         }
+        #[cfg(feature = "durable")]
+        if const { A::DURABLE.is_some() }
+            && !for_good
+            && let Some(outlet) = self.cell.core.outlet()
+        {
+            outlet.release();
+        }
         self.timers = None;
         true
     }
@@ -54,6 +61,8 @@ impl<A: Actor> EffectRunner<A> {
             for retry in aside.retries.close() {
                 self.quarantine(retry);
             }
+            #[cfg(feature = "durable")]
+            aside.deliveries.iter_mut().for_each(|deliveries| deliveries.close());
             for message in aside.unstashed.into_iter().rev() {
                 self.user.push_front(message);
             }
@@ -106,6 +115,11 @@ impl<A: Actor> EffectRunner<A> {
     #[cold]
     fn reaches_nobody(&self, entry: Entry<A::Message, Control>) {
         match entry {
+            #[cfg(feature = "durable")]
+            Entry::Message(message) if const { A::DURABLE.is_some() } && A::is_stored(&message) => {
+                // Its ticket takes it back to its queue.
+                reply::drop_because(self.cell.core.end_reason().into_ask_error(), message);
+            }
             Entry::Message(message) => {
                 let name = A::message_name(&message);
                 let why = self.cell.core.end_reason().into_ask_error();

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use super::EffectRunner;
 use super::gathered::Gathered;
+#[cfg(feature = "durable")]
+use crate::actor::cell::deliveries::Deliveries;
 use crate::actor::cell::redelivery::{Retries, Retry};
 use crate::actor::definition::Actor;
 use crate::base::drop_contained;
@@ -15,6 +17,9 @@ pub(in crate::actor::cell) struct SetAside<M> {
     /// Messages from the stash that must be checked again, before those that wait.
     pub(super) unstashed: VecDeque<M>,
     pub(in crate::actor::cell) retries: Retries<M>,
+    /// Of an actor with a durable mailbox.
+    #[cfg(feature = "durable")]
+    pub(in crate::actor::cell) deliveries: Option<Box<Deliveries>>,
     /// Of an actor that [batches](Actor::BATCHES).
     pub(super) gathered: Option<Box<Gathered<M>>>,
 }
@@ -27,9 +32,27 @@ impl<A: Actor> EffectRunner<A> {
                 stash: VecDeque::new(),
                 unstashed: VecDeque::new(),
                 retries: Retries::new(),
+                #[cfg(feature = "durable")]
+                deliveries: None,
                 gathered: None,
             })
         })
+    }
+
+    /// The stored messages that were begun, if there are any.
+    #[cfg(feature = "durable")]
+    #[inline]
+    pub(in crate::actor::cell) fn deliveries_so_far(&mut self) -> Option<&mut Deliveries> {
+        if const { A::DURABLE.is_none() } {
+            return None;
+        }
+        self.aside.as_mut()?.deliveries.as_deref_mut()
+    }
+
+    /// The stored messages that were begun.
+    #[cfg(feature = "durable")]
+    pub(in crate::actor::cell) fn deliveries(&mut self) -> &mut Deliveries {
+        self.aside().deliveries.get_or_insert_default()
     }
 
     /// Stashes a message. Returns it if the stash is full.

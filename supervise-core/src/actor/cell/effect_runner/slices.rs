@@ -34,6 +34,16 @@ pub(super) struct Rest<M> {
     system: Option<SystemLane<System>>,
 }
 
+/// The watchers that these effects would tell of the end. The last effect comes first.
+#[expect(clippy::boxed_local, reason = "it is kept in a box")]
+fn watchers_in(effects: Box<Effects>) -> Vec<AnyActorRef> {
+    let watcher = |effect| match effect {
+        Effect::TellWatcher(watcher, _) => Some(watcher),
+        _ => None,
+    };
+    effects.into_iter().rev().filter_map(watcher).collect()
+}
+
 impl<A: Actor> EffectRunner<A> {
     /// A step with at most this many effects is not counted, because the system message that caused it is charged.
     pub(super) const FEW: usize = 16;
@@ -87,12 +97,7 @@ impl<A: Actor> EffectRunner<A> {
     /// The watchers that have not been told of the end.
     pub(super) fn untold_watchers(&mut self) -> Vec<AnyActorRef> {
         let rest = self.rare.as_mut().and_then(|rare| rare.rest.as_mut());
-        let effects = rest.map(|rest| std::mem::take(&mut rest.effects));
-        let watcher = |effect| match effect {
-            Effect::TellWatcher(watcher, _) => Some(watcher),
-            _ => None,
-        };
-        effects.into_iter().flat_map(|effects| *effects).rev().filter_map(watcher).collect()
+        rest.map_or_else(Vec::new, |rest| watchers_in(std::mem::take(&mut rest.effects)))
     }
 
     fn rest(&mut self) -> &mut Rest<A::Message> {

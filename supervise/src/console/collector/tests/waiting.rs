@@ -50,6 +50,24 @@ fn asks(name: &'static str, key: u64, whom: &[u64], waiting: usize) -> Sight<'st
     Sight { handling: true, parked: true, pushed: 9, waiting, waits_for, ..at(2, name, key) }
 }
 
+/// CON-08: also while looks are so rare that the first one that finds them long in a message follows one that found them short.
+#[test]
+fn con_08_nobody_is_called_the_root_before_it_is_known_for_whom_it_waits() {
+    let mut collector = Collector::default();
+    let actors = [asks("ledger", 7, &[8], 2), asks("conn", 8, &[], 0)];
+    for second in [0, 5] {
+        assert!(look(&mut collector, second, &actors).cards.is_empty(), "second {second}");
+    }
+    assert_eq!(kinds(&look(&mut collector, 10, &actors)), [(Kind::Stuck, "/user/conn")]);
+    // One that waits for an actor that is well is stuck itself.
+    let mut collector = Collector::default();
+    for second in [0, 5] {
+        assert!(look(&mut collector, second, &[asks("ledger", 7, &[8], 2), at(2, "conn", 8)]).cards.is_empty());
+    }
+    let view = look(&mut collector, 10, &[asks("ledger", 7, &[8], 2), at(2, "conn", 8)]);
+    assert_eq!(kinds(&view), [(Kind::Stuck, "/user/ledger")]);
+}
+
 /// CON-08: of a chain, the root alone has a card, which says who is behind it.
 #[test]
 fn con_08_a_chain_of_three_names_its_root() {

@@ -1,0 +1,284 @@
+//! What an association takes and gives: data only.
+
+use crate::supervision::Time;
+
+/// The number of an association, chosen by one of its two sides.
+pub type Number = u64;
+
+/// The uid of an incarnation, of a node or of an actor.
+pub type Id = u64;
+
+/// The settings of an association. Both sides should have the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// How long a peer may be silent.
+    pub patience: Time,
+    /// After how long a side that has nothing to say says that it is alive.
+    pub heartbeat: Time,
+    /// How often a greeting is repeated at first. Each pause is twice the one before, up to `heartbeat`.
+    pub greet_every: Time,
+    /// For how long processed bytes may stay unacknowledged.
+    pub acknowledge_within: Time,
+    /// How many bytes may be sent and not acknowledged.
+    pub window: u64,
+    /// How many bytes of frames one packet may hold, unless its only frame is larger.
+    pub packet: u64,
+    /// How many asks of the peer may be under way.
+    pub asks: usize,
+    /// How many watches the peer may have.
+    pub watches: usize,
+}
+
+impl Settings {
+    /// The settings of a node that sets none.
+    pub const DEFAULT: Self = Self {
+        patience: Time::from_secs(10),
+        heartbeat: Time::from_secs(1),
+        greet_every: Time::from_millis(250),
+        acknowledge_within: Time::from_millis(50),
+        window: 1 << 20,
+        packet: 1 << 16,
+        asks: 65_536,
+        watches: 65_536,
+    };
+}
+
+/// The oldest and the newest version of the wire that this release speaks.
+pub const VERSIONS: (u16, u16) = (1, 1);
+
+/// What a side says of itself when it greets.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Greeting {
+    /// The versions of the wire that it speaks: the oldest and the newest.
+    pub versions: (u16, u16),
+    /// Nodes of different meshes do not talk to each other.
+    pub mesh: String,
+    /// The uid of the node's incarnation.
+    pub uid: Id,
+}
+
+/// What travels between two nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Packet {
+    /// Wants an association, or wants to know whether the one that it names still holds.
+    Hello {
+        /// Who greets.
+        from: Greeting,
+        /// The sender's number.
+        mine: Number,
+    },
+    /// Answers a [`Hello`](Self::Hello).
+    Welcome {
+        /// Who answers.
+        from: Greeting,
+        /// The number of the greeting.
+        yours: Number,
+        /// The sender's number.
+        mine: Number,
+    },
+    /// Frames, or a sign of life, of one association.
+    Frames {
+        /// The receiver's number.
+        to: Number,
+        /// The sender's number.
+        from: Number,
+        /// How many such packets the sender sent before.
+        sequence: u64,
+        /// How many bytes of the receiver's frames the sender has processed.
+        acknowledged: u64,
+        /// The frames.
+        frames: Vec<Frame>,
+    },
+    /// The sender has no association of these numbers, or no longer.
+    Goodbye {
+        /// The receiver's number.
+        to: Number,
+        /// The sender's number.
+        from: Number,
+    },
+}
+
+/// One thing that an actor of one node says to an actor of the other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Frame {
+    /// A message that is told.
+    Tell {
+        /// The recipient.
+        to: Id,
+        /// The message.
+        body: Vec<u8>,
+    },
+    /// A message that is asked.
+    Ask {
+        /// The recipient; 0 is the node itself.
+        to: Id,
+        /// The asker's number for it.
+        ask: u64,
+        /// The message.
+        body: Vec<u8>,
+    },
+    /// The answer to an ask.
+    Answer {
+        /// The ask.
+        ask: u64,
+        /// The answer.
+        body: Vec<u8>,
+    },
+    /// The watcher wants to know when the subject, an actor of the receiver's, ends.
+    Watch {
+        /// The actor of the receiver's.
+        subject: Id,
+        /// The actor of the sender's.
+        watcher: Id,
+        /// What the receiver needs to know of the watcher.
+        body: Vec<u8>,
+    },
+    /// The watcher does not want to know any more.
+    Unwatch {
+        /// The actor of the receiver's.
+        subject: Id,
+        /// The actor of the sender's.
+        watcher: Id,
+    },
+    /// The subject, an actor of the sender's, has ended.
+    Ended {
+        /// The actor of the sender's.
+        subject: Id,
+        /// The actor of the receiver's.
+        watcher: Id,
+        /// How and why.
+        body: Vec<u8>,
+    },
+    /// Anything else, which the association passes on.
+    Note(Vec<u8>),
+}
+
+impl Frame {
+    /// What a frame counts beside its body, in bytes: at least what its head takes on the wire.
+    pub const HEAD: u64 = 32;
+
+    /// How many bytes of the window the frame takes.
+    pub fn size(&self) -> u64 {
+        let body = match self {
+            Self::Tell { body, .. }
+            | Self::Ask { body, .. }
+            | Self::Answer { body, .. }
+            | Self::Watch { body, .. }
+            | Self::Ended { body, .. }
+            | Self::Note(body) => body.len(),
+            Self::Unwatch { .. } => 0,
+        };
+        Self::HEAD + u64::try_from(body).unwrap_or(u64::MAX - Self::HEAD)
+    }
+}
+
+/// Something that happened to an association. Frames of this node go in by [`Association::send`](super::Association::send).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// The engine says that this incarnation of the peer is there.
+    Appeared(Id),
+    /// The engine says that this incarnation of the peer is gone.
+    Vanished(Id),
+    /// A packet arrived.
+    Received(Packet),
+    /// So many bytes of delivered frames have been processed.
+    Processed {
+        /// This side's number of their association.
+        mine: Number,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Time has passed.
+    Tick,
+    /// This node leaves.
+    Leave,
+    /// The peer broke a limit or a rule that the association does not know.
+    Broke,
+}
+
+/// What the performer of an association has to do, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Hand this to the engine.
+    Transmit(Packet),
+    /// There is an association. `mine` is this side's number, `yours` the peer's.
+    Up {
+        /// This side's number.
+        mine: Number,
+        /// The peer's number.
+        yours: Number,
+    },
+    /// Carry out these frames of the peer's, and say so by [`Input::Processed`].
+    Deliver {
+        /// This side's number of their association.
+        mine: Number,
+        /// The frames, in their order.
+        frames: Vec<Frame>,
+        /// Their bytes, with those of frames that were dropped.
+        bytes: u64,
+    },
+    /// The association has ended. What follows of `Unreachable`, `Forget`, `Resolve` and `Unsent` belongs to it.
+    Verdict {
+        /// This side's number.
+        mine: Number,
+        /// Why it ended.
+        why: Why,
+    },
+    /// Tell the watcher, an actor of this node, that the subject is unreachable.
+    Unreachable {
+        /// The actor of the peer's.
+        subject: Id,
+        /// The actor of this node's.
+        watcher: Id,
+    },
+    /// The subject, an actor of this node, is not watched from there any more.
+    Forget {
+        /// The actor of this node's.
+        subject: Id,
+        /// The actor of the peer's.
+        watcher: Id,
+    },
+    /// The ask gets no answer. If it was not sent, a retry is safe.
+    Resolve {
+        /// The ask.
+        ask: u64,
+        /// Whether it may have been handled.
+        sent: bool,
+    },
+    /// This frame was not sent.
+    Unsent(Frame),
+    /// The peer cannot have an association with this node.
+    Refused(Refusal),
+}
+
+/// Why an association ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Why {
+    /// The engine says that the peer is gone.
+    Vanished,
+    /// The peer has ended the association, or has none with this node.
+    Goodbye,
+    /// The peer was silent for too long.
+    Silent,
+    /// A packet of the peer's is missing.
+    Lost,
+    /// The peer was started anew.
+    Restarted,
+    /// The peer has begun a new association.
+    GaveUp,
+    /// The peer broke a limit or the protocol.
+    Broke,
+    /// This node leaves.
+    Left,
+}
+
+/// Why two nodes cannot talk to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// They speak no common version.
+    Version,
+    /// They belong to different meshes.
+    Mesh,
+}

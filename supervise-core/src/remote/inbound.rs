@@ -1,0 +1,234 @@
+//! Carries out what a peer sent, in its order: one task for each peer. User code that reads messages runs here, contained.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::association::{Effect, Frame, Input, Number};
+use super::codec::{Arguments, Asked, ok, read, scope};
+use super::link::{Link, Over, Work};
+use super::remote_actor::Delivered;
+use super::wire::{Find, Note, Signal, WireEnd, WireRef, bytes, take_number};
+use crate::actor::{AnyActorRef, AskError, EndReason, System};
+use crate::observe::{DeadLetterReason, Lost};
+use crate::supervision::{ChildId, HowEnded};
+
+/// How many contracts a peer may make.
+const CONTRACTS: usize = 65_536;
+
+/// What the numbers of messages mean.
+struct Contract {
+    actor: String,
+    handler: String,
+    arguments: Vec<String>,
+}
+
+pub(super) async fn work(link: Arc<Link>, mut work: UnboundedReceiver<Work>) {
+    let mut contracts = HashMap::new();
+    while let Some(next) = work.recv().await {
+        match next {
+            Work::Up(mine) => {
+                contracts.clear();
+                link.node().greet_with_names(&link, mine);
+            }
+            Work::Deliver(mine, frames, bytes) => {
+                let peer = Peer { link: &link, mine };
+                for frame in frames {
+                    peer.carry_out(frame, &mut contracts);
+                }
+                link.step(Input::Processed { mine, bytes });
+                // The acknowledgement may be due before the next tick.
+                link.node().nudge();
+            }
+            Work::Over(over) => {
+                contracts.clear();
+                verdict(&link, *over);
+            }
+            Work::Close => return,
+        }
+    }
+}
+
+struct Peer<'a> {
+    link: &'a Arc<Link>,
+    mine: Number,
+}
+
+impl Peer<'_> {
+    fn carry_out(&self, frame: Frame, contracts: &mut HashMap<u64, Contract>) {
+        let (link, mine) = (self.link, self.mine);
+        match frame {
+            Frame::Tell { to, body } => self.message(to, &body, None, contracts),
+            Frame::Ask { to, ask, body } => {
+                let asked = Asked { link: Arc::clone(link), mine, ask };
+                if to == 0 { self.find(&body, &asked) } else { self.message(to, &body, Some(asked), contracts) }
+            }
+            Frame::Answer { ask, body } => {
+                if let Some(asker) = link.asker(ask) {
+                    scope(&link.node(), || asker.answer(&body));
+                }
+            }
+            Frame::Watch { subject, watcher, body } => self.watch(subject, watcher, &body),
+            Frame::Unwatch { subject, watcher } => {
+                if let (Some(subject), Some(watcher)) = (link.node().exported(subject), link.known(watcher)) {
+                    subject.send_system(System::Unwatch(watcher));
+                }
+            }
+            Frame::Ended { subject, watcher, body } => self.ended(subject, watcher, &body),
+            Frame::Note(body) => {
+                if let Ok(note) = read::<Note>(&body) {
+                    self.note(note, contracts);
+                }
+            }
+        }
+    }
+
+    fn message(&self, to: u64, body: &[u8], asked: Option<Asked>, contracts: &HashMap<u64, Contract>) {
+        let node = self.link.node();
+        let Some((actor, kind)) = node.reached(to) else {
+            if let Some(asked) = asked {
+                asked.fail(&AskError::Stopped);
+            }
+            return self.gone(to);
+        };
+        let contract = take_number(body).and_then(|(number, rest)| Some((contracts.get(&number)?, rest)));
+        let known = kind.zip(contract).filter(|(kind, (contract, _))| kind.name == contract.actor);
+        let Some((kind, (contract, rest))) = known else {
+            let is_asked = asked.is_some();
+            if let Some(asked) = asked {
+                asked.fail(&AskError::Undeliverable);
+            }
+            let lost = Lost::new("unknown", DeadLetterReason::UnknownMessage, is_asked);
+            return actor.core().lost(lost);
+        };
+        let arguments = Arguments::new(&contract.arguments, rest, asked);
+        if scope(&node, || (kind.deliver)(&actor, &contract.handler, arguments)) == Delivered::Gone {
+            self.gone(to);
+        }
+    }
+
+    /// Says that an actor has ended.
+    fn gone(&self, uid: u64) {
+        // An error means that the association is over.
+        let _over = self.link.send(self.mine, Frame::Note(bytes(&Note::Gone { uid })));
+        self.link.flush();
+    }
+
+    fn find(&self, body: &[u8], asked: &Asked) {
+        let found = read::<Find>(body).map(|find| self.link.node().found(&find));
+        match found.map(|found| ok(&found)) {
+            Ok(Ok(body)) => self.link.answer(self.mine, asked.ask, body),
+            _ => self.link.answer(self.mine, asked.ask, super::codec::error(&AskError::Undeliverable)),
+        }
+    }
+
+    fn watch(&self, subject: u64, watcher: u64, body: &[u8]) {
+        let (link, node) = (self.link, self.link.node());
+        let Ok(wire) = read::<WireRef>(body) else { return link.step(Input::Broke) };
+        let Some(proxy) = node.watcher_proxy(link, self.mine, watcher, &wire) else { return };
+        if let Some(subject) = node.exported(subject) {
+            return subject.send_system(System::Watch(proxy));
+        }
+        let subject = link.unknown(crate::base::Uid::of(subject));
+        subject.core().ends_because(EndReason::Unknown);
+        proxy.send_system(System::Ended { subject, child: None, how: HowEnded::AlreadyGone });
+    }
+
+    fn ended(&self, subject: u64, watcher: u64, body: &[u8]) {
+        let Ok(end) = read::<WireEnd>(body) else { return self.link.step(Input::Broke) };
+        let (how, reason) = (end.how(), end.reason());
+        let proxy = proxy_of(self.link, self.mine, subject);
+        self.link.gone(subject, &reason);
+        if let Some(watcher) = self.link.node().exported(watcher) {
+            watcher.send_system(System::Ended { subject: proxy, child: None, how });
+        }
+    }
+
+    fn note(&self, note: Note, contracts: &mut HashMap<u64, Contract>) {
+        match note {
+            Note::Contract { number, actor, handler, arguments } => {
+                contracts.insert(number, Contract { actor, handler, arguments });
+                if contracts.len() > CONTRACTS {
+                    self.link.step(Input::Broke);
+                }
+            }
+            Note::Gone { uid } => self.link.gone(uid, &EndReason::Unknown),
+            Note::Signal { uid, signal } => {
+                let Some(actor) = self.link.node().exported(uid) else { return };
+                if self.link.node().is_untrusted() {
+                    let name = match signal {
+                        Signal::Stop => "Stop",
+                        Signal::Poison => "PoisonPill",
+                        Signal::Kill => "Kill",
+                    };
+                    return actor.core().dead_letter(name, DeadLetterReason::Untrusted);
+                }
+                match signal {
+                    Signal::Stop => actor.stop(),
+                    Signal::Poison => actor.poison(),
+                    Signal::Kill => actor.kill(),
+                }
+            }
+            Note::Named { name, actor, is_taken } => {
+                if !self.link.node().peer_named(self.link, name, actor, is_taken) {
+                    self.link.step(Input::Broke);
+                }
+            }
+        }
+    }
+}
+
+fn proxy_of(link: &Link, mine: Number, actor: u64) -> AnyActorRef {
+    link.known(actor).unwrap_or_else(|| link.unknown(Link::uid(mine, actor)))
+}
+
+/// The association has ended. Everybody who waits for the peer is told, once.
+fn verdict(link: &Arc<Link>, over: Over) {
+    let Over { mine, effects, mut kept } = over;
+    let node = link.node();
+    node.peer_left(&link.peer);
+    for interned in kept.proxies.values().flatten() {
+        interned.any.core().ends_because(EndReason::Unreachable);
+    }
+    let proxy = |actor: u64| {
+        let known = kept.proxies.get(&actor).and_then(|interned| interned.first());
+        known.map_or_else(|| link.unknown(Link::uid(mine, actor)), |one| one.any.clone())
+    };
+    for effect in effects {
+        match effect {
+            Effect::Unreachable { subject, watcher } => {
+                if let Some(watcher) = node.exported(watcher) {
+                    let (subject, how) = (proxy(subject), HowEnded::Unreachable);
+                    watcher.send_system(System::Ended { subject, child: None, how });
+                }
+            }
+            Effect::Forget { subject, watcher } => {
+                if let Some(subject) = node.exported(subject) {
+                    subject.send_system(System::Unwatch(proxy(watcher)));
+                }
+            }
+            Effect::Resolve { ask, sent } => {
+                let why = if sent { AskError::ConnectionLost } else { AskError::Undeliverable };
+                if let Some(pending) = kept.asks.remove(&ask) {
+                    pending.fail(why);
+                }
+            }
+            Effect::Unsent(Frame::Tell { to, body }) => {
+                let handler =
+                    take_number(&body).and_then(|(number, _)| kept.handlers.get(usize::try_from(number).ok()?));
+                let name = handler.copied().unwrap_or("unknown");
+                proxy(to).core().dead_letter(name, DeadLetterReason::Unreachable);
+            }
+            _ => {}
+        }
+    }
+    for answering in kept.answering.values() {
+        answering.abandon();
+    }
+    // Each proxy finds that its association is over, and ends. If the system has ended, no proxy has a turn any more.
+    for interned in kept.proxies.values().flatten() {
+        (interned.close)(&interned.any);
+        interned.any.send_system(System::ResetBackoff(ChildId::ROOT));
+    }
+}

@@ -1,0 +1,522 @@
+//! Performs the association with one peer, and keeps what belongs to it: proxies, asks under way, contracts.
+//!
+//! 1. One lock. No user code, transport or drop of a user's value runs under it.
+//! 2. Packets go to the transport in the order in which the association made them: one thread at a time empties the outbox.
+//! 3. What the peer sent, and the verdict, go to one task in their order: `inbound`.
+
+use std::collections::{HashMap, VecDeque};
+use std::mem::take;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::association::{Association, Effect, Frame, Input, Number, Refusal, Why};
+use super::codec::{Abandon, Pending, RemoteHandler, error};
+use super::node::NodeCore;
+use super::proxy;
+use super::remote_actor::{Nobody, RemoteActor};
+use super::transport::NodeId;
+use super::wire::{Note, bytes, encode};
+use crate::actor::dispatch::Task;
+use crate::actor::{ActorRef, ActorSystem, AnyActorRef, AskError, EndReason};
+use crate::base::{SCHEME, Uid};
+use crate::observe::Event;
+
+/// The association with one peer, performed.
+pub(crate) struct Link {
+    node: Arc<NodeCore>,
+    pub(super) peer: NodeId,
+    state: Mutex<State>,
+    asks: AtomicU64,
+    work: UnboundedSender<Work>,
+}
+
+/// What the task of `inbound` does next.
+pub(super) enum Work {
+    /// A new association.
+    Up(Number),
+    /// Frames of the peer's, and their bytes.
+    Deliver(Number, Vec<Frame>, u64),
+    /// The verdict.
+    Over(Box<Over>),
+    /// The node has left.
+    Close,
+}
+
+/// What was kept for an association that is over.
+pub(super) struct Over {
+    pub(super) mine: Number,
+    pub(super) effects: Vec<Effect>,
+    pub(super) kept: Kept,
+}
+
+/// What belongs to one association.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// By the actor's uid on its node.
+    pub(super) proxies: HashMap<u64, Vec<Interned>>,
+    /// When the proxies that nobody holds are looked for.
+    sweep_at: usize,
+    /// The askers here.
+    pub(super) asks: HashMap<u64, Pending>,
+    /// The askers there.
+    pub(super) answering: HashMap<u64, Arc<dyn Abandon>>,
+    contracts: HashMap<(&'static str, usize), u64>,
+    /// The handler of each contract, for dead letters.
+    pub(super) handlers: Vec<&'static str>,
+}
+
+/// A proxy in the table.
+pub(super) struct Interned {
+    pub(super) any: AnyActorRef,
+    /// The name of its type on the wire.
+    name: &'static str,
+    /// Closes its user lane.
+    pub(super) close: fn(&AnyActorRef),
+}
+
+struct State {
+    association: Association,
+    kept: Kept,
+    /// Proxies that wait for the window.
+    waiting: Vec<Waker>,
+    outbox: VecDeque<Vec<u8>>,
+    is_sending: bool,
+}
+
+/// Whether a proxy may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gate {
+    Open,
+    /// It is woken when the window opens.
+    Closed,
+    Over,
+}
+
+/// What follows from a step, outside the lock.
+#[derive(Default)]
+struct After {
+    wake: Vec<Waker>,
+    events: Vec<Event>,
+    is_news: bool,
+}
+
+impl Link {
+    pub(super) fn new(
+        node: Arc<NodeCore>,
+        peer: NodeId,
+        association: Association,
+        work: UnboundedSender<Work>,
+    ) -> Arc<Self> {
+        let state = State {
+            association,
+            kept: Kept::default(),
+            waiting: Vec::new(),
+            outbox: VecDeque::new(),
+            is_sending: false,
+        };
+        Arc::new(Self { node, peer, state: Mutex::new(state), asks: AtomicU64::new(1), work })
+    }
+
+    pub(super) fn node(&self) -> Arc<NodeCore> {
+        Arc::clone(&self.node)
+    }
+
+    pub(super) fn system(&self) -> &ActorSystem {
+        self.node.system()
+    }
+
+    pub(super) fn max_message(&self) -> usize {
+        self.node.max_message()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This side's number, the peer's, if there is an association.
+    pub(super) fn numbers(&self) -> Option<(Number, Number)> {
+        self.state().association.numbers()
+    }
+
+    /// The incarnation of the peer with which there is an association.
+    pub(super) fn incarnation(&self) -> Option<(Number, u64)> {
+        let state = self.state();
+        Some((state.association.numbers()?.0, state.association.peer()?))
+    }
+
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        self.state().association.deadline()
+    }
+
+    /// Whether nothing waits, and everything that was sent has been processed.
+    pub(super) fn is_idle(&self) -> bool {
+        self.state().association.is_idle()
+    }
+
+    // ---- steps of the association ------------------------------------------------------------------------------------
+
+    pub(super) fn step(&self, input: Input) {
+        self.with(|association, now, effects| association.step(now, input, effects));
+    }
+
+    /// Sends what waits, as far as the window allows.
+    pub(super) fn flush(&self) {
+        self.with(Association::flush);
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Association, Duration, &mut Vec<Effect>)) {
+        let (now, mut effects) = (self.node.now(), Vec::new());
+        let mut state = self.state();
+        act(&mut state.association, now, &mut effects);
+        let after = self.carry_out(&mut state, effects);
+        drop(state);
+        for waker in after.wake {
+            waker.wake();
+        }
+        self.pump();
+        if after.is_news {
+            self.node.news();
+        }
+        for event in after.events {
+            self.node.publish(event);
+        }
+    }
+
+    fn carry_out(&self, state: &mut State, effects: Vec<Effect>) -> After {
+        let mut after = After::default();
+        let mut over: Option<Box<Over>> = None;
+        let node = || Arc::clone(self.peer.text());
+        for effect in effects {
+            match effect {
+                Effect::Transmit(packet) => state.outbox.push_back(encode(&packet)),
+                Effect::Up { mine, .. } => {
+                    self.put(Work::Up(mine));
+                    after.events.push(Event::NodeUp { node: node() });
+                    after.is_news = true;
+                }
+                Effect::Deliver { mine, frames, bytes } => self.put(Work::Deliver(mine, frames, bytes)),
+                Effect::Verdict { mine, why } => {
+                    let kept = take(&mut state.kept);
+                    over = Some(Box::new(Over { mine, effects: Vec::new(), kept }));
+                    after.wake.append(&mut state.waiting);
+                    after.events.push(Event::NodeDown { node: node(), why: word(why) });
+                    after.is_news = true;
+                }
+                Effect::Refused(refusal) => {
+                    let why = match refusal {
+                        Refusal::Version => "version",
+                        Refusal::Mesh => "mesh",
+                    };
+                    after.events.push(Event::NodeRefused { node: node(), why });
+                }
+                effect @ (Effect::Unreachable { .. }
+                | Effect::Forget { .. }
+                | Effect::Resolve { .. }
+                | Effect::Unsent(_)) => {
+                    if let Some(over) = &mut over {
+                        over.effects.push(effect);
+                    }
+                }
+            }
+        }
+        if let Some(over) = over {
+            self.put(Work::Over(over));
+        }
+        if state.association.is_open() {
+            after.wake.append(&mut state.waiting);
+        }
+        after
+    }
+
+    pub(super) fn put(&self, work: Work) {
+        // An error means that the node has left.
+        let _left = self.work.send(work);
+    }
+
+    /// Hands packets to the transport, unless another thread does.
+    pub(super) fn pump(&self) {
+        loop {
+            let mut state = self.state();
+            if state.is_sending {
+                return;
+            }
+            let Some(packet) = state.outbox.pop_front() else { return };
+            state.is_sending = true;
+            drop(state);
+            let refused = self.node.transport().send(&self.peer, packet).err();
+            let mut state = self.state();
+            state.is_sending = false;
+            if let Some(packet) = refused {
+                // The next tick tries again.
+                return state.outbox.push_front(packet);
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub(super) fn tick(&self) {
+        let mut state = self.state();
+        let abandoned: Vec<u64> =
+            state.kept.asks.iter().filter(|(_, pending)| pending.is_abandoned()).map(|(ask, _)| *ask).collect();
+        let given_up: Vec<Pending> = abandoned.iter().filter_map(|ask| state.kept.asks.remove(ask)).collect();
+        state.association.forget_asks(abandoned);
+        drop(state);
+        drop(given_up);
+        self.step(Input::Tick);
+    }
+
+    // ---- frames ------------------------------------------------------------------------------------------------------
+
+    /// Whether a proxy of this association may write. If it must wait, `waker` is woken when it may.
+    pub(super) fn gate(&self, mine: Number, waker: &Waker) -> Gate {
+        let mut state = self.state();
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            Gate::Over
+        } else if state.association.is_open() {
+            Gate::Open
+        } else {
+            if !state.waiting.iter().any(|waits| waits.will_wake(waker)) {
+                state.waiting.push(waker.clone());
+            }
+            Gate::Closed
+        }
+    }
+
+    /// Queues a frame. `Err`: the association is over, or nobody waits for the frame.
+    pub(super) fn send(&self, mine: Number, frame: Frame) -> Result<(), ()> {
+        let mut state = self.state();
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return Err(());
+        }
+        state.association.send(frame).map_err(|_| ())
+    }
+
+    /// Queues an ask.
+    pub(super) fn ask(&self, mine: Number, to: u64, body: Vec<u8>, pending: Pending) -> Result<(), Pending> {
+        let ask = self.asks.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.state();
+        if state.association.numbers().is_none_or(|numbers| numbers.0 != mine) {
+            return Err(pending);
+        }
+        match state.association.send(Frame::Ask { to, ask, body }) {
+            Ok(()) => {
+                state.kept.asks.insert(ask, pending);
+                Ok(())
+            }
+            Err(_) => Err(pending),
+        }
+    }
+
+    /// The asker of an answer that has come.
+    pub(super) fn asker(&self, ask: u64) -> Option<Pending> {
+        self.state().kept.asks.remove(&ask)
+    }
+
+    /// An asker of the peer's waits for this.
+    pub(super) fn answering(&self, mine: Number, ask: u64, answering: Arc<dyn Abandon>) {
+        let mut state = self.state();
+        if state.association.numbers().is_some_and(|numbers| numbers.0 == mine) {
+            state.kept.answering.insert(ask, answering);
+        } else {
+            drop(state);
+            answering.abandon();
+        }
+    }
+
+    /// Answers an ask of the peer's.
+    pub(super) fn answer(&self, mine: Number, ask: u64, body: Vec<u8>) {
+        let mut state = self.state();
+        let done = state.kept.answering.remove(&ask);
+        drop(state);
+        drop(done);
+        let body = if body.len() > self.max_message() { error(&AskError::Unanswered) } else { body };
+        if self.send(mine, Frame::Answer { ask, body }).is_ok() {
+            self.flush();
+        }
+    }
+
+    /// The number of a handler of the peer's. Tells the peer first, if it is new.
+    pub(super) fn contract(
+        &self,
+        mine: Number,
+        actor: &'static str,
+        handlers: &'static [RemoteHandler],
+        handler: usize,
+    ) -> Option<u64> {
+        let known = handlers.get(handler)?;
+        let arguments = || known.arguments.iter().map(ToString::to_string).collect();
+        let mut state = self.state();
+        if state.association.numbers()?.0 != mine {
+            return None;
+        }
+        if let Some(number) = state.kept.contracts.get(&(actor, handler)) {
+            return Some(*number);
+        }
+        let number = state.kept.handlers.len() as u64;
+        let (actor_name, handler_name) = (actor.to_owned(), known.name.to_owned());
+        let note = Note::Contract { number, actor: actor_name, handler: handler_name, arguments: arguments() };
+        state.association.send(Frame::Note(bytes(&note))).ok()?;
+        state.kept.handlers.push(known.name);
+        state.kept.contracts.insert((actor, handler), number);
+        Some(number)
+    }
+
+    // ---- proxies -----------------------------------------------------------------------------------------------------
+
+    /// The uid of a proxy: no ref of one association equals one of another.
+    pub(super) fn uid(mine: Number, actor: u64) -> Uid {
+        Uid::of(actor ^ mine)
+    }
+
+    /// The actor's uid on its node, if this proxy belongs to the association that there is now.
+    pub(super) fn actor_of(&self, proxy: Uid) -> Option<u64> {
+        let state = self.state();
+        let actor = u64::from(proxy) ^ state.association.numbers()?.0;
+        let interned = state.kept.proxies.get(&actor)?;
+        interned.iter().any(|one| one.any.uid() == proxy).then_some(actor)
+    }
+
+    fn name(&self, path: &str) -> String {
+        format!("{SCHEME}{}{path}", self.peer)
+    }
+
+    /// The proxy of an actor of the peer's. `None`: the association is over, or there are too many.
+    pub(super) fn proxy<A: RemoteActor>(
+        self: &Arc<Self>,
+        mine: Number,
+        actor: u64,
+        path: &str,
+    ) -> Option<ActorRef<A>> {
+        let (name, uid) = (self.name(path), Self::uid(mine, actor));
+        let mut state = self.state();
+        if state.association.numbers()?.0 != mine {
+            return None;
+        }
+        let known = state.kept.proxies.get(&actor).and_then(|interned| {
+            interned.iter().find_map(|one| if one.name == A::NAME { one.any.downcast::<A>() } else { None })
+        });
+        if known.is_some() {
+            return known;
+        }
+        let swept = state.kept.sweep();
+        if state.kept.proxies.len() >= self.node.max_refs() {
+            drop(state);
+            drop(swept);
+            self.step(Input::Broke);
+            return None;
+        }
+        let (proxy, task) = proxy::make::<A>(self, mine, actor, (&name, uid));
+        let interned = Interned { any: proxy.to_any(), name: A::NAME, close: proxy::close::<A> };
+        state.kept.proxies.entry(actor).or_default().push(interned);
+        drop(state);
+        drop(swept);
+        proxy.core().run(Some(task));
+        Some(proxy)
+    }
+
+    /// The proxy of an actor, through which its messages go, if there is one with a type.
+    pub(super) fn typed(&self, actor: u64) -> Option<AnyActorRef> {
+        let state = self.state();
+        let interned = state.kept.proxies.get(&actor)?;
+        interned.iter().find(|one| !one.name.is_empty()).map(|one| one.any.clone())
+    }
+
+    /// Any proxy of an actor.
+    pub(super) fn known(&self, actor: u64) -> Option<AnyActorRef> {
+        let state = self.state();
+        Some(state.kept.proxies.get(&actor)?.first()?.any.clone())
+    }
+
+    /// The actor has ended: its proxies refuse messages.
+    pub(super) fn gone(&self, actor: u64, why: &EndReason) {
+        let state = self.state();
+        let interned: Vec<_> = state.kept.proxies.get(&actor).into_iter().flatten().collect();
+        let proxies: Vec<_> = interned.into_iter().map(|one| (one.any.clone(), one.close)).collect();
+        drop(state);
+        for (proxy, close) in proxies {
+            proxy.core().ends_because(why.clone());
+            close(&proxy);
+        }
+    }
+
+    /// A ref to an actor of the peer's that cannot be reached.
+    pub(super) fn dead<A: RemoteActor>(&self, uid: Uid, path: &str, why: EndReason) -> ActorRef<A> {
+        proxy::dead(self.system(), &self.name(path), uid, why)
+    }
+
+    /// A ref to an actor of whom only the uid is known.
+    pub(super) fn unknown(&self, uid: Uid) -> AnyActorRef {
+        self.dead::<Nobody>(uid, "/", EndReason::Unreachable).to_any()
+    }
+
+    /// How many proxies there are.
+    pub(super) fn count(&self) -> usize {
+        self.state().kept.proxies.len()
+    }
+
+    /// How many asks wait for their answers.
+    pub(super) fn waiting_asks(&self) -> usize {
+        self.state().kept.asks.len()
+    }
+
+    /// Drops everything that is kept, because the node has left and no task of the system runs any more.
+    pub(super) fn shut(&self) {
+        let mut state = self.state();
+        let kept = take(&mut state.kept);
+        let waiting = take(&mut state.waiting);
+        drop(state);
+        drop(waiting);
+        for answering in kept.answering.values() {
+            answering.abandon();
+        }
+        let tasks: Vec<Task> =
+            kept.proxies.values().flatten().filter_map(|interned| interned.any.0.unpark()).collect();
+        for interned in kept.proxies.values().flatten() {
+            interned.any.core().ends_because(EndReason::Unreachable);
+            (interned.close)(&interned.any);
+        }
+        drop(tasks);
+    }
+}
+
+impl Kept {
+    /// Forgets the proxies that nobody holds, whenever their number has doubled. The caller drops what it returns outside the lock.
+    fn sweep(&mut self) -> Vec<(AnyActorRef, Task)> {
+        if self.proxies.len() < self.sweep_at.max(64) {
+            return Vec::new();
+        }
+        let mut swept = Vec::new();
+        self.proxies.retain(|_, interned| {
+            interned.retain_mut(|one| {
+                if Arc::strong_count(&one.any.0) != proxy::AT_REST {
+                    return true;
+                }
+                // It may be about to have its turn.
+                let Some(task) = one.any.0.unpark() else { return true };
+                swept.push((one.any.clone(), task));
+                false
+            });
+            !interned.is_empty()
+        });
+        self.sweep_at = self.proxies.len() * 2;
+        swept
+    }
+}
+
+/// Why an association ended, in a word.
+fn word(why: Why) -> &'static str {
+    match why {
+        Why::Vanished => "vanished",
+        Why::Goodbye => "goodbye",
+        Why::Silent => "silent",
+        Why::Lost => "lost",
+        Why::Restarted => "restarted",
+        Why::GaveUp => "gave_up",
+        Why::Broke => "broke",
+        Why::Left => "left",
+    }
+}

@@ -1,0 +1,143 @@
+//! Actors that other nodes may reach.
+
+use super::codec::{Arguments, Outgoing, RemoteHandler, Undecodable, Unsendable};
+use super::link::Link;
+use crate::actor::{Actor, ActorRef, AnyActorRef, AskError, SendErrorReason, Supervisor, drop_because};
+use crate::base::contained;
+use crate::observe::DeadLetterReason;
+
+/// An actor whose refs reach it from other nodes. `#[actor(remote)]` on the impl block implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a remote actor",
+    label = "its refs do not leave this machine",
+    note = "write `#[actor(remote)]` above the impl block of `{Self}`"
+)]
+pub trait RemoteActor: Actor {
+    /// The name of the type on the wire.
+    const NAME: &'static str;
+
+    /// The handlers that other nodes may call.
+    const CONTRACT: &'static [RemoteHandler];
+
+    /// Writes a message: [`Outgoing::begin`], then its arguments.
+    ///
+    /// # Errors
+    ///
+    /// If the message cannot travel.
+    fn encode(message: Self::Message, out: &mut Outgoing) -> Result<(), Unsendable>;
+
+    /// Reads a message for the handler of this name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such handler, or an argument cannot be read.
+    fn decode(handler: &str, arguments: &mut Arguments<'_>) -> Result<Self::Message, Undecodable>;
+}
+
+/// A type of remote actors, without naming it.
+#[derive(Clone, Copy)]
+pub(super) struct RemoteType {
+    pub(super) name: &'static str,
+    /// Hands a message to an actor here.
+    pub(super) deliver: fn(&AnyActorRef, &str, Arguments<'_>) -> Delivered,
+    /// Whether refs of this type reach the actor.
+    pub(super) reaches: fn(&AnyActorRef) -> bool,
+    /// The proxy of an actor of this type.
+    pub(super) proxy: fn(&std::sync::Arc<Link>, u64, u64, &str) -> Option<AnyActorRef>,
+}
+
+/// What became of a message of another node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivered {
+    /// It waits for the actor, or it became a dead letter of the actor's.
+    Taken,
+    /// The actor has ended.
+    Gone,
+}
+
+impl RemoteType {
+    pub(super) fn of<A: RemoteActor>() -> Self {
+        Self {
+            name: A::NAME,
+            deliver: deliver::<A>,
+            reaches: |actor| actor.downcast::<A>().is_some(),
+            proxy: |link, mine, uid, path| link.proxy::<A>(mine, uid, path).map(|proxy| proxy.to_any()),
+        }
+    }
+}
+
+fn deliver<A: RemoteActor>(to: &AnyActorRef, handler: &str, mut arguments: Arguments<'_>) -> Delivered {
+    let core = to.core();
+    let name = A::CONTRACT.iter().find(|known| known.name == handler).map_or("unknown", |known| known.name);
+    let Some(actor) = to.downcast::<A>() else { return Delivered::Gone };
+    let read = contained(|| <A as RemoteActor>::decode(handler, &mut arguments));
+    let asked = arguments.into_asked();
+    let lost = |reason, asked: Option<super::codec::Asked>| {
+        let is_asked = asked.is_some();
+        if let Some(asked) = asked {
+            asked.fail(&AskError::Undeliverable);
+        }
+        core.lost(crate::observe::Lost::new(name, reason, is_asked));
+        Delivered::Taken
+    };
+    let message = match read {
+        Ok(Ok(message)) => message,
+        Ok(Err(why)) => return lost(why.into(), asked),
+        Err(payload) => {
+            crate::base::drop_contained(payload);
+            return lost(DeadLetterReason::Undecodable, asked);
+        }
+    };
+    push(&actor, message)
+}
+
+fn push<A: Actor>(actor: &ActorRef<A>, message: A::Message) -> Delivered {
+    let Err(refused) = actor.tell(message) else { return Delivered::Taken };
+    let (reason, message) = (refused.reason(), refused.into_message());
+    match reason {
+        // The message has already become a dead letter.
+        SendErrorReason::Stopped | SendErrorReason::Unreachable => {
+            drop_because(actor.core().end_reason().into_ask_error(), message);
+            Delivered::Gone
+        }
+        SendErrorReason::MailboxFull => {
+            let name = A::message_name(&message);
+            actor.core().lose(name, DeadLetterReason::MailboxFull, AskError::MailboxFull, message);
+            Delivered::Taken
+        }
+        #[cfg(feature = "durable")]
+        SendErrorReason::NotAccepted => {
+            let name = A::message_name(&message);
+            actor.core().lose(name, DeadLetterReason::NotAccepted, AskError::Undeliverable, message);
+            Delivered::Taken
+        }
+    }
+}
+
+/// Stands for an actor of another node that has no type here: a watcher that can only be told of ends.
+pub(super) struct Nobody;
+
+/// There is no such message.
+pub(super) enum Nothing {}
+
+impl Supervisor for Nobody {
+    type Ref = ActorRef<Self>;
+    const STASH_CAPACITY: usize = 0;
+}
+
+impl Actor for Nobody {
+    type Message = Nothing;
+}
+
+impl RemoteActor for Nobody {
+    const NAME: &'static str = "";
+    const CONTRACT: &'static [RemoteHandler] = &[];
+
+    fn encode(message: Nothing, _: &mut Outgoing) -> Result<(), Unsendable> {
+        match message {}
+    }
+
+    fn decode(_: &str, _: &mut Arguments<'_>) -> Result<Nothing, Undecodable> {
+        Err(Undecodable::UnknownMessage)
+    }
+}

@@ -1,0 +1,480 @@
+//! Packets as bytes, and what nodes tell each other beside messages.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::association::{Frame, Greeting, Packet};
+use super::codec::{read, write};
+use crate::actor::{AskError, EndReason};
+use crate::base::ActorPath;
+#[cfg(feature = "durable")]
+use crate::durable::AcceptError;
+use crate::failure::{Failure, FailureKind, Stage};
+use crate::supervision::HowEnded;
+
+/// A ref, as it travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WireRef {
+    /// The actor's node: `system@host:port`.
+    #[serde(rename = "n")]
+    pub(super) node: String,
+    /// The incarnation of the node.
+    #[serde(rename = "i")]
+    pub(super) incarnation: u64,
+    #[serde(rename = "u")]
+    pub(super) uid: u64,
+    /// The path within the system.
+    #[serde(rename = "p")]
+    pub(super) path: String,
+    /// The name of the actor's type; empty if it has none.
+    #[serde(rename = "t")]
+    pub(super) actor: String,
+}
+
+/// What a node tells another one beside messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Note {
+    /// From now on, messages for this handler have this number.
+    Contract { number: u64, actor: String, handler: String, arguments: Vec<String> },
+    /// The actor has ended, or there is none.
+    Gone { uid: u64 },
+    /// What `stop`, `poison` and `kill` of a ref do.
+    Signal { uid: u64, signal: Signal },
+    /// The actor has this name now, or not any more.
+    Named { name: String, actor: WireRef, is_taken: bool },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Signal {
+    Stop,
+    Poison,
+    Kill,
+}
+
+/// What one node asks another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Find {
+    pub(super) path: String,
+    pub(super) actor: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Found {
+    Actor(WireRef),
+    Nobody,
+    OtherType(String),
+    NotServed,
+}
+
+/// How and why an actor ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WireEnd {
+    how: u8,
+    reason: u8,
+    failure: Option<WireFailure>,
+}
+
+impl WireEnd {
+    pub(super) fn new(how: HowEnded, reason: &EndReason) -> Self {
+        let how = match how {
+            HowEnded::Graceful => 0,
+            HowEnded::Aborted => 1,
+            HowEnded::AlreadyGone => 2,
+            HowEnded::Unreachable => 3,
+        };
+        let reason_number = match reason {
+            EndReason::StoppedItself => 0,
+            EndReason::Stopped => 1,
+            EndReason::Failed(_) => 2,
+            EndReason::LimitReached(_) => 3,
+            EndReason::CouldNotStart(_) => 4,
+            EndReason::RuntimeGone => 5,
+            EndReason::Unreachable => 6,
+            EndReason::Unknown => 7,
+        };
+        Self { how, reason: reason_number, failure: reason.failure().map(WireFailure::from) }
+    }
+
+    pub(super) fn how(&self) -> HowEnded {
+        match self.how {
+            0 => HowEnded::Graceful,
+            1 => HowEnded::Aborted,
+            3 => HowEnded::Unreachable,
+            _ => HowEnded::AlreadyGone,
+        }
+    }
+
+    pub(super) fn reason(self) -> EndReason {
+        let failure = self.failure.map(WireFailure::into_failure);
+        match (self.reason, failure) {
+            (0, _) => EndReason::StoppedItself,
+            (1, _) => EndReason::Stopped,
+            (2, Some(failure)) => EndReason::Failed(failure),
+            (3, Some(failure)) => EndReason::LimitReached(failure),
+            (4, Some(failure)) => EndReason::CouldNotStart(failure),
+            (5, _) => EndReason::RuntimeGone,
+            (6, _) => EndReason::Unreachable,
+            _ => EndReason::Unknown,
+        }
+    }
+}
+
+/// A failure, as it travels: the error's type stays on its node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WireFailure {
+    kind: u8,
+    stage: u8,
+    text: String,
+    origin: Option<String>,
+}
+
+impl From<&Failure> for WireFailure {
+    fn from(failure: &Failure) -> Self {
+        let kind = match failure.kind() {
+            FailureKind::Error => 0,
+            FailureKind::Panic => 1,
+            FailureKind::Killed => 2,
+            FailureKind::DeathPact => 3,
+            FailureKind::ByHand => 4,
+        };
+        let stage = match failure.stage() {
+            Stage::Running => 0,
+            Stage::Initialization => 1,
+            Stage::PostRestart => 2,
+        };
+        let text = crate::failure::text_of(failure);
+        Self { kind, stage, text, origin: failure.origin().map(ToString::to_string) }
+    }
+}
+
+impl WireFailure {
+    fn into_failure(self) -> Failure {
+        let kind = match self.kind {
+            1 => FailureKind::Panic,
+            2 => FailureKind::Killed,
+            3 => FailureKind::DeathPact,
+            4 => FailureKind::ByHand,
+            _ => FailureKind::Error,
+        };
+        let stage = match self.stage {
+            1 => Stage::Initialization,
+            2 => Stage::PostRestart,
+            _ => Stage::Running,
+        };
+        let origin = self.origin.and_then(|path| path.parse::<ActorPath>().ok());
+        Failure::elsewhere(kind, stage, &self.text, origin)
+    }
+}
+
+/// Why an ask got no reply, as it travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum WireError {
+    Failed(WireFailure),
+    StoppedByFailure(WireFailure),
+    Stopped,
+    Unanswered,
+    MailboxFull,
+    CircuitOpen { breaker: String, retry_after: Duration },
+    Undeliverable,
+    ConnectionLost,
+}
+
+impl From<&AskError> for WireError {
+    fn from(error: &AskError) -> Self {
+        match error {
+            AskError::Failed(failure) => Self::Failed(failure.into()),
+            AskError::StoppedByFailure(failure) => Self::StoppedByFailure(failure.into()),
+            AskError::Stopped => Self::Stopped,
+            AskError::MailboxFull => Self::MailboxFull,
+            AskError::CircuitOpen(open) => {
+                Self::CircuitOpen { breaker: open.breaker.to_string(), retry_after: open.retry_after }
+            }
+            AskError::Undeliverable => Self::Undeliverable,
+            AskError::ConnectionLost => Self::ConnectionLost,
+            // Whoever asked may ask again, unless the store may have the message.
+            #[cfg(feature = "durable")]
+            AskError::NotAccepted(AcceptError::Unknown(_)) => Self::ConnectionLost,
+            #[cfg(feature = "durable")]
+            AskError::NotAccepted(_) => Self::Undeliverable,
+            AskError::Unanswered
+            | AskError::Timeout(_)
+            | AskError::AskedItself(_)
+            | AskError::AskedInCircle(_) => Self::Unanswered,
+        }
+    }
+}
+
+impl WireError {
+    pub(super) fn into_ask_error(self) -> AskError {
+        match self {
+            Self::Failed(failure) => AskError::Failed(failure.into_failure()),
+            Self::StoppedByFailure(failure) => AskError::StoppedByFailure(failure.into_failure()),
+            Self::Stopped => AskError::Stopped,
+            Self::Unanswered => AskError::Unanswered,
+            Self::MailboxFull => AskError::MailboxFull,
+            Self::CircuitOpen { breaker, retry_after } => match breaker.parse() {
+                Ok(breaker) => AskError::CircuitOpen(Box::new(crate::actor::CircuitOpen { breaker, retry_after })),
+                Err(_) => AskError::Unanswered,
+            },
+            Self::Undeliverable => AskError::Undeliverable,
+            Self::ConnectionLost => AskError::ConnectionLost,
+        }
+    }
+}
+
+/// A value of this module as bytes. Its parts are numbers and texts, so it can always be written.
+pub(super) fn bytes<T: Serialize>(value: &T) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _always = write(&mut bytes, value);
+    bytes
+}
+
+// ---- packets ---------------------------------------------------------------------------------------------------------
+
+const HELLO: u8 = 1;
+const WELCOME: u8 = 2;
+const FRAMES: u8 = 3;
+const GOODBYE: u8 = 4;
+
+#[derive(Serialize, Deserialize)]
+struct WireGreeting {
+    versions: (u16, u16),
+    mesh: String,
+    uid: u64,
+    numbers: Vec<u64>,
+}
+
+impl WireGreeting {
+    fn bytes(from: &Greeting, numbers: &[u64]) -> Vec<u8> {
+        let Greeting { versions, mesh, uid } = from.clone();
+        bytes(&Self { versions, mesh, uid, numbers: numbers.to_vec() })
+    }
+
+    fn split(self) -> (Greeting, Vec<u64>) {
+        (Greeting { versions: self.versions, mesh: self.mesh, uid: self.uid }, self.numbers)
+    }
+}
+
+/// A packet as bytes.
+pub(super) fn encode(packet: &Packet) -> Vec<u8> {
+    let mut out = Vec::new();
+    match packet {
+        Packet::Hello { from, mine } => {
+            out.push(HELLO);
+            out.extend(WireGreeting::bytes(from, &[*mine]));
+        }
+        Packet::Welcome { from, yours, mine } => {
+            out.push(WELCOME);
+            out.extend(WireGreeting::bytes(from, &[*yours, *mine]));
+        }
+        Packet::Goodbye { to, from } => {
+            out.push(GOODBYE);
+            number(&mut out, *to);
+            number(&mut out, *from);
+        }
+        Packet::Frames { to, from, sequence, acknowledged, frames } => {
+            let size: u64 = frames.iter().map(Frame::size).sum();
+            out.reserve(usize::try_from(size).unwrap_or(0) + 64);
+            out.push(FRAMES);
+            for head in [*to, *from, *sequence, *acknowledged] {
+                number(&mut out, head);
+            }
+            for one in frames {
+                frame(&mut out, one);
+            }
+        }
+    }
+    out
+}
+
+/// A packet from bytes. `None`: it is none, or of a later version.
+pub(super) fn decode(bytes: &[u8]) -> Option<Packet> {
+    let (&kind, rest) = bytes.split_first()?;
+    let mut rest = Reader(rest);
+    Some(match kind {
+        HELLO => {
+            let (from, numbers) = read::<WireGreeting>(rest.0).ok()?.split();
+            Packet::Hello { from, mine: *numbers.first()? }
+        }
+        WELCOME => {
+            let (from, numbers) = read::<WireGreeting>(rest.0).ok()?.split();
+            Packet::Welcome { from, yours: *numbers.first()?, mine: *numbers.get(1)? }
+        }
+        GOODBYE => Packet::Goodbye { to: rest.number()?, from: rest.number()? },
+        FRAMES => {
+            let (to, from) = (rest.number()?, rest.number()?);
+            let (sequence, acknowledged) = (rest.number()?, rest.number()?);
+            let mut frames = Vec::new();
+            while !rest.0.is_empty() {
+                rest.frame(&mut frames)?;
+            }
+            Packet::Frames { to, from, sequence, acknowledged, frames }
+        }
+        _ => return None,
+    })
+}
+
+const TELL: u8 = 1;
+const ASK: u8 = 2;
+const ANSWER: u8 = 3;
+const WATCH: u8 = 4;
+const UNWATCH: u8 = 5;
+const ENDED: u8 = 6;
+const NOTE: u8 = 7;
+
+/// A frame: its kind, its length, its numbers, its body. A kind that is not known can be skipped.
+fn frame(out: &mut Vec<u8>, frame: &Frame) {
+    let none: &[u8] = &[];
+    let (kind, numbers, body): (u8, [Option<u64>; 2], &[u8]) = match frame {
+        Frame::Tell { to, body } => (TELL, [Some(*to), None], body),
+        Frame::Ask { to, ask, body } => (ASK, [Some(*to), Some(*ask)], body),
+        Frame::Answer { ask, body } => (ANSWER, [Some(*ask), None], body),
+        Frame::Watch { subject, watcher, body } => (WATCH, [Some(*subject), Some(*watcher)], body),
+        Frame::Unwatch { subject, watcher } => (UNWATCH, [Some(*subject), Some(*watcher)], none),
+        Frame::Ended { subject, watcher, body } => (ENDED, [Some(*subject), Some(*watcher)], body),
+        Frame::Note(body) => (NOTE, [None, None], body),
+    };
+    let mut head = Vec::with_capacity(20);
+    numbers.into_iter().flatten().for_each(|one| number(&mut head, one));
+    out.push(kind);
+    number(out, (head.len() + body.len()) as u64);
+    out.extend_from_slice(&head);
+    out.extend_from_slice(body);
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn number(&mut self) -> Option<u64> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, length: u64) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// Reads the next frame, and adds it if its kind is known. `None`: it is cut off.
+    fn frame(&mut self, frames: &mut Vec<Frame>) -> Option<()> {
+        let (&kind, rest) = self.0.split_first()?;
+        self.0 = rest;
+        let length = self.number()?;
+        let mut inside = Reader(self.take(length)?);
+        frames.push(match kind {
+            TELL => Frame::Tell { to: inside.number()?, body: inside.rest() },
+            ASK => Frame::Ask { to: inside.number()?, ask: inside.number()?, body: inside.rest() },
+            ANSWER => Frame::Answer { ask: inside.number()?, body: inside.rest() },
+            WATCH => Frame::Watch { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
+            UNWATCH => Frame::Unwatch { subject: inside.number()?, watcher: inside.number()? },
+            ENDED => Frame::Ended { subject: inside.number()?, watcher: inside.number()?, body: inside.rest() },
+            NOTE => Frame::Note(inside.rest()),
+            _ => return Some(()),
+        });
+        Some(())
+    }
+
+    fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0).to_vec()
+    }
+}
+
+/// Appends a number, seven bits in each byte.
+pub(super) fn number(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(u8::try_from(value & 0x7f).unwrap_or(0) | 0x80);
+        value >>= 7;
+    }
+    out.push(u8::try_from(value).unwrap_or(0));
+}
+
+/// Takes a number from the front.
+pub(super) fn take_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut reader = Reader(bytes);
+    Some((reader.number()?, reader.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::remote::association::VERSIONS;
+
+    fn packets() -> Vec<Packet> {
+        let from = Greeting { versions: VERSIONS, mesh: "m".to_owned(), uid: u64::MAX };
+        let frames = vec![
+            Frame::Tell { to: 1, body: vec![1, 2, 3] },
+            Frame::Ask { to: 0, ask: u64::MAX, body: Vec::new() },
+            Frame::Answer { ask: 300, body: vec![0; 300] },
+            Frame::Watch { subject: 7, watcher: 8, body: vec![9] },
+            Frame::Unwatch { subject: 7, watcher: 8 },
+            Frame::Ended { subject: 7, watcher: 8, body: vec![9] },
+            Frame::Note(vec![1]),
+        ];
+        vec![
+            Packet::Hello { from: from.clone(), mine: 5 },
+            Packet::Welcome { from, yours: 5, mine: 6 },
+            Packet::Frames { to: 5, from: 6, sequence: 0, acknowledged: u64::MAX, frames },
+            Packet::Goodbye { to: 5, from: 6 },
+        ]
+    }
+
+    #[test]
+    fn a_packet_survives_its_bytes() {
+        for packet in packets() {
+            assert_eq!(decode(&encode(&packet)), Some(packet));
+        }
+    }
+
+    /// A frame counts in the window at least what it takes on the wire.
+    #[test]
+    fn a_frame_takes_no_more_than_it_counts() {
+        for packet in packets() {
+            let Packet::Frames { frames, .. } = packet else { continue };
+            for one in frames {
+                let mut out = Vec::new();
+                frame(&mut out, &one);
+                assert!(out.len() as u64 <= one.size(), "{one:?} takes {}", out.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_of_a_later_version_is_skipped() {
+        let known =
+            Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: vec![Frame::Note(vec![7])] };
+        let mut bytes =
+            encode(&Packet::Frames { to: 1, from: 2, sequence: 0, acknowledged: 0, frames: Vec::new() });
+        bytes.extend([99, 3, 1, 2, 3]);
+        frame(&mut bytes, &Frame::Note(vec![7]));
+        assert_eq!(decode(&bytes), Some(known));
+    }
+
+    /// Noise is refused, and never makes a packet larger than itself.
+    #[test]
+    fn noise_is_no_packet() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let valid: Vec<Vec<u8>> = packets().iter().map(encode).collect();
+        for _ in 0..20_000 {
+            let mut bytes = valid[random.usize(..valid.len())].clone();
+            for _ in 0..random.usize(1..4) {
+                let at = random.usize(..bytes.len());
+                bytes[at] = random.u8(..);
+            }
+            bytes.truncate(random.usize(1..=bytes.len()));
+            if let Some(Packet::Frames { frames, .. }) = decode(&bytes) {
+                let held: u64 = frames.iter().map(|frame| frame.size() - Frame::HEAD).sum();
+                assert!(held <= bytes.len() as u64);
+            }
+        }
+    }
+}

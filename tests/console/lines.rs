@@ -1,0 +1,237 @@
+//! What the log says of actors that are stuck, fall behind or are near their limit. Rule 22.10.
+
+use std::time::Duration;
+
+use supervise::console::{Console, Watch};
+use supervise::prelude::*;
+use supervise::testkit::TestSystem;
+use tokio::sync::oneshot;
+
+use crate::log::Log;
+
+#[derive(Debug, thiserror::Error)]
+#[error("no ink")]
+struct NoInk;
+
+#[actor]
+struct Clerk;
+
+#[actor]
+impl Clerk {
+    #[handler]
+    async fn think(&mut self, until: oneshot::Receiver<()>) {
+        let _told = until.await;
+    }
+
+    #[handler]
+    fn stamp(&mut self) -> Result<(), NoInk> {
+        Err(NoInk)
+    }
+}
+
+#[actor]
+#[supervise(one_for_one(max_retries = 2, within = "60s", on_limit = Escalate), on(NoInk) = Restart)]
+struct Desk;
+
+#[actor]
+impl Desk {
+    #[handler]
+    fn seat(&mut self, ctx: &mut Context<Self>) -> Result<ClerkRef, SpawnError> {
+        ctx.spawn("clerk", || Clerk)
+    }
+}
+
+/// So many looks, one each second.
+async fn looks(system: &TestSystem, watch: &mut Watch, many: u32) {
+    for _ in 0..many {
+        system.advance(Duration::from_secs(1)).await;
+        watch.look();
+    }
+}
+
+/// The lines of the console.
+fn said(lines: Vec<String>) -> Vec<String> {
+    lines.into_iter().filter(|line| line.contains("kind=")).collect()
+}
+
+/// CON-06: one line when it begins, one when it is over, and no more than that within a minute.
+#[supervise::test]
+async fn con_06_who_is_stuck_has_one_line_when_it_begins_and_one_when_it_is_over(system: &TestSystem) {
+    let log = Log::open();
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let think = || {
+        let (done, until) = oneshot::channel();
+        clerk.think(until).tell().unwrap();
+        done
+    };
+    let (first, second) = (think(), think());
+    looks(system, &mut watch, 4).await;
+    assert!(said(log.warnings()).is_empty(), "not yet: {:?}", log.warnings());
+    looks(system, &mut watch, 20).await;
+    let warnings = said(log.warnings());
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for part in ["clerk is stuck", "`think`", "waits at an `.await`", "1 message waits behind it", "/user/clerk"] {
+        assert!(warnings[0].contains(part), "{part}: {}", warnings[0]);
+    }
+    first.send(()).unwrap();
+    looks(system, &mut watch, 2).await;
+    let infos = said(log.at(tracing::Level::INFO));
+    assert_eq!(infos.len(), 1, "{infos:?}");
+    assert!(infos[0].contains("clerk is no longer stuck, after"), "{}", infos[0]);
+    // Again within a minute: nothing is said. After it, it is.
+    let third = think();
+    looks(system, &mut watch, 20).await;
+    assert_eq!(said(log.warnings()).len(), 1);
+    looks(system, &mut watch, 40).await;
+    assert_eq!(said(log.warnings()).len(), 2);
+    drop((second, third));
+}
+
+/// CON-12: who is near its limit, and who goes with it.
+#[supervise::test]
+async fn con_12_who_is_near_its_limit_has_a_line_that_says_who_goes_then(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    system.settle().await;
+    looks(system, &mut watch, 5).await;
+    let warnings = said(log.warnings());
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for part in
+        ["clerk is near its limit", "1 of 2 restarts in 1 min used", "the failure after it fails /user/desk"]
+    {
+        assert!(warnings[0].contains(part), "{part}: {}", warnings[0]);
+    }
+    looks(system, &mut watch, 60).await;
+    assert_eq!(said(log.warnings()).len(), 1);
+    assert!(said(log.at(tracing::Level::INFO)).iter().any(|line| line.contains("no longer near its limit")));
+}
+
+/// CON-12: also without a console, the line of a failure says when it was the last one that is allowed. Rule 10.2.
+#[supervise::test]
+async fn con_12_a_failure_line_says_that_the_next_failure_reaches_the_limit(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    for _ in 0..2 {
+        clerk.stamp().tell().unwrap();
+    }
+    system.settle().await;
+    let errors = log.errors();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    let last =
+        "it restarts at once, for the last time before its limit (2 restarts within 1 min): then desk fails too";
+    assert!(!errors[0].contains("last time") && errors[1].contains(last), "{errors:?}");
+}
+
+/// What lasts is said again, with new numbers.
+#[supervise::test]
+async fn con_06_what_lasts_is_said_again_every_ten_minutes(system: &TestSystem) {
+    let log = Log::open();
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let (_done, until) = oneshot::channel();
+    clerk.think(until).tell().unwrap();
+    let (_other, until) = oneshot::channel();
+    clerk.think(until).tell().unwrap();
+    looks(system, &mut watch, 25 * 60).await;
+    let warnings = said(log.warnings());
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings[2].contains("clerk is stuck. In `think` for 20 min"), "{}", warnings[2]);
+    assert!(warnings[2].contains("not_well=1"), "{}", warnings[2]);
+}
+
+/// CON-27: lost messages have a line that says what each single line cannot.
+#[supervise::test]
+async fn con_27_lost_messages_have_a_line_that_sums_up(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_dead_letters();
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.actor_ref().stop();
+    system.settle().await;
+    for _ in 0..12 {
+        let _lost = clerk.stamp().tell();
+    }
+    looks(system, &mut watch, 3).await;
+    let warnings = said(log.warnings());
+    let lost = warnings.iter().find(|line| line.contains("clerk loses messages. 12 dead letters"));
+    assert!(lost.is_some_and(|line| line.contains("`Stamp`: the recipient has ended")), "{warnings:?}");
+}
+
+/// The end of a system is no news about its actors. Rule 10.4.
+#[test]
+fn con_26_the_end_of_the_system_adds_no_line() {
+    let log = Log::open();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let system = ActorSystem::new("shop");
+        let clerk = system.spawn("clerk", || Clerk).unwrap();
+        let mut watch = Console::of(&system).by_hand();
+        for _ in 0..20 {
+            clerk.think(oneshot::channel().1).tell().unwrap();
+        }
+        let (_done, until) = oneshot::channel();
+        clerk.think(until).tell().unwrap();
+        for _ in 0..20 {
+            clerk.think(oneshot::channel().1).tell().unwrap();
+        }
+        for _ in 0..10 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            watch.look();
+        }
+        let before: Vec<_> = log.all().into_iter().filter(|record| record.text.contains("kind=")).collect();
+        assert_eq!(before.len(), 1, "{before:?}");
+        tokio::join!(system.terminate(), async {
+            for _ in 0..20 {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                watch.look();
+            }
+        });
+    });
+    let lines = log.all().into_iter().filter(|record| record.text.contains("kind=")).count();
+    assert_eq!(lines, 1, "{:?}", log.all());
+}
+
+/// CON-24: the lines have no text of an error.
+#[supervise::test]
+async fn con_24_the_lines_have_no_text_of_an_error(system: &TestSystem) {
+    let log = Log::open();
+    system.allow_failures();
+    let clerk = system.spawn("desk", || Desk).unwrap().seat().await.unwrap();
+    let mut watch = Console::of(system).by_hand();
+    clerk.stamp().tell().unwrap();
+    system.settle().await;
+    looks(system, &mut watch, 2).await;
+    let warnings = said(log.warnings());
+    assert!(warnings.len() == 1 && !warnings[0].contains("no ink"), "{warnings:?}");
+}
+
+/// CON-07: who is well has no line.
+#[supervise::test]
+async fn con_07_a_system_that_is_well_has_no_line(system: &TestSystem) {
+    let log = Log::open();
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    let (done, until) = oneshot::channel();
+    clerk.think(until).tell().unwrap();
+    looks(system, &mut watch, 120).await;
+    done.send(()).unwrap();
+    looks(system, &mut watch, 10).await;
+    assert!(log.errors().is_empty());
+    assert!(log.all().iter().all(|record| !record.text.contains("kind=")), "{:?}", log.all());
+}
+
+/// What an operator does is part of what happened. Rule 22.7.
+#[supervise::test]
+async fn con_22_what_was_done_by_hand_is_in_the_text(system: &TestSystem) {
+    let clerk = system.spawn("clerk", || Clerk).unwrap();
+    let mut watch = Console::of(system).by_hand();
+    assert!(!watch.text().contains("By hand"), "{}", watch.text());
+    system.intervene(&clerk.actor_ref().to_any(), 0, supervise::Intervention::Restart, "night shift").unwrap();
+    looks(system, &mut watch, 3).await;
+    assert!(watch.text().contains(" s ago /user/clerk: restart, by night shift"), "{}", watch.text());
+}

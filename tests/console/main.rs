@@ -1,0 +1,9 @@
+//! Attacks on the console's server and on its actions, over real sockets. Rules 22.4, 22.5, 22.7 and 22.10.
+
+mod actions;
+mod client;
+mod healthy;
+mod lines;
+#[path = "../conformance/log.rs"]
+mod log;
+mod server;

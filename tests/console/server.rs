@@ -1,0 +1,213 @@
+//! Attacks on the server.
+
+use std::io::Read;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use supervise::console::{Console, Token};
+use supervise::prelude::*;
+
+use crate::client::{PATIENCE, act, allowed, asked, said, statuses, system};
+
+#[actor]
+struct Clerk;
+
+#[actor]
+impl Clerk {}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+}
+
+const LAST: &str = "GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+/// Rule 22.4.
+#[test]
+fn requests_that_come_together_are_answered_in_order() {
+    let (runtime, system) = system();
+    let console = Console::of(&system).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    let all = format!("{}{}{}{LAST}", get("/nothing"), get("/text").repeat(500), get("/snapshot.json"));
+    let answers = said(address, all.as_bytes()).unwrap();
+    let found = statuses(&answers);
+    assert_eq!((found.len(), found[0]), (503, 404));
+    assert!(found[1..].iter().all(|status| *status == 200), "{found:?}");
+    runtime.block_on(system.terminate());
+}
+
+/// Rule 22.5.
+#[test]
+fn the_body_of_a_refused_request_is_no_request() {
+    let (runtime, system) = system();
+    let console = Console::of(&system).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    let inner = get("/text");
+    let length =
+        format!("POST /text HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{inner}", inner.len());
+    let both = format!(
+        "POST /text HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n\
+         {:x}\r\n{inner}\r\n0\r\n\r\n",
+        inner.len()
+    );
+    for request in [length, both] {
+        let answers = said(address, format!("{request}{LAST}").as_bytes()).unwrap();
+        let found = statuses(&answers);
+        assert!(matches!(found[0], 400 | 405), "{request}: {found:?}");
+        assert!(found.len() <= 2, "{request}: {found:?}");
+    }
+    runtime.block_on(system.terminate());
+}
+
+/// Rule 22.4.
+#[test]
+fn a_request_that_is_too_large_is_refused_and_others_are_answered() {
+    let (runtime, system) = system();
+    let console = Console::of(&system).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    let long = "x".repeat(200_000);
+    for (request, status) in [
+        (get(&format!("/{long}")), 414),
+        (get(&format!("/snapshot.json?search={long}")), 414),
+        (format!("GET / HTTP/1.1\r\nHost: localhost\r\nCookie: {long}\r\n\r\n"), 431),
+        (format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X: y\r\n".repeat(1_000)), 431),
+    ] {
+        // It may close before it has read everything, and then its answer may be lost.
+        if let Ok(answer) = said(address, request.as_bytes()) {
+            let found = statuses(&answer);
+            assert!(found.is_empty() || found[0] == status || found[0] == 431, "{status}: {found:?}");
+        }
+    }
+    for nonsense in ["\u{16}\u{3}\u{1}\u{2}", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n\r\n"] {
+        let found = said(address, format!("{nonsense}{LAST}").as_bytes()).map(|answer| statuses(&answer));
+        assert!(found.is_err() || found.is_ok_and(|found| found.iter().all(|status| [200, 400].contains(status))));
+    }
+    assert_eq!(statuses(&said(address, LAST.as_bytes()).unwrap()), [200]);
+    runtime.block_on(system.terminate());
+}
+
+/// Whoever asks while the system ends gets a whole answer, or none. Rule 22.1.
+#[test]
+fn requests_at_the_instant_of_the_end_are_answered_whole_or_not_at_all() {
+    for round in 0..10 {
+        let (runtime, system) = system();
+        let clerk = {
+            let _inside = runtime.enter();
+            system.spawn("clerk", || Clerk).unwrap().actor_ref().to_any()
+        };
+        let token = Token::random();
+        let console = Console::of(&system).allow_actions(token.clone()).serve("127.0.0.1:0").unwrap();
+        let address = console.local_addr().unwrap();
+        let over = Arc::new(AtomicBool::new(false));
+        let readers: Vec<_> = ["/text", "/", &format!("/snapshot.json?search={round}"), "/events", "/act"]
+            .map(str::to_owned)
+            .into_iter()
+            .map(|path| {
+                let (over, clerk, token) = (Arc::clone(&over), clerk.clone(), token.clone());
+                thread::spawn(move || {
+                    let mut answered = 0;
+                    while !over.load(Ordering::Relaxed) {
+                        if path == "/act" {
+                            let status =
+                                act(address, &allowed(token.secret()), &asked(&clerk, 0, "reset_backoff"));
+                            assert!(status.is_err() || [202, 409].contains(&status.unwrap()));
+                            continue;
+                        }
+                        let request = get(&path).replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+                        let Ok(answer) = said(address, request.as_bytes()) else { continue };
+                        if let Some((head, body)) = answer.split_once("\r\n\r\n") {
+                            assert_eq!(statuses(head), [200], "{answer}");
+                            assert!(path == "/events" || !body.is_empty(), "{head}");
+                            answered += 1;
+                        }
+                    }
+                    answered
+                })
+            })
+            .collect();
+        if round % 2 == 0 {
+            assert_eq!(statuses(&said(address, LAST.as_bytes()).unwrap()), [200]);
+        }
+        runtime.block_on(system.terminate());
+        let began = Instant::now();
+        while TcpStream::connect(address).is_ok() {
+            assert!(began.elapsed() < PATIENCE, "it goes on although the system has ended");
+            thread::yield_now();
+        }
+        over.store(true, Ordering::Relaxed);
+        for reader in readers {
+            reader.join().expect("no answer was wrong");
+        }
+        assert!(console.text().contains("The system has ended"), "{}", console.text());
+    }
+}
+
+/// A runtime may end without its system having been told to. Nobody can look at that system any more. Rule 22.1.
+#[test]
+fn the_console_ends_with_the_runtime_of_its_system() {
+    let (runtime, system) = system();
+    {
+        let _inside = runtime.enter();
+        system.spawn("clerk", || Clerk).unwrap();
+    }
+    let console = Console::of(&system).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    drop(system);
+    runtime.shutdown_background();
+    let began = Instant::now();
+    while TcpStream::connect(address).is_ok() {
+        assert!(began.elapsed() < PATIENCE, "it goes on although the runtime has ended");
+        thread::yield_now();
+    }
+}
+
+/// What is not a socket on which nobody listens is left alone.
+#[cfg(unix)]
+#[test]
+fn a_socket_of_another_kind_is_not_replaced() {
+    use std::os::unix::net::UnixDatagram;
+    let (runtime, system) = system();
+    let folder = std::env::temp_dir().join(format!("supervise-hostile-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("log.sock");
+    let log = UnixDatagram::bind(&path).unwrap();
+    assert!(Console::of(&system).unix(&path).is_err(), "somebody reads there");
+    UnixDatagram::unbound().unwrap().send_to(b"still here", &path).unwrap();
+    let mut line = [0; 10];
+    assert_eq!(log.recv(&mut line).unwrap(), 10);
+    let file = folder.join("notes");
+    std::fs::write(&file, "kept").unwrap();
+    assert!(Console::of(&system).unix(&file).is_err(), "a file is there");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
+    let symbolic = folder.join("link");
+    std::os::unix::fs::symlink(&path, &symbolic).unwrap();
+    assert!(Console::of(&system).unix(&symbolic).is_err(), "a link is there");
+    assert!(symbolic.is_symlink());
+    runtime.block_on(system.terminate());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A stream whose reader goes away without a word gives its place back. Rule 22.4.
+#[test]
+fn streams_of_readers_that_hung_up_are_free_again() {
+    let (runtime, system) = system();
+    let console = Console::of(&system).serve("127.0.0.1:0").unwrap();
+    let address = console.local_addr().unwrap();
+    let began = Instant::now();
+    for _ in 0..100 {
+        loop {
+            let mut socket = TcpStream::connect(address).unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            std::io::Write::write_all(&mut socket, get("/events").as_bytes()).unwrap();
+            let mut status = [0; 12];
+            socket.read_exact(&mut status).unwrap();
+            if status.ends_with(b"200") {
+                break;
+            }
+            assert!(began.elapsed() < PATIENCE, "readers that hung up keep their places");
+        }
+    }
+    runtime.block_on(system.terminate());
+}

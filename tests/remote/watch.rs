@@ -1,0 +1,282 @@
+//! Death watch between nodes.
+//!
+//! Rules 26.3, 26.4 and 26.5.
+
+use std::time::Duration;
+
+use supervise::remote::memory::{Faults, Network};
+use supervise::{EndReason, HowEnded};
+
+use crate::fixture::{Bound, Echo, Heard, Place, drain, guard, listener, settle, soon, two};
+
+fn gone(name: &str, how: HowEnded) -> Heard {
+    Heard::Gone(name.to_owned(), how)
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_20_the_end_of_a_remote_actor_is_told_once() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let (watcher, mut heard) = listener(&here, "watcher");
+    let (untyped, mut also) = guard(&here, "untyped");
+    watcher.watch(echo.clone()).await.unwrap();
+    untyped.watch(echo.clone()).await.unwrap();
+    echo.actor_ref().poison();
+    settle().await;
+    assert_eq!(drain(&mut heard), [gone("echo", HowEnded::Graceful)]);
+    assert_eq!(drain(&mut also), [gone("echo", HowEnded::Graceful)]);
+    assert!(matches!(echo.actor_ref().end_reason(), Some(EndReason::Stopped)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_21_an_actor_that_has_ended_is_already_gone_after_what_it_sent() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let (watcher, mut heard) = listener(&here, "watcher");
+    echo.count_and_end(watcher.clone(), 3).tell().unwrap();
+    settle().await;
+    watcher.watch(echo.clone()).await.unwrap();
+    settle().await;
+    let expected: Vec<Heard> = (0..3).map(Heard::Number).chain([gone("echo", HowEnded::AlreadyGone)]).collect();
+    assert_eq!(drain(&mut heard), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_22_each_watch_has_one_piece_of_news() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let (watcher, mut heard) = listener(&here, "watcher");
+    watcher.watch(echo.clone()).await.unwrap();
+    watcher.watch(echo.clone()).await.unwrap();
+    watcher.unwatch(echo.clone()).await.unwrap();
+    watcher.watch(echo.clone()).await.unwrap();
+    echo.actor_ref().stop();
+    settle().await;
+    assert_eq!(drain(&mut heard), [gone("echo", HowEnded::Graceful)]);
+    watcher.watch(echo.clone()).await.unwrap();
+    settle().await;
+    assert_eq!(drain(&mut heard), [gone("echo", HowEnded::AlreadyGone)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_23_an_unwatch_that_crosses_the_end_is_told_nothing() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let own = soon(there.node.find::<Echo>(there.path("echo"))).await.unwrap();
+    let (watcher, mut heard) = listener(&here, "watcher");
+    watcher.watch(echo.clone()).await.unwrap();
+    settle().await;
+    own.actor_ref().stop();
+    watcher.unwatch(echo.clone()).await.unwrap();
+    settle().await;
+    assert_eq!(drain(&mut heard), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_24_what_was_sent_before_the_end_comes_before_its_news() {
+    let network = Network::new(3);
+    let millis = Duration::from_millis;
+    network.set_faults(Faults { delay: (millis(1), millis(30)), ..Faults::default() });
+    let (here, there) = two(&network).await;
+    for round in 0..50 {
+        let echo = there.echo(&format!("echo-{round}"), &here).await;
+        let (one, mut first) = listener(&here, &format!("one-{round}"));
+        let (two, mut second) = listener(&here, &format!("two-{round}"));
+        let (untyped, mut third) = guard(&here, &format!("untyped-{round}"));
+        one.watch(echo.clone()).await.unwrap();
+        two.watch(echo.clone()).await.unwrap();
+        untyped.watch(echo.clone()).await.unwrap();
+        let messages = 1 + round % 7 * 40;
+        echo.count_and_end(one, messages).tell().unwrap();
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let news = gone(&format!("echo-{round}"), HowEnded::Graceful);
+        let expected: Vec<Heard> = (0..messages).map(Heard::Number).chain([news.clone()]).collect();
+        assert_eq!(drain(&mut first), expected, "round {round}");
+        assert_eq!(drain(&mut second), std::slice::from_ref(&news));
+        assert_eq!(drain(&mut third), [news]);
+    }
+}
+
+/// The watcher becomes known by its watch, without a type, and then by its ref. The window is small, so that messages wait.
+#[tokio::test(start_paused = true)]
+async fn rem_24_also_if_the_watchers_type_is_not_served() {
+    let network = Network::new(3);
+    let small = |builder: supervise::remote::NodeBuilder| builder.window(500);
+    let here = Place::bare(&network, "here", small).await;
+    let there = Place::bare(&network, "there", small).await;
+    let echo = there.echo("echo", &here).await;
+    let (watcher, mut heard) = listener(&here, "watcher");
+    watcher.watch(echo.clone()).await.unwrap();
+    settle().await;
+    echo.count_and_end(watcher, 100).tell().unwrap();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let news = gone("echo", HowEnded::Graceful);
+    assert_eq!(drain(&mut heard), (0..100).map(Heard::Number).chain([news]).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_25_a_killed_node_is_told_once_to_every_watcher_of_every_actor() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let (one, two) = (there.echo("one", &here).await, there.echo("two", &here).await);
+    let (watcher, mut heard) = listener(&here, "watcher");
+    let (untyped, mut also) = guard(&here, "untyped");
+    for echo in [&one, &two] {
+        watcher.watch(echo.clone()).await.unwrap();
+    }
+    untyped.watch(one.clone()).await.unwrap();
+    settle().await;
+    let began = tokio::time::Instant::now();
+    network.kill("there:1");
+    soon(here.system.ended(&one)).await;
+    assert_eq!(began.elapsed(), Duration::ZERO, "the engine's word is enough");
+    settle().await;
+    let mut told = drain(&mut heard);
+    told.sort_by_key(|heard| format!("{heard:?}"));
+    assert_eq!(told, [gone("one", HowEnded::Unreachable), gone("two", HowEnded::Unreachable)]);
+    assert_eq!(drain(&mut also), [gone("one", HowEnded::Unreachable)]);
+    assert!(one.actor_ref().has_ended());
+    assert!(matches!(one.actor_ref().end_reason(), Some(EndReason::Unreachable)));
+    assert_eq!(here.node.known_refs(), 0);
+    drop(there);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_27_an_old_watch_is_not_met_by_the_next_incarnation_of_the_node() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let old = there.echo("echo", &here).await;
+    let (watcher, mut heard) = listener(&here, "watcher");
+    watcher.watch(old.clone()).await.unwrap();
+    settle().await;
+    network.kill("there:1");
+    let again = Place::new(&network, "there").await;
+    let new = again.echo("echo", &here).await;
+    assert_ne!(old, new);
+    assert_eq!(old.actor_ref().path(), new.actor_ref().path());
+    settle().await;
+    assert_eq!(drain(&mut heard), [gone("echo", HowEnded::Unreachable)]);
+    assert!(old.note(1).tell().is_err());
+    watcher.watch(new.clone()).await.unwrap();
+    new.actor_ref().stop();
+    settle().await;
+    assert_eq!(drain(&mut heard), [gone("echo", HowEnded::Graceful)]);
+    drop(there);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_28_an_actor_that_ends_with_its_node_is_told_once() {
+    for pause in [0, 1, 2, 5] {
+        let network = Network::new(pause);
+        let (here, there) = two(&network).await;
+        let echo = there.echo("echo", &here).await;
+        let (watcher, mut heard) = listener(&here, "watcher");
+        watcher.watch(echo.clone()).await.unwrap();
+        settle().await;
+        echo.actor_ref().stop();
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        network.kill("there:1");
+        settle().await;
+        let told = drain(&mut heard);
+        assert!(
+            told == [gone("echo", HowEnded::Graceful)] || told == [gone("echo", HowEnded::Unreachable)],
+            "{told:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_29_the_subject_forgets_a_watcher_whose_node_dies() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let (watcher, _heard) = listener(&here, "watcher");
+    watcher.watch(echo.clone()).await.unwrap();
+    settle().await;
+    assert_eq!(there.node.known_refs(), 1);
+    let cell = std::sync::Arc::new(());
+    network.kill("here:1");
+    settle().await;
+    assert_eq!(there.node.known_refs(), 0);
+    let own = soon(there.node.find::<Echo>(there.path("echo"))).await.unwrap();
+    assert_eq!(there.system.graceful_stop(&own, Duration::from_secs(1)).await.unwrap(), HowEnded::Graceful);
+    drop((here, cell));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_30_two_that_watch_each_other_and_end_are_told_at_most_once_each() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let (one, mut first) = listener(&here, "one");
+    let (other, mut second) = listener(&there, "other");
+    let far = soon(here.node.find::<crate::fixture::Listener>(there.path("other"))).await.unwrap();
+    let near = soon(there.node.find::<crate::fixture::Listener>(here.path("one"))).await.unwrap();
+    one.watch_listener(far).await.unwrap();
+    other.watch_listener(near).await.unwrap();
+    settle().await;
+    one.actor_ref().stop();
+    settle().await;
+    assert_eq!(drain(&mut second), [gone("one", HowEnded::Graceful)]);
+    other.actor_ref().stop();
+    settle().await;
+    assert_eq!(drain(&mut first), [], "it has ended itself");
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_31_a_death_pact_across_nodes_is_decided_by_the_parents_table() {
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let bound = here.system.spawn("bound", || Bound).unwrap();
+    bound.to(echo.clone()).await.unwrap();
+    settle().await;
+    network.kill("there:1");
+    // The default table stops an actor that broke a death pact.
+    soon(here.system.ended(&bound)).await;
+    let Some(EndReason::Failed(failure)) = bound.actor_ref().end_reason() else { panic!("it failed") };
+    assert_eq!(failure.kind(), supervise::FailureKind::DeathPact);
+    drop(there);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_32_ten_thousand_watches_one_kill_ten_thousand_pieces_of_news() {
+    const WATCHES: usize = 10_000;
+    let network = Network::new(1);
+    let (here, there) = two(&network).await;
+    let echo = there.echo("echo", &here).await;
+    let mut all = Vec::new();
+    for number in 0..WATCHES {
+        let (guard, heard) = guard(&here, &format!("guard-{number}"));
+        guard.watch(echo.clone()).tell().unwrap();
+        all.push(heard);
+    }
+    settle().await;
+    network.kill("there:1");
+    settle().await;
+    for heard in &mut all {
+        assert_eq!(drain(heard), [gone("echo", HowEnded::Unreachable)]);
+    }
+    drop(there);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rem_33_a_watch_right_after_the_greeting_is_not_lost() {
+    for seed in 0..10 {
+        let network = Network::new(seed);
+        let delay = (Duration::from_millis(1), Duration::from_millis(200));
+        network.set_faults(Faults { delay, ..Faults::default() });
+        let (here, there) = (Place::new(&network, "here").await, Place::new(&network, "there").await);
+        let echo = there.echo("echo", &here).await;
+        let (watcher, mut heard) = listener(&here, "watcher");
+        watcher.watch(echo.clone()).await.unwrap();
+        echo.actor_ref().stop();
+        settle().await;
+        let told = drain(&mut heard);
+        let [Heard::Gone(_, how)] = &told[..] else { panic!("{told:?}") };
+        assert!(matches!(how, HowEnded::Graceful | HowEnded::AlreadyGone), "{how:?}");
+    }
+}
