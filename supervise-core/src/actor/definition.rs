@@ -437,7 +437,8 @@ where
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
-    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
 )]
 pub trait Decides<E: ?Sized> {}
 
@@ -449,7 +450,8 @@ pub trait Decides<E: ?Sized> {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no supervision rule for the failure `{E}`",
     label = "this child can fail with `{E}`, or escalate it, and `{Self}` does not say what happens then",
-    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)"
+    note = "add a rule: `#[supervise(.., on({E}) = Restart)]` on `{Self}` (or `Resume`, `Stop`, `Escalate`)",
+    note = "if a handler only answers with this error, return it as `Reply<Result<_, {E}>>`: then it is no failure, and needs no rule"
 )]
 pub trait HasOneRuleOrOneSpellingFor<E: ?Sized> {}
 
