@@ -157,10 +157,13 @@ impl Queue {
     pub fn page(&mut self, wanted: Wanted, page: &[Seen], mut is_free: bool) -> Vec<Fed> {
         let mut fed = Vec::new();
         let last = self.last;
+        if self.back.first().is_some_and(|first| *first <= wanted.after) {
+            // It was given back while the page was read, and comes before it.
+            return fed;
+        }
         if page.is_empty() {
             // There are only gaps.
-            let gone: Vec<Seq> = self.back.iter().copied().filter(|seq| *seq > wanted.after).collect();
-            for seq in gone {
+            for seq in std::mem::take(&mut self.back) {
                 self.end(seq);
             }
             self.cursor = self.cursor.max(self.barrier.unwrap_or(last));
@@ -330,6 +333,20 @@ mod tests {
         assert_eq!(wanted.after, Seq(1));
         assert_eq!(pushed(&queue.page(wanted, &seen([2, 3, 4, 5]), true)), [2, 5]);
         assert_eq!(queue.handled(), Seq(1));
+    }
+
+    #[test]
+    fn what_is_given_back_while_a_page_is_read_comes_before_the_page() {
+        let mut queue = fresh(8);
+        assert!((1..=8).all(|seq| queue.committed(Seq(seq))));
+        assert!(!queue.committed(Seq(9)));
+        [1, 2, 3, 4].map(|seq| queue.end(Seq(seq)));
+        let wanted = queue.wants().expect("9 waits");
+        queue.give_back(Seq(5));
+        assert_eq!(queue.page(wanted, &seen([9]), true), []);
+        assert_eq!(queue.handled(), Seq(4), "5 was not handled");
+        let wanted = queue.wants().expect("5 waits");
+        assert_eq!(pushed(&queue.page(wanted, &seen([5, 6, 7, 8, 9]), true)), [5, 9]);
     }
 
     #[test]
