@@ -272,8 +272,9 @@ impl Outlet {
         self.refuse();
         self.queue().release();
         self.idle();
-        self.inbox.release_name(self);
         self.inbox.put(Input::Release { outlet: self.number });
+        // Whoever gets the name claims the queue behind that.
+        self.inbox.release_name(self);
     }
 }
 

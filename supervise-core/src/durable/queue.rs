@@ -247,6 +247,11 @@ impl Queue {
         self.released = true;
     }
 
+    /// Whether the owner has left.
+    pub fn is_released(&self) -> bool {
+        self.released
+    }
+
     /// All messages up to this one have been handled, or do not exist.
     pub fn handled(&self) -> Seq {
         match self.open.first() {

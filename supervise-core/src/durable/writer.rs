@@ -286,7 +286,7 @@ impl Writer {
         };
         let Some(marks) = self.marks.clone() else { return };
         let settings = outlet.settings;
-        *outlet.queue() = Queue::claimed(
+        let mut queue = Queue::claimed(
             settings.window,
             settings.crashes,
             claim.last,
@@ -294,6 +294,14 @@ impl Writer {
             claim.begun,
             claim.waiting > 0,
         );
+        {
+            let mut before = outlet.queue();
+            if before.is_released() {
+                // The actor has ended meanwhile. What was pushed would come back, again and again.
+                queue.release();
+            }
+            *before = queue;
+        }
         outlet.set_claimed(Claimed { queue: claim.queue, fence: claim.fence, marks });
         outlet.set_waiting(claim.waiting);
         let number = outlet.number;
