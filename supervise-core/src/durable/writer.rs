@@ -154,17 +154,13 @@ impl Writer {
 
     /// Stores what has arrived until now.
     async fn flush(&mut self) {
-        if !self.group.is_empty() {
-            self.commit().await;
-        }
+        self.commit().await;
         self.feed().await;
     }
 
     async fn end(mut self) {
         for _ in 0..LAST_ATTEMPTS {
-            if !self.group.is_empty() {
-                self.commit().await;
-            }
+            self.commit().await;
         }
         self.inbox.close();
         if let Err(error) = self.store.close().await {

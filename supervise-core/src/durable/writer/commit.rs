@@ -103,8 +103,18 @@ impl Gathered {
 }
 
 impl Writer {
-    /// Stores the group, and does what follows.
+    /// Stores the group, and does what follows. What a failure leaves of it is stored before anything else happens, because pages,
+    /// claims and deliveries depend on it. Only the end of the system does not wait for that.
     pub(super) async fn commit(&mut self) {
+        while !self.group.is_empty() {
+            self.try_commit().await;
+            if self.closing.is_some() {
+                break;
+            }
+        }
+    }
+
+    async fn try_commit(&mut self) {
         let Gathered { items, bytes, .. } = std::mem::take(&mut self.group);
         let mut group = Group::default();
         let mut thens = Vec::with_capacity(items.len());
@@ -134,7 +144,9 @@ impl Writer {
                     let change = if has_change { changes.next() } else { None };
                     match then {
                         Then::Appended(message) => message.refuse(&why),
-                        Then::Retried { reply, .. } | Then::Answer(reply) => {
+                        Then::Retried { reply, .. } | Then::Answer(reply)
+                            if matches!(error, CommitError::Unknown(_)) || !had_appends =>
+                        {
                             let _gone =
                                 reply.send(Err(StoreError::new(StoreErrorKind::Broken, error.to_string())));
                         }
