@@ -111,9 +111,12 @@ impl Queue {
         }
     }
 
-    /// The store was opened again, and knows `last`. Nothing is under way that this process does not know of.
-    pub fn reopened(&mut self, last: Seq) {
+    /// The store was opened again, and knows `last`. Returns how many messages it has stored although it did not say so. Nothing is
+    /// under way that this process does not know of.
+    pub fn reopened(&mut self, last: Seq) -> u64 {
+        let unknown = last.0.saturating_sub(self.last.0);
         self.last = self.last.max(last);
+        unknown
     }
 
     /// A message was stored. Returns whether it goes into the lane as it is. If not, it is read again in its turn.

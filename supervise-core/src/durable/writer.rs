@@ -67,6 +67,7 @@ pub(super) struct Writer {
     hungry: BTreeSet<u64>,
     /// What arrived while the store was down.
     late: VecDeque<Input>,
+    is_open: bool,
     /// Told when the store is closed.
     closing: Option<oneshot::Sender<()>>,
 }
@@ -110,6 +111,7 @@ impl Writer {
             group: Gathered::default(),
             hungry: BTreeSet::new(),
             late: VecDeque::new(),
+            is_open: false,
             closing: None,
         }
     }
@@ -159,8 +161,15 @@ impl Writer {
     }
 
     async fn end(mut self) {
+        while self.is_open
+            && let Some(late) = self.late.pop_front()
+        {
+            self.gather(late).await;
+        }
         for _ in 0..LAST_ATTEMPTS {
-            self.commit().await;
+            if self.is_open {
+                self.commit().await;
+            }
         }
         self.inbox.close();
         if let Err(error) = self.store.close().await {

@@ -89,6 +89,17 @@ impl Gathered {
         self.until.get_or_insert_with(|| Instant::now() + ACK_WAIT);
     }
 
+    /// A queue that was not durable may have another number since the store was opened again. All that waits of it is its release.
+    pub(super) fn renumber(&mut self, number: impl Fn(u64) -> Option<QueueId>) {
+        for (change, then) in &mut self.items {
+            if let (Some(Change::Release(queue)), Then::Released { outlet }) = (change, then)
+                && let Some(number) = number(*outlet)
+            {
+                *queue = number;
+            }
+        }
+    }
+
     pub(super) fn append(&mut self, queue: QueueId, mut message: HandedOver) {
         self.bytes += message.bytes();
         let append = Append {
