@@ -28,7 +28,8 @@ use super::inbox::{HandedOver, Inbox, Input, Order, Reply};
 use super::outlet::{Asker, Claimed, Late, Outlet, Recipient};
 use super::queue::Queue;
 use super::store::{
-    Change, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, Seq, StoreError, StoreErrorKind,
+    Change, Ended, Fate, Group, Marks, MessageId, MessageStore, Owner, QueueId, Room, Seq, StoreError,
+    StoreErrorKind,
 };
 use super::suspects::Suspects;
 use super::ticket::texts;
@@ -322,7 +323,9 @@ impl Writer {
             Order::Queues(reply) => answer(reply, self.store.queues().await),
             Order::Quarantined(queue, reply) => answer(reply, self.store.quarantined(&queue).await),
             Order::Retry(id, reply) => {
-                self.group.add(Change::Retry(id), commit::Then::Retried { queue: id.queue, reply });
+                self.group.add(Change::Retry(id), commit::Then::Answer(reply));
+                self.commit().await;
+                self.find_retried(id.queue).await;
             }
             Order::Discard(id, reply) => self.group.add(Change::Discard(id), commit::Then::Answer(reply)),
             Order::Rename(from, to, reply) => match self.owned([&from, &to]) {
@@ -334,6 +337,22 @@ impl Writer {
                 None => self.group.add(Change::DiscardQueue(queue), commit::Then::Answer(reply)),
             },
             Order::Ready(reply) => answer(reply, Ok(())),
+        }
+    }
+
+    /// A retry was stored. If there was such a message, it is now the last one of its queue.
+    async fn find_retried(&mut self, queue: QueueId) {
+        let Some(entry) = self.queues.values().find(|entry| entry.id == queue) else { return };
+        let (number, last) = (entry.outlet.number, entry.outlet.queue().last());
+        let page = match self.store.page(queue, last, Room { messages: 1, bytes: 1 }).await {
+            Ok(page) => page,
+            // It is found when the store is opened again.
+            Err(error) => return self.outage(error.to_string()).await,
+        };
+        if let (Some(retried), Some(entry)) = (page.first(), self.queues.get(&number)) {
+            entry.outlet.queue().grew(retried.seq);
+            entry.outlet.set_waiting(1);
+            self.hungry.insert(number);
         }
     }
 

@@ -38,10 +38,6 @@ pub(super) enum Then {
     Released {
         outlet: u64,
     },
-    Retried {
-        queue: QueueId,
-        reply: Reply<()>,
-    },
     Answer(Reply<()>),
 }
 
@@ -155,7 +151,7 @@ impl Writer {
                     let change = if has_change { changes.next() } else { None };
                     match then {
                         Then::Appended(message) => message.refuse(&why),
-                        Then::Retried { reply, .. } | Then::Answer(reply)
+                        Then::Answer(reply)
                             if matches!(error, CommitError::Unknown(_)) || !had_appends =>
                         {
                             let _gone =
@@ -233,14 +229,6 @@ impl Writer {
                 None => control(),
             },
             Then::Released { outlet } => self.released(outlet),
-            Then::Retried { queue, reply } => {
-                if let Some(entry) = self.queues.values().find(|entry| entry.id == queue) {
-                    entry.outlet.queue().grew();
-                    entry.outlet.set_waiting(1);
-                    self.hungry.insert(entry.outlet.number);
-                }
-                let _gone = reply.send(Ok(()));
-            }
             Then::Answer(reply) => {
                 let _gone = reply.send(Ok(()));
             }
