@@ -94,6 +94,9 @@ pub(crate) trait Recipient: Send + Sync {
         asker: Option<Asker>,
     ) -> Result<(), Undelivered>;
 
+    /// The actor has ended, and the asker's message stays in the store.
+    fn refuse(&self, asker: Asker);
+
     /// The name of the message that is stored under `kind`, if the actor knows it.
     fn message_name(&self, kind: &str) -> Option<&'static str>;
 

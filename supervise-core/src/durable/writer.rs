@@ -257,7 +257,9 @@ impl Writer {
         failures: Vec<Failure>,
         is_owed: bool,
     ) {
-        if let Some(entry) = self.queues.get(&outlet) {
+        if let Some(entry) = self.queues.get_mut(&outlet) {
+            // An asker of a message that was never in memory gets no answer.
+            drop(entry.askers.remove(&seq));
             let id = MessageId { queue: entry.id, seq };
             let change = Change::Quarantine { id, fate, failures: texts(&failures) };
             self.group.add(change, commit::Then::Quarantined { outlet, seq, kind, fate, failures, is_owed });

@@ -239,7 +239,10 @@ impl Writer {
     fn stored(&mut self, seq: Seq, message: HandedOver) {
         let HandedOver { outlet, kind, body, accepted_at, held, .. } = message;
         let Some(copy) = held.stored() else { return };
-        let Some(entry) = self.queues.get_mut(&outlet.number) else { return };
+        let Some(entry) = self.queues.get_mut(&outlet.number) else {
+            drop(copy.into_asker());
+            return;
+        };
         if !outlet.queue().committed(seq) {
             if let Some(asker) = copy.into_asker() {
                 entry.askers.insert(seq, asker);
@@ -265,6 +268,7 @@ impl Writer {
     /// The owner of a queue has left it.
     fn released(&mut self, outlet: u64) {
         let Some(entry) = self.queues.remove(&outlet) else { return };
+        entry.askers.into_values().for_each(|asker| entry.recipient.refuse(asker));
         if let Some(next) = self.suspects.forget(outlet) {
             self.let_in(next);
         }
