@@ -213,7 +213,7 @@ impl Disk {
         let (Some(old), taken) = (self.id(from), self.id(to)) else { return };
         if let Some(taken) = taken {
             let queue = &self.queues[&taken];
-            if !queue.waiting.is_empty() || !queue.quarantine.is_empty() {
+            if taken == old || !queue.waiting.is_empty() || !queue.quarantine.is_empty() {
                 return;
             }
             self.queues.remove(&taken);

@@ -330,7 +330,7 @@ impl Writer {
                 self.find_retried(id.queue).await;
             }
             Order::Discard(id, reply) => self.group.add(Change::Discard(id), commit::Then::Answer(reply)),
-            Order::Rename(from, to, reply) => match self.owned([&from, &to]) {
+            Order::Rename(from, to, reply) => match self.refuses_rename(&from, &to).await {
                 Some(error) => answer(reply, Err(error)),
                 None => self.group.add(Change::Rename { from, to }, commit::Then::Answer(reply)),
             },
@@ -356,6 +356,26 @@ impl Writer {
             entry.outlet.set_waiting(1);
             self.hungry.insert(number);
         }
+    }
+
+    /// The error if a queue cannot get another name.
+    async fn refuses_rename(&mut self, from: &str, to: &str) -> Option<StoreError> {
+        if let Some(error) = self.owned([from, to]) {
+            return Some(error);
+        }
+        let rows = match self.store.queues().await {
+            Ok(rows) => rows,
+            Err(error) => return Some(error),
+        };
+        let refused = |text| Some(StoreError::new(StoreErrorKind::Refused, text));
+        if rows.iter().all(|row| row.name != from) {
+            return refused(format!("there is no queue `{from}`"));
+        }
+        let taken = rows.iter().find(|row| row.name == to)?;
+        if taken.waiting > 0 || taken.quarantined > 0 {
+            return refused(format!("the queue `{to}` has messages: handle or discard them first"));
+        }
+        None
     }
 
     /// The error if one of these queues has an owner.
