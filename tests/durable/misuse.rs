@@ -183,7 +183,7 @@ async fn dur_19_an_actor_that_ends_before_its_queue_is_claimed_leaves_its_messag
     let orders = world.spawn(system);
     orders.place(that(1, Does::Wait)).accepted().await.expect("the store works");
     orders.place(order(2)).accepted().await.expect("the store works");
-    let next = system.crash(Crash::Process).await;
+    let next = system.crash(Crash::Power).await;
     let other = world.spawn_as(&next, "other");
     next.settle().await;
     next.store().hold();

@@ -131,14 +131,14 @@ fn dur_27_acknowledgements_are_stored_although_senders_go_on_trying_a_full_store
         orders.place(that(1, Does::Wait)).accepted().await.expect("the store works");
         sleep(Duration::from_millis(10)).await;
         store.script().is_full = true;
-        for _ in 0..4 {
+        for sender in 0..4 {
             let orders = orders.clone();
             tokio::spawn(async move {
+                // While one waits for its group, the next one sends.
+                sleep(Duration::from_micros(300 * sender)).await;
                 loop {
                     let full = orders.place(order(2)).accepted().await.expect_err("there is no room");
                     assert!(matches!(full, AcceptError::Full(_)), "{full}");
-                    // They do not send at the same time.
-                    sleep(Duration::from_micros(500)).await;
                 }
             });
         }
