@@ -2,6 +2,7 @@
 //!
 //! Rules 27.1 and the others of that section.
 
+mod abuse;
 mod accepting;
 mod bounds;
 mod crashes;

@@ -151,9 +151,7 @@ impl Writer {
                     let change = if has_change { changes.next() } else { None };
                     match then {
                         Then::Appended(message) => message.refuse(&why),
-                        Then::Answer(reply)
-                            if matches!(error, CommitError::Unknown(_)) || !had_appends =>
-                        {
+                        Then::Answer(reply) if matches!(error, CommitError::Unknown(_)) || !had_appends => {
                             let _gone =
                                 reply.send(Err(StoreError::new(StoreErrorKind::Broken, error.to_string())));
                         }
