@@ -6,6 +6,7 @@ mod abuse;
 mod accepting;
 mod bounds;
 mod crashes;
+mod edges;
 mod ends;
 mod failures;
 mod misuse;

@@ -79,7 +79,7 @@ impl<'a, A: Actor, T> Request<'a, A, T> {
     }
 }
 
-impl<'a, A: Actor, T, K> Request<'a, A, T, K> {
+impl<A: Actor, T, K> Request<'_, A, T, K> {
     /// If the actor is idle, an ask runs the handler in the poll that sends the message, instead of waking a carrier task.
     /// Meant for handlers that return at once. `#[handler(inline)]` makes such requests.
     /// Rule [1.8](https://docs.rs/supervise-actors/latest/supervise/docs/semantics/index.html#rule-1.8).
@@ -124,10 +124,7 @@ impl<'a, A: Actor, T: Send + 'static, K> Request<'a, A, T, K> {
     /// If the future is dropped before it completes, nothing was sent, and the sender loses its place in the queue.
     #[inline]
     pub fn send(self) -> impl Future<Output = Result<(), SendError<A::Message>>> + use<'a, A, T, K> {
-        #[cfg(feature = "durable")]
-        return stored::sending(self.to, self.message);
-        #[cfg(not(feature = "durable"))]
-        self.to.push_when_room(self.message)
+        self.to.send_when_room::<true>(self.message)
     }
 
     /// Sends the message now and returns a future of the reply.
