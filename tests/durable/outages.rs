@@ -180,8 +180,8 @@ fn the_asker_of_a_damaged_message_is_told() {
         for number in 2..20 {
             orders.place(order(number)).tell().expect("there is room");
         }
-        let asker = orders.clone();
-        let asked = tokio::spawn(async move { asker.place(order(20)).await });
+        let its = orders.clone();
+        let asked = tokio::spawn(async move { its.place(order(20)).await });
         sleep(LONG).await;
         store.script().damaged = Some(supervise::durable::Seq(20));
         world.gate.notify_one();

@@ -347,7 +347,7 @@ mod tests {
         let mut queue = fresh(8);
         assert!((1..=8).all(|seq| queue.committed(Seq(seq))));
         assert!(!queue.committed(Seq(9)));
-        [1, 2, 3, 4].map(|seq| queue.end(Seq(seq)));
+        (1..=4).for_each(|seq| queue.end(Seq(seq)));
         let wanted = queue.wants().expect("9 waits");
         queue.give_back(Seq(5));
         assert_eq!(queue.page(wanted, &seen([9]), true), []);
