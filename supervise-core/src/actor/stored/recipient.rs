@@ -67,7 +67,10 @@ impl<A: Actor> Recipient for Way<A> {
         asker: Option<Asker>,
     ) -> Result<(), Undelivered> {
         let asker = asker.and_then(|asker| asker.downcast::<ReplySlot>().ok());
-        let Some(to) = self.0.upgrade() else { return Err(Undelivered::Gone) };
+        let Some(to) = self.0.upgrade() else {
+            drop_contained(copy);
+            return Err(Undelivered::Gone);
+        };
         let copy = copy.and_then(|copy| copy.downcast::<A::Message>().ok());
         let mut message = match copy {
             Some(message) => *message,
@@ -88,6 +91,13 @@ impl<A: Actor> Recipient for Way<A> {
                 drop_because(to.core().end_reason().into_ask_error(), message);
                 Err(Undelivered::Gone)
             }
+        }
+    }
+
+    fn refuse(&self, asker: Asker) {
+        let why = self.0.upgrade().map_or(AskError::Stopped, |to| to.core().end_reason().into_ask_error());
+        if let Some(slot) = asker.downcast::<ReplySlot>().ok().and_then(|mut slot| slot.take()) {
+            slot.fail(why);
         }
     }
 
