@@ -105,7 +105,10 @@ impl<M> Rare<M> {
 }
 
 impl<A: Actor> WhileParked for EffectRunner<A> {
-    const KEEPS_REPLIES: bool = A::KEEPS_REPLIES;
+    #[inline]
+    fn keeps_replies(&self) -> bool {
+        A::KEEPS_REPLIES
+    }
 
     fn parked(&mut self) {
         self.parked = true;
