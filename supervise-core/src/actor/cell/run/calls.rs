@@ -75,11 +75,15 @@ impl<A: Actor> Runner<A> {
     }
 
     /// Code of this [number](During::number) returned.
-    #[expect(
-        clippy::inline_always,
-        reason = "each start and each end goes this way; a call costs a two-hundredth of it"
+    // Not in debug builds, where each copy costs time to compile.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(
+            clippy::inline_always,
+            reason = "each start and each end goes this way; a call costs a two-hundredth of it"
+        ),
+        inline(always)
     )]
-    #[inline(always)]
     pub(super) fn returned(&mut self, code: u16, outcome: UserCodeResult) -> Next {
         self.settle_replies(EffectRunner::why_replies_are_dropped);
         self.step(Input::Returned(match outcome {

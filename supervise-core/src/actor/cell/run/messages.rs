@@ -267,11 +267,15 @@ impl<A: Actor> Runner<A> {
     }
 
     /// A handler returned.
-    #[expect(
-        clippy::inline_always,
-        reason = "every handler that may wait goes this way; a call costs a tenth of it"
+    // Not in debug builds, where each copy costs time to compile.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(
+            clippy::inline_always,
+            reason = "every handler that may wait goes this way; a call costs a tenth of it"
+        ),
+        inline(always)
     )]
-    #[inline(always)]
     pub(super) fn handled(&mut self, outcome: UserCodeResult) {
         #[cfg(feature = "spans")]
         self.effects.end_span(&outcome);
@@ -397,8 +401,12 @@ impl<A: Actor> Runner<A> {
 }
 
 /// Handles a message, unless the actor stashes it.
-#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-#[inline(always)]
+// Not in debug builds, where each copy costs time to compile.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it"),
+    inline(always)
+)]
 pub(super) fn admit<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,
@@ -466,8 +474,12 @@ pub(super) fn admit<A: Actor>(
 }
 
 /// Handles a message, unless its handler may wait.
-#[expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it")]
-#[inline(always)]
+// Not in debug builds, where each copy costs time to compile.
+#[cfg_attr(
+    not(debug_assertions),
+    expect(clippy::inline_always, reason = "every message goes this way; a call costs a tenth of it"),
+    inline(always)
+)]
 fn handle<A: Actor>(
     instance: &mut A,
     ctx: &mut Context<A>,
