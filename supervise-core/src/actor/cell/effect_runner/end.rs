@@ -58,8 +58,10 @@ impl<A: Actor> EffectRunner<A> {
             _ => self.cell.mailbox.close_user_lane(),
         };
         if let Some(mut aside) = self.aside.take() {
-            for retry in aside.retries.close() {
-                self.quarantine(retry);
+            if A::REDELIVERS {
+                for retry in aside.retries.close() {
+                    self.quarantine(retry);
+                }
             }
             #[cfg(feature = "durable")]
             aside.deliveries.iter_mut().for_each(|deliveries| deliveries.close());
@@ -76,8 +78,10 @@ impl<A: Actor> EffectRunner<A> {
     fn leave_to_successor(&mut self) {
         let mut messages = VecDeque::new();
         if let Some(mut aside) = self.aside.take() {
-            for retry in aside.retries.close() {
-                self.quarantine(retry);
+            if A::REDELIVERS {
+                for retry in aside.retries.close() {
+                    self.quarantine(retry);
+                }
             }
             messages = aside.unstashed;
         }

@@ -151,7 +151,8 @@ impl<A: Actor> Runner<A> {
             Ok(Interrupt::Else) => Next::Again,
             Ok(Interrupt::Nothing) => Next::Wait,
             Ok(Interrupt::MayWait) => Next::Call(UserCode::Message),
-            Ok(Interrupt::Batch) => Next::Call(self.begin_batch()),
+            Ok(Interrupt::Batch) if A::BATCHES => Next::Call(self.begin_batch()),
+            Ok(Interrupt::Batch) => unreachable!("this actor gathers no messages"),
             Ok(Interrupt::Control(control)) => self.control(control),
             Ok(Interrupt::Unwanted(message)) => self.set_aside(message),
             Ok(Interrupt::Back(outcome)) => {
@@ -240,6 +241,9 @@ impl<A: Actor> Runner<A> {
     /// A failed message comes before those that wait. If the actor would stash it now, the others go first, and the
     /// condition is checked again before each of them.
     pub(super) fn retry(&mut self) -> Option<Next> {
+        if !A::REDELIVERS {
+            return None;
+        }
         let aside = self.effects.aside.as_mut()?;
         // If the actor was resumed instead of restarted, its message is lost, as every failing message is.
         aside.retries.forget();
@@ -305,7 +309,9 @@ impl<A: Actor> Runner<A> {
                     drop(self.ctx.take_lent());
                 }
                 self.settle_replies(|_| AskError::Unanswered);
-                if let Some(aside) = &mut self.effects.aside {
+                if A::REDELIVERS
+                    && let Some(aside) = &mut self.effects.aside
+                {
                     aside.retries.forget();
                 }
                 #[cfg(feature = "durable")]
@@ -366,6 +372,9 @@ impl<A: Actor> Runner<A> {
             }
             return None;
         }
+        if !A::REDELIVERS {
+            return asker;
+        }
         let Some(aside) = self.effects.aside.as_mut().filter(|aside| aside.retries.may_retry()) else {
             return asker;
         };
@@ -385,7 +394,9 @@ impl<A: Actor> Runner<A> {
     }
 
     fn message_failed(&mut self, failure: Option<&Failure>) {
-        if let Some(aside) = &mut self.effects.aside {
+        if A::REDELIVERS
+            && let Some(aside) = &mut self.effects.aside
+        {
             aside.retries.failed(failure);
         }
         #[cfg(feature = "durable")]
@@ -449,7 +460,9 @@ pub(super) fn admit<A: Actor>(
             return ControlFlow::Break(Interrupt::Back(Ok(Err(failure))));
         }
     }
-    if let Some(how) = batching {
+    if A::BATCHES
+        && let Some(how) = batching
+    {
         #[cfg(feature = "spans")]
         effects.gather_origin();
         return if effects.gather(message, how) {
@@ -461,11 +474,12 @@ pub(super) fn admit<A: Actor>(
     if A::BATCHES {
         effects.begun();
     }
-    let may_retry = A::redelivery(&message);
+    let may_retry = if A::REDELIVERS { A::redelivery(&message) } else { 0 };
     // If the copy cannot be made, the message is not delivered again.
     #[cfg(feature = "durable")]
     let may_retry = if const { A::DURABLE.is_some() } && A::is_stored(&message) { 0 } else { may_retry };
-    if may_retry > 0
+    if A::REDELIVERS
+        && may_retry > 0
         && let Ok(Some(copy)) = contained(|| A::duplicate(&message))
     {
         effects.aside().retries.begin(copy, may_retry);
