@@ -37,7 +37,7 @@ pub struct Context<A: Actor> {
     rare: Option<Box<Rare<A>>>,
     aborted: bool,
     /// Allocated with the first timer.
-    timers: Option<Box<ActorTimers<A::Message>>>,
+    timers: Option<Box<ActorTimers>>,
 }
 
 /// See [`Context::rare`].
@@ -298,7 +298,7 @@ impl<A: Actor> Context<A> {
         interval: Duration,
         mut message: impl FnMut() -> M + Send + 'static,
     ) {
-        self.timers().start_every(key.into(), interval, Box::new(move || message().into_message()));
+        self.timers().start_every(key.into(), interval, move || message().into_message());
     }
 
     /// Cancels a timer. Its message is not delivered, even if it is on its way.
@@ -322,7 +322,7 @@ impl<A: Actor> Context<A> {
         after: Duration,
         mut message: impl FnMut() -> M + Send + 'static,
     ) {
-        self.timers().set_idle(after, Box::new(move || message().into_message()));
+        self.timers().set_idle(after, move || message().into_message());
     }
 
     /// Cancels the receive timeout.
@@ -332,7 +332,7 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    fn timers(&mut self) -> &mut ActorTimers<A::Message> {
+    fn timers(&mut self) -> &mut ActorTimers {
         self.timers.get_or_insert_with(|| Box::new(ActorTimers::new()))
     }
 
@@ -500,7 +500,7 @@ impl<A: Actor> Context<A> {
         self.aborted = aborted;
     }
 
-    pub(crate) fn timers_mut(&mut self) -> Option<&mut ActorTimers<A::Message>> {
+    pub(crate) fn timers_mut(&mut self) -> Option<&mut ActorTimers> {
         self.timers.as_deref_mut()
     }
 
