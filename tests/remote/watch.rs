@@ -101,21 +101,20 @@ async fn rem_24_what_was_sent_before_the_end_comes_before_its_news() {
     }
 }
 
-/// The watcher becomes known by its watch, without a type, and then by its ref. The window is small, so that messages wait.
+/// The watcher becomes known by its watch, without a type, and then by its ref. The messages need several turns.
 #[tokio::test(start_paused = true)]
 async fn rem_24_also_if_the_watchers_type_is_not_served() {
     let network = Network::new(3);
-    let small = |builder: supervise::remote::NodeBuilder| builder.window(500);
-    let here = Place::bare(&network, "here", small).await;
-    let there = Place::bare(&network, "there", small).await;
+    let here = Place::bare(&network, "here", |builder| builder).await;
+    let there = Place::bare(&network, "there", |builder| builder).await;
     let echo = there.echo("echo", &here).await;
     let (watcher, mut heard) = listener(&here, "watcher");
     watcher.watch(echo.clone()).await.unwrap();
     settle().await;
-    echo.count_and_end(watcher, 100).tell().unwrap();
+    echo.count_and_end(watcher, 20_000).tell().unwrap();
     tokio::time::sleep(Duration::from_secs(30)).await;
     let news = gone("echo", HowEnded::Graceful);
-    assert_eq!(drain(&mut heard), (0..100).map(Heard::Number).chain([news]).collect::<Vec<_>>());
+    assert_eq!(drain(&mut heard), (0..20_000).map(Heard::Number).chain([news]).collect::<Vec<_>>());
 }
 
 #[tokio::test(start_paused = true)]
