@@ -15,7 +15,7 @@ impl<A: Actor> EffectRunner<A> {
         match &note {
             Note::Decided { child, cause, outcome, .. } => core.decided(*child, cause, *outcome),
             Note::DeciderFailed { child, about, .. } => {
-                core.left_child_unanswered(*child, about, Outcome::Escalated)
+                core.left_child_unanswered(*child, about, Outcome::Escalated);
             }
             _ => {}
         }
