@@ -50,7 +50,7 @@ impl<A: Actor> Copied for Copy<A> {
 
 /// How often a message is delivered again after a failure.
 pub(in crate::actor) fn retries<A: Actor>(message: &A::Message) -> u32 {
-    match A::redelivery(message) {
+    match if A::REDELIVERS { A::redelivery(message) } else { 0 } {
         0 => A::DURABLE.map_or(0, |mailbox| mailbox.redeliver),
         retries => retries,
     }
